@@ -1,0 +1,62 @@
+package io.pointsman.app.admin;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Whether the router is alive, ready, and how its workers are: {@code /liveness}, {@code
+ * /readiness}, {@code /health}. A worker that is just being added is not counted.
+ */
+public final class HealthApi {
+  private final Fleet fleet;
+  private final Membership membership;
+  private final BooleanSupplier draining;
+
+  /**
+   * @param draining whether the router was told to stop
+   */
+  public HealthApi(Fleet fleet, Membership membership, BooleanSupplier draining) {
+    this.fleet = fleet;
+    this.membership = membership;
+    this.draining = draining;
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("GET", "/liveness", _ -> LocalResponse.text(200, "OK"));
+    routes.on("GET", "/readiness", _ -> readiness());
+    routes.on("GET", "/health", _ -> health());
+  }
+
+  private LocalResponse readiness() {
+    List<Worker> workers = fleet.snapshot().workers();
+    long healthy = workers.stream().filter(worker -> worker.health().healthy()).count();
+    boolean stopping = draining.getAsBoolean();
+    boolean ready = healthy > 0 && !stopping;
+    ObjectNode body = Json.object();
+    body.put("status", ready ? "ready" : "not_ready");
+    if (ready) {
+      body.put("healthy_workers", healthy);
+    } else {
+      body.put("reason", stopping ? "the router is stopping" : "no healthy workers available");
+    }
+    body.put("total_workers", workers.size());
+    return Json.answer(ready ? 200 : 503, body);
+  }
+
+  private LocalResponse health() {
+    List<String> unhealthy =
+        fleet.snapshot().workers().stream()
+            .filter(worker -> !worker.health().healthy() && !membership.joining(worker))
+            .map(worker -> '"' + WorkerUrls.of(worker) + '"')
+            .toList();
+    return unhealthy.isEmpty()
+        ? LocalResponse.text(200, "All servers healthy")
+        : LocalResponse.text(503, "Unhealthy servers: " + unhealthy);
+  }
+}

@@ -1,0 +1,119 @@
+package io.pointsman.app.admin;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.policy.SessionTable;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/** What is asked of the fleet as a whole: {@code /flush_cache}, {@code /finish_session}. */
+public final class MaintenanceApi {
+  private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(30);
+
+  /** Where engines empty their prefix cache; vLLM knows the second only. */
+  private static final List<String> FLUSH_PATHS = List.of("/flush_cache", "/reset_prefix_cache");
+
+  /** Asks an engine something, without a body. */
+  @FunctionalInterface
+  public interface EngineCall {
+    EngineClient.Answer send(String method, String url, Duration timeout) throws IOException;
+  }
+
+  private final Fleet fleet;
+  private final EngineCall engines;
+  private final @Nullable SessionTable sessions;
+
+  /**
+   * @param sessions the sticky sessions; null if the policy keeps none
+   */
+  public MaintenanceApi(Fleet fleet, EngineCall engines, @Nullable SessionTable sessions) {
+    this.fleet = fleet;
+    this.engines = engines;
+    this.sessions = sessions;
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("POST", "/flush_cache", _ -> flush());
+    routes.on("POST", "/finish_session", this::finish);
+    routes.on("GET", "/scheduling/diagnostics", _ -> diagnostics());
+  }
+
+  /** Empties the caches of all engines, all at once; an engine with several ranks is asked once. */
+  private LocalResponse flush() throws InterruptedException {
+    TreeSet<String> urls = new TreeSet<>();
+    fleet.snapshot().workers().forEach(worker -> urls.add(worker.spec().url()));
+    List<String> failed = new ArrayList<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<@Nullable String>> problems = new ArrayList<>();
+      for (String url : urls) {
+        problems.add(threads.submit(() -> flushed(url)));
+      }
+      for (Future<@Nullable String> problem : problems) {
+        String said = problem.get();
+        if (said != null) {
+          failed.add(said);
+        }
+      }
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
+    return failed.isEmpty()
+        ? LocalResponse.text(200, "Cache flushed on all servers")
+        : LocalResponse.text(500, "Cache not flushed on: " + String.join("; ", failed));
+  }
+
+  /** What went wrong at an engine; null if its cache is empty now. */
+  private @Nullable String flushed(String url) {
+    int status = 0;
+    for (String path : FLUSH_PATHS) {
+      try {
+        EngineClient.Answer answer = engines.send("POST", url + path, FLUSH_TIMEOUT);
+        if (answer.good()) {
+          return null;
+        }
+        status = answer.status();
+        if (status != 404 && status != 405) {
+          break;
+        }
+      } catch (IOException e) {
+        return url + ": " + e.getMessage();
+      }
+    }
+    return url + ": status " + status;
+  }
+
+  private LocalResponse finish(LocalRequest request) {
+    String session = request.parameter("session_id");
+    if (session == null || session.isEmpty()) {
+      return LocalResponse.text(
+          400, "session_id: nothing (expected: /finish_session?session_id=...)");
+    }
+    if (sessions != null) {
+      sessions.finish(session);
+    }
+    ObjectNode body = Json.object();
+    body.put("status", "ok");
+    body.put("session_id", session);
+    return Json.answer(200, body);
+  }
+
+  private static LocalResponse diagnostics() {
+    ObjectNode body = Json.object();
+    body.put("enabled", false);
+    body.put("error", "Program scheduling is not supported yet");
+    return Json.answer(404, body);
+  }
+}

@@ -1,0 +1,126 @@
+package io.pointsman.app.admin;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Adds workers to the fleet and removes them while the router runs. An addition waits until the
+ * worker's first good probe; it holds up nobody but the caller's virtual thread, and any number may
+ * wait at once.
+ */
+public final class Membership {
+  private static final Duration LOOK = Duration.ofMillis(20);
+
+  /** Lets time pass. */
+  @FunctionalInterface
+  public interface Pause {
+    void pause(Duration time) throws InterruptedException;
+  }
+
+  private final Fleet fleet;
+  private final AdminSettings settings;
+  private final Ticker ticker;
+  private final Pause pause;
+  private final Set<Worker> joining = ConcurrentHashMap.newKeySet();
+
+  public Membership(Fleet fleet, AdminSettings settings, Ticker ticker, Pause pause) {
+    this.fleet = fleet;
+    this.settings = settings;
+    this.ticker = ticker;
+    this.pause = pause;
+  }
+
+  /**
+   * Adds the engine at {@code url}, with each of its data-parallel ranks, and waits until all are
+   * healthy. One that does not get healthy in time is removed again.
+   *
+   * @param models what it serves; empty to learn it from the engine
+   * @return what is wrong; null if it was added, or was there before
+   */
+  public @Nullable String add(String url, Set<String> models) throws InterruptedException {
+    String base = WorkerUrls.trimmed(url);
+    String problem = WorkerUrls.problem(base);
+    if (problem != null) {
+      return "url: " + problem;
+    }
+    List<Worker> added = new ArrayList<>();
+    try {
+      for (WorkerSpec spec : specs(base, models)) {
+        if (fleet.snapshot().worker(spec.id()) == null) {
+          Worker worker = fleet.add(spec);
+          joining.add(worker);
+          added.add(worker);
+        }
+      }
+      boolean up = awaitHealthy(added);
+      if (!up) {
+        added.forEach(worker -> fleet.remove(worker.id()));
+      }
+      return up
+          ? null
+          : "worker "
+              + base
+              + " did not become healthy within "
+              + settings.addTimeout().toSeconds()
+              + " s";
+    } catch (IllegalStateException e) {
+      added.forEach(worker -> fleet.remove(worker.id()));
+      return String.valueOf(e.getMessage());
+    } finally {
+      added.forEach(joining::remove);
+    }
+  }
+
+  private List<WorkerSpec> specs(String url, Set<String> models) {
+    WorkerSpec whole = WorkerSpec.of(url).withModels(models);
+    if (settings.dataParallelSize() == 1) {
+      return List.of(whole);
+    }
+    List<WorkerSpec> ranks = new ArrayList<>();
+    for (int rank = 0; rank < settings.dataParallelSize(); rank++) {
+      ranks.add(whole.withRank(rank));
+    }
+    return ranks;
+  }
+
+  private boolean awaitHealthy(List<Worker> workers) throws InterruptedException {
+    long deadline = ticker.nanos() + settings.addTimeout().toNanos();
+    while (!workers.stream().allMatch(worker -> worker.health().healthy())) {
+      boolean removed = workers.stream().anyMatch(Worker::draining);
+      if (removed || ticker.nanos() - deadline >= 0) {
+        return false;
+      }
+      pause.pause(LOOK);
+    }
+    return true;
+  }
+
+  /**
+   * Removes every worker that {@code url} names; requests in flight on them run to their end.
+   *
+   * @return how many
+   */
+  public int remove(String url) {
+    String base = WorkerUrls.trimmed(url);
+    int removed = 0;
+    for (Worker worker : fleet.snapshot().workers()) {
+      if (WorkerUrls.names(base, worker) && fleet.remove(worker.id()) != null) {
+        removed++;
+      }
+    }
+    return removed;
+  }
+
+  /** Whether the worker is being added and has not been healthy yet. */
+  boolean joining(Worker worker) {
+    return joining.contains(worker);
+  }
+}

@@ -1,0 +1,42 @@
+package io.pointsman.app.admin;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+
+/** The models of the whole fleet in OpenAI's shape: {@code GET /v1/models} and one of them. */
+public final class ModelsApi {
+  private static final String MODELS = "/v1/models/";
+
+  private final ModelCards cards;
+
+  public ModelsApi(ModelCards cards) {
+    this.cards = cards;
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("GET", "/v1/models", _ -> all());
+    routes.below("GET", MODELS, request -> one(request.pathAfter(MODELS)));
+  }
+
+  private LocalResponse all() {
+    ObjectNode body = Json.object();
+    body.put("object", "list");
+    ArrayNode data = body.putArray("data");
+    cards.merged().values().forEach(data::add);
+    return Json.answer(200, body);
+  }
+
+  private LocalResponse one(String model) {
+    ObjectNode card = cards.merged().get(model);
+    return card == null
+        ? Json.error(
+            404,
+            "invalid_request_error",
+            "model_not_found",
+            "The model '" + model + "' does not exist")
+        : Json.answer(200, card);
+  }
+}

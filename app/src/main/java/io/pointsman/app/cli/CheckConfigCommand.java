@@ -1,0 +1,56 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigText;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.YamlConfig;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code pointsman check-config}: says what a configuration amounts to, without starting. */
+final class CheckConfigCommand implements Callable<Integer> {
+  private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
+
+  private CheckConfigCommand() {}
+
+  static CommandLine commandLine() {
+    CommandSpec spec = new CheckConfigCommand().spec;
+    spec.name("check-config").mixinStandardHelpOptions(true);
+    spec.usageMessage()
+        .sortOptions(false)
+        .abbreviateSynopsis(true)
+        .description(
+            "Checks a configuration, given as for 'serve', and prints it as it would be in force,"
+                + " every key with its value. Exit code 2 if anything is wrong.");
+    spec.addPositional(
+        PositionalParamSpec.builder()
+            .paramLabel("<file>")
+            .arity("0..1")
+            .index("0")
+            .type(String.class)
+            .description("Configuration file; the same as --config.")
+            .build());
+    ConfigFlags.addTo(spec);
+    return new CommandLine(spec);
+  }
+
+  @Override
+  public Integer call() {
+    ParseResult given = spec.commandLine().getParseResult();
+    String file = given.matchedPositionalValue(0, "");
+    if (!file.isEmpty() && given.hasMatchedOption("--config")) {
+      throw new ConfigException("--config: given twice (expected: one file)");
+    }
+    ConfigValues values = file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file));
+    values.setAll(ConfigFlags.read(given));
+    PointsmanConfig.from(values);
+    spec.commandLine().getOut().print(ConfigText.of(values));
+    spec.commandLine().getOut().flush();
+    return 0;
+  }
+}

@@ -1,0 +1,92 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.YamlConfig;
+import io.pointsman.app.config.key.ConfigKeys;
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.value.Raw;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Model.ArgGroupSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParseResult;
+
+/** Every key as a flag: adds the flags to a command, and reads what was given. */
+final class ConfigFlags {
+  private ConfigFlags() {}
+
+  /** Adds {@code --config} and a flag for each key, under the headings of the registry. */
+  static void addTo(CommandSpec command) {
+    command.addOption(
+        OptionSpec.builder("-c", "--config")
+            .paramLabel("<file>")
+            .type(String.class)
+            .description("Configuration file (YAML); flags win over it.")
+            .build());
+    int order = 0;
+    for (ConfigKeys.Section section : ConfigKeys.sections()) {
+      ArgGroupSpec.Builder group =
+          ArgGroupSpec.builder()
+              .validate(false)
+              .exclusive(false)
+              .order(order++)
+              .heading("%n" + section.title() + ":%n");
+      for (Key<?> key : section.keys()) {
+        group.addArg(option(key, order++));
+      }
+      command.addArgGroup(group.build());
+    }
+  }
+
+  private static <T> OptionSpec option(Key<T> key, int order) {
+    String standard = key.type().format(key.defaultValue()).replace("\"", "");
+    String shown = standard.isEmpty() || standard.equals("[]") ? "" : " Default: " + standard + ".";
+    OptionSpec.Builder option =
+        OptionSpec.builder(key.flag())
+            .paramLabel(key.type().label())
+            .order(order)
+            .required(false)
+            .description((key.meaning() + shown).replace("%", "%%"));
+    if (key.type().repeatable()) {
+      return option.type(List.class).auxiliaryTypes(String.class).arity("1..*").build();
+    }
+    option.type(String.class);
+    return key.type().alone().isEmpty()
+        ? option.arity("1").build()
+        : option.arity("0..1").fallbackValue(key.type().alone()).build();
+  }
+
+  /**
+   * The values chosen by the file and the flags.
+   *
+   * @throws ConfigException if any of them is wrong
+   */
+  static ConfigValues read(ParseResult given) {
+    String file = given.matchedOptionValue("--config", "");
+    ConfigValues values = file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file));
+    List<String> problems = new ArrayList<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      OptionSpec option = given.matchedOption(key.flag());
+      if (option != null) {
+        try {
+          values.read(key, raw(key, option.stringValues()));
+        } catch (ConfigException e) {
+          problems.addAll(e.problems());
+        }
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigException(problems);
+    }
+    return values;
+  }
+
+  private static Raw raw(Key<?> key, List<String> given) {
+    String text =
+        key.type().repeatable() ? String.join(",", given) : given.isEmpty() ? "" : given.getLast();
+    return new Raw.Scalar(text, key.flag());
+  }
+}

@@ -1,0 +1,125 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.Raw;
+import io.pointsman.app.demo.Demo;
+import io.pointsman.app.demo.DemoSettings;
+import io.pointsman.app.demo.DemoShow;
+import io.pointsman.app.logging.LogSettings;
+import io.pointsman.app.logging.LogSetup;
+import io.pointsman.app.wiring.StartException;
+import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.app.wiring.ThreadDice;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code pointsman demo}: engines, router and traffic in one process. */
+@Command(
+    name = "demo",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Starts simulated engines and the router in front of them, sends a light stream of multi-turn"
+          + " chats with shared prefixes, and shows once a second what each engine does.",
+      "",
+      "  pointsman demo",
+      "  pointsman demo --policy round_robin --duration 30",
+      ""
+    })
+final class DemoCommand implements Callable<Integer> {
+  private static final int USUAL_PORT = 30_000;
+
+  @Spec private @Nullable CommandSpec spec;
+
+  @Option(
+      names = "--engines",
+      paramLabel = "<n>",
+      defaultValue = "4",
+      description = "Simulated engines. Default: ${DEFAULT-VALUE}.")
+  private int engines;
+
+  @Option(
+      names = "--policy",
+      paramLabel = "<name>",
+      defaultValue = "cache_aware",
+      description = "How a worker is chosen; names as for 'serve'. Default: ${DEFAULT-VALUE}.")
+  private String policy = "";
+
+  @Option(
+      names = "--port",
+      paramLabel = "<n>",
+      description =
+          "Port of the router; 0 takes any free one. Default: " + USUAL_PORT + " if it is free.")
+  private @Nullable Integer port;
+
+  @Option(
+      names = "--rate",
+      paramLabel = "<x>",
+      defaultValue = "8",
+      description = "Requests per second. Default: ${DEFAULT-VALUE}.")
+  private double rate;
+
+  @Option(
+      names = "--duration",
+      paramLabel = "<seconds>",
+      defaultValue = "0",
+      description = "How long it goes on; 0: until Ctrl-C. Default: ${DEFAULT-VALUE}.")
+  private int seconds;
+
+  @Option(names = "--quiet", description = "Print only the URL, and the summary at the end.")
+  private boolean quiet;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    CountDownLatch stop = new CountDownLatch(1);
+    Signals.onFirst(stop::countDown);
+    LogSettings log = new LogSettings(LogSettings.Level.ERROR, LogSettings.Format.TEXT, "");
+    PrintWriter out = spec().commandLine().getOut();
+    DemoSettings settings = settings(port == null ? USUAL_PORT : port);
+    try (LogSetup _ = LogSetup.start(log);
+        Demo demo = start(settings)) {
+      new DemoShow(demo, settings, out).run(stop);
+    }
+    return 0;
+  }
+
+  private Demo start(DemoSettings settings) {
+    try {
+      return Demo.start(settings, VersionCommand.version(), new SystemTicker(), new ThreadDice());
+    } catch (StartException e) {
+      if (port != null) {
+        throw e;
+      }
+      return Demo.start(
+          settings(0), VersionCommand.version(), new SystemTicker(), new ThreadDice());
+    }
+  }
+
+  private DemoSettings settings(int onPort) {
+    try {
+      String name = RoutingKeys.POLICY.type().read(new Raw.Scalar(policy, "--policy"));
+      Duration duration = Duration.ofSeconds(seconds);
+      return new DemoSettings(engines, name, onPort, rate, duration, quiet);
+    } catch (IllegalArgumentException e) {
+      String message = String.valueOf(e.getMessage());
+      boolean named = message.startsWith("--");
+      throw new ParameterException(
+          spec().commandLine(), named ? message : "--policy: " + message, e);
+    }
+  }
+
+  private CommandSpec spec() {
+    if (spec == null) {
+      throw new IllegalStateException("spec: not set (expected: to be run by picocli)");
+    }
+    return spec;
+  }
+}

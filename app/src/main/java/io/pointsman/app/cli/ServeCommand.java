@@ -1,0 +1,39 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.config.PointsmanConfig;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+
+/** {@code pointsman serve}: the router, until it is told to stop. */
+final class ServeCommand implements Callable<Integer> {
+  private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
+
+  private ServeCommand() {}
+
+  static CommandLine commandLine() {
+    CommandSpec spec = new ServeCommand().spec;
+    spec.name("serve").mixinStandardHelpOptions(true);
+    spec.usageMessage()
+        .sortOptions(false)
+        .abbreviateSynopsis(true)
+        .description(
+            "Runs the router. Everything can be set in a file, with flags, or both; flags win.",
+            "docs/configuration.md says more about each key.",
+            "",
+            "  pointsman serve --workers http://10.0.0.1:8000,http://10.0.0.2:8000",
+            "  pointsman serve --config router.yaml --port 8080",
+            "",
+            "SIGTERM or Ctrl-C: takes no new requests, lets streams finish for --drain-timeout,"
+                + " then ends with exit code 0; a second signal ends it at once.");
+    ConfigFlags.addTo(spec);
+    return new CommandLine(spec);
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    PointsmanConfig config =
+        PointsmanConfig.from(ConfigFlags.read(spec.commandLine().getParseResult()));
+    return ServeRun.until(config, spec.commandLine().getOut());
+  }
+}

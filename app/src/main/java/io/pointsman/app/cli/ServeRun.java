@@ -1,0 +1,60 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.logging.LogSettings;
+import io.pointsman.app.logging.LogSetup;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.app.wiring.StartException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.util.concurrent.CountDownLatch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A router in the foreground of this process; what every launcher of a router ends in. */
+public final class ServeRun {
+  private static final Logger log = LoggerFactory.getLogger(ServeRun.class);
+
+  private ServeRun() {}
+
+  /**
+   * Starts a router, says on {@code out} where it listens, and waits for the signal to stop and for
+   * the end of what is in flight.
+   *
+   * @return the exit code
+   * @throws io.pointsman.app.wiring.StartException if it cannot start
+   */
+  public static int until(PointsmanConfig config, PrintWriter out) throws InterruptedException {
+    CountDownLatch stop = new CountDownLatch(1);
+    try (LogSetup _ = startLog(config.log())) {
+      try (Router router = Router.start(config, VersionCommand.version())) {
+        Signals.onFirst(stop::countDown);
+        greet(router, config, out);
+        stop.await();
+        log.info("stopping, {} requests in flight", router.inFlight());
+      }
+      log.info("stopped");
+    }
+    return 0;
+  }
+
+  private static LogSetup startLog(LogSettings settings) {
+    try {
+      return LogSetup.start(settings);
+    } catch (UncheckedIOException e) {
+      throw new StartException("log.directory: cannot be written to: " + e.getCause(), e);
+    }
+  }
+
+  private static void greet(Router router, PointsmanConfig config, PrintWriter out) {
+    int workers = config.workers().size();
+    out.printf(
+        "pointsman listens on %s (%s, %d worker%s)%s%n",
+        router.url(),
+        config.policy(),
+        workers,
+        workers == 1 ? "" : "s",
+        router.metricsUrl() == null ? "" : ", metrics on " + router.metricsUrl());
+    out.flush();
+  }
+}

@@ -1,0 +1,59 @@
+package io.pointsman.app.cli;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * SIGINT and SIGTERM: the first asks the program to stop, the second ends the process at once. The
+ * JDK offers signals only in a class that the compiler warns of, so it is reached by reflection;
+ * where it is missing, the JVM's own handling stays.
+ */
+final class Signals {
+  private static final int ENDED_BY_SIGNAL = 130;
+
+  private Signals() {}
+
+  /** Calls {@code stop} on the first signal, on a thread of its own. */
+  static void onFirst(Runnable stop) {
+    AtomicInteger count = new AtomicInteger();
+    Runnable arrived =
+        () -> {
+          if (count.getAndIncrement() == 0) {
+            Thread.ofPlatform().name("stop").start(stop);
+          } else {
+            Runtime.getRuntime().halt(ENDED_BY_SIGNAL);
+          }
+        };
+    for (String name : new String[] {"INT", "TERM"}) {
+      try {
+        handle(name, arrived);
+      } catch (ReflectiveOperationException | RuntimeException e) {
+        LoggerFactory.getLogger(Signals.class).warn("signal {} not handled", name, e);
+      }
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // a proxy equals itself only
+  private static void handle(String name, Runnable arrived) throws ReflectiveOperationException {
+    Class<?> signal = Class.forName("sun.misc.Signal");
+    Class<?> handler = Class.forName("sun.misc.SignalHandler");
+    InvocationHandler calls =
+        (proxy, method, args) ->
+            switch (method.getName()) {
+              case "handle" -> {
+                arrived.run();
+                yield null;
+              }
+              case "equals" -> proxy == args[0];
+              case "hashCode" -> System.identityHashCode(proxy);
+              default -> name;
+            };
+    Object proxy =
+        Proxy.newProxyInstance(Signals.class.getClassLoader(), new Class<?>[] {handler}, calls);
+    signal
+        .getMethod("handle", signal, handler)
+        .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
+  }
+}

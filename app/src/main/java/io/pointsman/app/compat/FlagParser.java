@@ -1,0 +1,140 @@
+package io.pointsman.app.compat;
+
+import io.pointsman.app.config.value.Nearest;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads a command line the way vllm-router's two launchers do: {@code --flag value}, {@code
+ * --flag=value}, lists that reach to the next flag, a {@code --router-} prefix on all but a few,
+ * and any prefix of a name that fits one flag only.
+ */
+final class FlagParser {
+  private static final String PREFIX = "--router-";
+  private static final List<String> NEVER_PREFIXED = List.of("--host", "--port", "--worker-urls");
+
+  private final Map<String, Flag> byName = new LinkedHashMap<>();
+  private final List<String> problems;
+
+  /**
+   * @param problems where everything that is wrong is added, one line each
+   */
+  FlagParser(List<Flag> flags, List<String> problems) {
+    this.problems = problems;
+    for (Flag flag : flags) {
+      for (String name : flag.names()) {
+        byName.put(name, flag);
+      }
+    }
+  }
+
+  /** What was given, by flag, in the order of the first time. */
+  Map<Flag, Given> parse(List<String> args) {
+    Map<Flag, Given> given = new LinkedHashMap<>();
+    int at = 0;
+    while (at < args.size()) {
+      String arg = args.get(at++);
+      if (!isFlag(arg)) {
+        problems.add("argument: " + arg + " (expected: a flag)");
+        continue;
+      }
+      int equals = arg.indexOf('=');
+      String name = equals < 0 ? arg : arg.substring(0, equals);
+      int end = at;
+      while (end < args.size() && !isFlag(args.get(end))) {
+        end++;
+      }
+      List<String> following =
+          equals < 0 ? args.subList(at, end) : List.of(arg.substring(equals + 1));
+      Flag flag = find(name);
+      if (flag == null) {
+        at = end;
+        continue;
+      }
+      int taken = taken(flag, name, following, equals >= 0);
+      add(given, flag, following.subList(0, taken));
+      at += equals < 0 ? taken : 0;
+    }
+    return given;
+  }
+
+  /** How many of the values that follow belong to the flag. */
+  private int taken(Flag flag, String name, List<String> following, boolean joined) {
+    return switch (flag.shape()) {
+      case SWITCH -> {
+        if (joined) {
+          problems.add(name + "=" + following.getFirst() + " (expected: no value)");
+        }
+        yield 0;
+      }
+      case VALUE, REPEATED -> {
+        if (following.isEmpty()) {
+          problems.add(name + ": nothing (expected: a value)");
+        }
+        yield Math.min(1, following.size());
+      }
+      case LIST -> following.size();
+      case GROUPS -> {
+        if (following.isEmpty()) {
+          problems.add(name + ": nothing (expected: one value or more)");
+        }
+        yield following.size();
+      }
+    };
+  }
+
+  private static void add(Map<Flag, Given> given, Flag flag, List<String> values) {
+    boolean value = flag.shape() == Flag.Shape.VALUE || flag.shape() == Flag.Shape.REPEATED;
+    if (value && values.isEmpty()) {
+      return;
+    }
+    Given before = given.get(flag);
+    boolean adds = flag.shape() == Flag.Shape.REPEATED || flag.shape() == Flag.Shape.GROUPS;
+    List<String> all = new ArrayList<>(before != null && adds ? before.values() : List.of());
+    all.addAll(values);
+    given.put(flag, new Given(flag.name(), all));
+  }
+
+  /** A word that begins a flag; a negative number is a value. */
+  private static boolean isFlag(String word) {
+    return word.length() > 1 && word.charAt(0) == '-' && !Character.isDigit(word.charAt(1));
+  }
+
+  private @Nullable Flag find(String name) {
+    Flag exact = byName.get(name);
+    if (exact != null) {
+      return exact;
+    }
+    if (name.startsWith(PREFIX)) {
+      String bare = "--" + name.substring(PREFIX.length());
+      Flag prefixed = byName.get(bare);
+      if (prefixed != null && !NEVER_PREFIXED.contains(bare)) {
+        return prefixed;
+      }
+    }
+    return abbreviated(name);
+  }
+
+  private @Nullable Flag abbreviated(String name) {
+    TreeSet<String> fitting = new TreeSet<>();
+    Flag found = null;
+    for (Map.Entry<String, Flag> each : byName.entrySet()) {
+      if (name.length() > 2 && each.getKey().startsWith(name)) {
+        fitting.add(each.getKey());
+        found = each.getValue();
+      }
+    }
+    if (fitting.size() == 1) {
+      return found;
+    }
+    problems.add(
+        fitting.isEmpty()
+            ? name + ": unknown flag" + Nearest.hint(name, byName.keySet())
+            : name + ": ambiguous (expected: one of " + String.join(", ", fitting) + ")");
+    return null;
+  }
+}

@@ -1,0 +1,105 @@
+package io.pointsman.app.compat;
+
+import static io.pointsman.app.compat.Flag.flag;
+
+import io.pointsman.app.compat.Flag.Shape;
+import io.pointsman.app.compat.Flag.Source;
+import java.util.List;
+
+/**
+ * The flags of vllm-router 0.1.17 that belong to what is not built yet: refused, with the reason.
+ */
+final class LaterFlags {
+  private static final String PD = "prefill/decode disaggregation";
+  private static final String KV = "routing by KV events";
+  private static final String PROGRAMS = "Program scheduling";
+  private static final String WASM = "WASM request middleware";
+  private static final String KUBERNETES = "discovery in Kubernetes";
+  private static final String TRACING = "tracing with OpenTelemetry";
+
+  private LaterFlags() {}
+
+  static List<Flag> disaggregation() {
+    return List.of(
+        flag("--vllm-pd-disaggregation", "prefill/decode mode").shape(Shape.SWITCH).later(PD),
+        flag("--prefill", "a prefill engine and its bootstrap port").shape(Shape.GROUPS).later(PD),
+        flag("--decode", "a decode engine").shape(Shape.REPEATED).later(PD),
+        flag("--prefill-policy", "policy for prefill engines").later(PD),
+        flag("--decode-policy", "policy for decode engines").later(PD),
+        flag("--vllm-discovery-address", "listener for ZMQ registrations").later(PD),
+        flag("--kv-connector", "nixl, mooncake, moriio").standard("nixl").later(PD),
+        flag("--profile", "profiles of both stages")
+            .shape(Shape.SWITCH)
+            .only(Source.RUST)
+            .later(PD),
+        flag("--mini-lb", "a small balancer for debugging")
+            .shape(Shape.SWITCH)
+            .only(Source.PYTHON)
+            .later(PD),
+        flag("--epd-config", "encoder engines, as JSON")
+            .only(Source.RUST)
+            .later("encoder disaggregation"));
+  }
+
+  static List<Flag> events() {
+    return List.of(
+        flag("--pd-kv-events", "event publishers of a prefill engine")
+            .shape(Shape.REPEATED)
+            .later(KV),
+        flag("--kv-event-source", "event publishers of an engine").shape(Shape.REPEATED).later(KV),
+        flag("--kv-event-replay-source", "replay endpoints of an engine")
+            .shape(Shape.REPEATED)
+            .later(KV),
+        flag("--kv-event-block-size", "tokens per block of static sources")
+            .standard("16")
+            .later(KV),
+        flag("--kv-event-model", "model of static sources").later(KV),
+        flag("--router-temperature", "chance in the choice of kv_aware").standard("0.0").later(KV),
+        flag("--kv-penalty-host", "credit for blocks in host memory").standard("0.8").later(KV),
+        flag("--kv-penalty-external", "credit for blocks in a shared pool")
+            .standard("0.6")
+            .later(KV),
+        flag("--kv-penalty-disk", "credit for blocks on disk").standard("0.3").later(KV),
+        flag("--kv-aware-session-affinity-ttl-secs", "idle time of sessions of kv_aware")
+            .later(KV));
+  }
+
+  static List<Flag> scheduling() {
+    return List.of(
+        flag("--enable-program-scheduling", "Program scheduling")
+            .shape(Shape.SWITCH)
+            .later(PROGRAMS),
+        flag("--program-scheduling-config-json", "its settings, as JSON").later(PROGRAMS),
+        flag("--wasm-middleware", "a component that sees requests").later(WASM),
+        flag("--wasm-middleware-sha256", "its digest").later(WASM),
+        flag("--wasm-middleware-route", "a path that it sees").shape(Shape.REPEATED).later(WASM));
+  }
+
+  static List<Flag> platform() {
+    return List.of(
+        flag("--enable-igw", "routing by model over several fleets")
+            .shape(Shape.SWITCH)
+            .idle("every router here serves several models, and takes workers at run time"),
+        flag("--service-discovery", "finds engines in Kubernetes")
+            .shape(Shape.SWITCH)
+            .later(KUBERNETES),
+        flag("--selector", "labels of pods").shape(Shape.GROUPS).later(KUBERNETES),
+        flag("--prefill-selector", "labels of prefill pods").shape(Shape.GROUPS).later(KUBERNETES),
+        flag("--decode-selector", "labels of decode pods").shape(Shape.GROUPS).later(KUBERNETES),
+        flag("--service-discovery-port", "port of pods").standard("80").later(KUBERNETES),
+        flag("--service-discovery-namespace", "namespace of pods").later(KUBERNETES),
+        flag("--enable-trace", "traces requests")
+            .shape(Shape.SWITCH)
+            .only(Source.RUST)
+            .later(TRACING),
+        flag("--otlp-traces-endpoint", "where traces go").only(Source.RUST).later(TRACING),
+        flag("--otel-sampling-ratio", "share of requests traced")
+            .only(Source.RUST)
+            .standard("1.0")
+            .later(TRACING),
+        flag("--otel-excluded-paths", "paths that are not traced")
+            .shape(Shape.LIST)
+            .only(Source.RUST)
+            .later(TRACING));
+  }
+}

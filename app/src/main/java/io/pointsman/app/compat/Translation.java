@@ -1,0 +1,119 @@
+package io.pointsman.app.compat;
+
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.value.Raw;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where flags end up: configuration values, and what is wrong with the flags. Used by one thread.
+ */
+final class Translation {
+  private final ConfigValues values = new ConfigValues();
+  private final List<String> problems = new ArrayList<>();
+  private List<String> workerUrls = List.of();
+  private int dataParallelSize = 1;
+
+  ConfigValues values() {
+    return values;
+  }
+
+  /** What is wrong, one line each; the list is live. */
+  List<String> problems() {
+    return problems;
+  }
+
+  void problem(Given given, String found, String expected) {
+    problems.add(given.flag() + ": " + found + " (expected: " + expected + ")");
+  }
+
+  void workerUrls(List<String> urls) {
+    workerUrls = List.copyOf(urls);
+  }
+
+  List<String> workerUrls() {
+    return workerUrls;
+  }
+
+  void dataParallelSize(int size) {
+    dataParallelSize = size;
+  }
+
+  int dataParallelSize() {
+    return dataParallelSize;
+  }
+
+  /** Chooses a value as it was written. */
+  static <T> Effect.Action as(Key<T> key) {
+    return (given, into) ->
+        into.read(key, new Raw.Scalar(given.value(), given.flag()), given.value(), given);
+  }
+
+  /** Chooses a list as it was written. */
+  static <T> Effect.Action list(Key<T> key) {
+    return (given, into) -> {
+      List<Raw> items = new ArrayList<>();
+      for (String value : given.values()) {
+        items.add(new Raw.Scalar(value, given.flag()));
+      }
+      into.read(key, new Raw.Items(items, given.flag()), String.join(" ", given.values()), given);
+    };
+  }
+
+  /** Chooses {@code value} for a switch that is on. */
+  static <T> Effect.Action to(Key<T> key, T value) {
+    return (_, into) -> into.values.set(key, value);
+  }
+
+  /** Chooses a time written as a whole number of {@code unit}, the same for each of the keys. */
+  @SafeVarargs
+  static Effect.Action time(ChronoUnit unit, Key<Duration>... keys) {
+    return (given, into) -> {
+      long number = into.whole(given, 1, 31_536_000_000L);
+      if (number > 0) {
+        for (Key<Duration> key : keys) {
+          into.values.set(key, Duration.of(number, unit));
+        }
+      }
+    };
+  }
+
+  /** The whole number that was given; -1, with a problem, if it is none in the range. */
+  long whole(Given given, long least, long most) {
+    try {
+      long number = Long.parseLong(given.value());
+      if (number >= least && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Reported below, as a number out of range is.
+    }
+    problem(given, given.value(), least + " to " + most);
+    return -1;
+  }
+
+  private <T> void read(Key<T> key, Raw raw, String shown, Given given) {
+    try {
+      values.set(key, key.type().read(raw));
+    } catch (IllegalArgumentException e) {
+      String said = e.getMessage() == null ? shown : e.getMessage();
+      problems.add(given.flag() + (said.startsWith("[") ? "" : ": ") + said);
+    }
+  }
+
+  /**
+   * The values, if nothing is wrong.
+   *
+   * @throws ConfigException with every problem
+   */
+  ConfigValues orThrow() {
+    if (!problems.isEmpty()) {
+      throw new ConfigException(problems);
+    }
+    return values;
+  }
+}

@@ -1,0 +1,166 @@
+package io.pointsman.app.config;
+
+import io.pointsman.app.admin.AdminSettings;
+import io.pointsman.app.admin.AuthSettings;
+import io.pointsman.app.config.key.AdminKeys;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.ValueType;
+import io.pointsman.app.config.value.ValueTypes;
+import io.pointsman.app.health.ProbeSettings;
+import io.pointsman.app.logging.LogSettings;
+import io.pointsman.app.metrics.MetricsSettings;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.fleet.BreakerSettings;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.HealthSettings;
+import io.pointsman.engine.fleet.StallSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.CacheAwareSettings;
+import io.pointsman.engine.policy.PolicySettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.request.AffinitySettings;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+
+/**
+ * Everything that is configured, as the records that its consumers define. Every launcher
+ * translates its flags into {@link ConfigValues}, and those into this.
+ *
+ * @param workers engines known from the start
+ * @param policy name of the policy
+ * @param policies the knobs of all policies
+ */
+public record PointsmanConfig(
+    List<WorkerSpec> workers,
+    String policy,
+    PolicySettings policies,
+    EngineSettings engine,
+    FleetSettings fleet,
+    AffinitySettings affinity,
+    ProxySettings proxy,
+    ProbeSettings probes,
+    MetricsSettings metrics,
+    LogSettings log,
+    AdminSettings admin,
+    AuthSettings auth) {
+  private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
+  private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
+  private static final ValueType<Duration> ANY_DURATION =
+      ValueTypes.duration(Duration.ZERO, Duration.ofDays(36_500));
+
+  public PointsmanConfig {
+    workers = List.copyOf(workers);
+  }
+
+  /**
+   * The configuration that {@code values} describe.
+   *
+   * @throws ConfigException if values contradict each other
+   */
+  public static PointsmanConfig from(ConfigValues values) {
+    return new PointsmanConfig(
+        values.get(RoutingKeys.WORKERS),
+        values.get(RoutingKeys.POLICY),
+        group("cache, balance, hash or sticky", () -> policies(values)),
+        new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
+        fleet(values),
+        new AffinitySettings(
+            values.get(FrontKeys.SESSION_HEADER),
+            values.get(FrontKeys.OWNER_HEADERS),
+            values.get(FrontKeys.AFFINITY_REQUEST_HEADERS)),
+        ProxyRecords.from(values),
+        probes(values),
+        new MetricsSettings(
+            values.get(OperationKeys.METRICS_ENABLED),
+            values.get(OperationKeys.METRICS_HOST),
+            values.get(OperationKeys.METRICS_PORT),
+            values.get(OperationKeys.METRICS_VLLM_NAMES)),
+        new LogSettings(
+            values.get(OperationKeys.LOG_LEVEL),
+            values.get(OperationKeys.LOG_FORMAT),
+            values.get(OperationKeys.LOG_DIRECTORY)),
+        new AdminSettings(
+            values.get(AdminKeys.ENABLED),
+            values.get(AdminKeys.ADD_TIMEOUT),
+            values.get(AdminKeys.DATA_PARALLEL_SIZE)),
+        group(
+            "auth",
+            () ->
+                new AuthSettings(
+                    values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))));
+  }
+
+  private static PolicySettings policies(ConfigValues values) {
+    return new PolicySettings(
+        values.get(RoutingKeys.VIRTUAL_NODES),
+        values.get(RoutingKeys.HASH_LOAD_FACTOR),
+        new CacheAwareSettings(
+            values.get(RoutingKeys.CACHE_THRESHOLD),
+            values.get(RoutingKeys.BALANCE_ABS),
+            values.get(RoutingKeys.BALANCE_REL),
+            values.get(RoutingKeys.INDEX_MAX_BYTES)),
+        values.get(RoutingKeys.STICKY_IDLE),
+        values.get(RoutingKeys.STICKY_MAX));
+  }
+
+  private static FleetSettings fleet(ConfigValues values) {
+    return new FleetSettings(
+        values.get(FleetKeys.MAX_WORKERS),
+        new HealthSettings(
+            values.get(FleetKeys.HEALTH_FAILURES), values.get(FleetKeys.HEALTH_SUCCESSES)),
+        new BreakerSettings(
+            values.get(FleetKeys.BREAKER_ENABLED),
+            values.get(FleetKeys.BREAKER_FAILURES),
+            values.get(FleetKeys.BREAKER_SUCCESSES),
+            values.get(FleetKeys.BREAKER_OPEN_FOR),
+            values.get(FleetKeys.BREAKER_WINDOW)),
+        group(
+            "stall",
+            () ->
+                new StallSettings(
+                    values.get(FleetKeys.STALL_ENABLED),
+                    values.get(FleetKeys.STALL_PATIENCE),
+                    values.get(FleetKeys.STALL_PER_THOUSAND),
+                    values.get(FleetKeys.STALL_MOST))));
+  }
+
+  private static ProbeSettings probes(ConfigValues values) {
+    return group(
+        "health",
+        () ->
+            new ProbeSettings(
+                values.get(FleetKeys.HEALTH_ENDPOINT),
+                values.get(FleetKeys.HEALTH_INTERVAL),
+                values.get(FleetKeys.HEALTH_TIMEOUT),
+                values.get(FleetKeys.HEALTH_FIRST_RETRY),
+                values.get(FleetKeys.HEALTH_MOST_RETRY),
+                values.get(FleetKeys.HEALTH_PARALLELISM),
+                values.get(FleetKeys.MODELS_INTERVAL)));
+  }
+
+  /** A record whose own check may find that its values contradict each other. */
+  static <T> T group(String name, Supplier<T> record) {
+    try {
+      return record.get();
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(name + ": " + asWritten(String.valueOf(e.getMessage())));
+    }
+  }
+
+  /** A record's complaint with its names and times as they are written in a configuration. */
+  private static String asWritten(String message) {
+    String times =
+        ISO_DURATION
+            .matcher(message)
+            .replaceAll(found -> ANY_DURATION.format(Duration.parse(found.group())));
+    return INNER_CAPITAL
+        .matcher(times)
+        .replaceAll(found -> "-" + found.group().toLowerCase(Locale.ROOT));
+  }
+}

@@ -1,0 +1,92 @@
+package io.pointsman.app.config;
+
+import static io.pointsman.app.config.PointsmanConfig.group;
+
+import io.pointsman.app.config.key.ForwardKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.proxy.ListenSettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.exchange.CorsSettings;
+import io.pointsman.proxy.exchange.HeaderSettings;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.upstream.UpstreamSettings;
+
+/** Builds the settings of the data plane. */
+final class ProxyRecords {
+  private ProxyRecords() {}
+
+  static ProxySettings from(ConfigValues values) {
+    return new ProxySettings(
+        new ListenSettings(
+            values.get(FrontKeys.HOST),
+            values.get(FrontKeys.PORT),
+            values.get(OperationKeys.THREADS),
+            values.get(OperationKeys.TRANSPORT),
+            values.get(FrontKeys.BACKLOG)),
+        limits(values),
+        timeouts(values),
+        new AdmissionSettings(
+            values.get(FrontKeys.MAX_CONCURRENT),
+            values.get(FrontKeys.QUEUE_SIZE),
+            values.get(FrontKeys.QUEUE_TIMEOUT),
+            values.get(FrontKeys.QUEUE_TIMEOUT_STATUS),
+            values.get(FrontKeys.RATE_PER_SECOND)),
+        group("retry", () -> retry(values)),
+        group("api-key or pool", () -> upstream(values)),
+        new HeaderSettings(
+            values.get(FrontKeys.REQUEST_ID_HEADERS), values.get(FrontKeys.WORKER_HEADER)),
+        group(
+            "cors",
+            () ->
+                new CorsSettings(
+                    values.get(FrontKeys.CORS_ENABLED), values.get(FrontKeys.CORS_ORIGINS))),
+        values.get(FrontKeys.SSE_KEEPALIVE),
+        values.get(OperationKeys.DRAIN_TIMEOUT));
+  }
+
+  private static LimitSettings limits(ConfigValues values) {
+    return new LimitSettings(
+        values.get(FrontKeys.MAX_BODY),
+        Math.toIntExact(values.get(FrontKeys.MAX_HEADER)),
+        Math.toIntExact(values.get(FrontKeys.MAX_URI)),
+        Math.toIntExact(values.get(FrontKeys.MAX_BUFFERED_BODY)));
+  }
+
+  private static TimeoutSettings timeouts(ConfigValues values) {
+    return new TimeoutSettings(
+        values.get(ForwardKeys.FIRST_BYTE_TIMEOUT),
+        values.get(ForwardKeys.IDLE_TIMEOUT),
+        values.get(ForwardKeys.TOTAL_TIMEOUT),
+        values.get(ForwardKeys.STREAM_TOTAL_TIMEOUT),
+        values.get(ForwardKeys.CLIENT_HEAD_TIMEOUT),
+        values.get(ForwardKeys.CLIENT_BODY_TIMEOUT),
+        values.get(ForwardKeys.CLIENT_IDLE_TIMEOUT));
+  }
+
+  private static RetrySettings retry(ConfigValues values) {
+    return new RetrySettings(
+        values.get(ForwardKeys.RETRY_ENABLED) ? values.get(ForwardKeys.RETRY_ATTEMPTS) : 1,
+        values.get(ForwardKeys.RETRY_INITIAL_BACKOFF),
+        values.get(ForwardKeys.RETRY_MAX_BACKOFF),
+        values.get(ForwardKeys.RETRY_MULTIPLIER),
+        values.get(ForwardKeys.RETRY_JITTER),
+        values.get(ForwardKeys.RETRY_AFTER_TIMEOUT),
+        values.get(ForwardKeys.RETRY_BUDGET),
+        values.get(ForwardKeys.RETRY_PER_SECOND));
+  }
+
+  private static UpstreamSettings upstream(ConfigValues values) {
+    String key = values.get(ForwardKeys.API_KEY);
+    return new UpstreamSettings(
+        values.get(ForwardKeys.CONNECT_TIMEOUT),
+        values.get(ForwardKeys.POOL_IDLE),
+        values.get(ForwardKeys.POOL_MAX_IDLE),
+        UpstreamSettings.DEFAULTS.maxHeadBytes(),
+        values.get(ForwardKeys.NAME_TTL),
+        key.isEmpty() ? null : key);
+  }
+}

@@ -1,0 +1,61 @@
+package io.pointsman.app.config.key;
+
+import static io.pointsman.app.config.value.ValueTypes.bool;
+import static io.pointsman.app.config.value.ValueTypes.duration;
+import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.texts;
+
+import io.pointsman.app.admin.AdminSettings;
+import io.pointsman.app.admin.AuthSettings;
+import java.time.Duration;
+import java.util.List;
+
+/** Keys of what may be done over HTTP while the router runs, and by whom. */
+public final class AdminKeys {
+  public static final Key<Boolean> ENABLED =
+      Key.of(
+          "admin.enabled",
+          bool(),
+          AdminSettings.DEFAULTS.enabled(),
+          "Whether workers can be listed, added and removed over HTTP, on the port of the clients.",
+          "true lets every client do it; false leaves the fleet to the configuration.");
+
+  public static final Key<Duration> ADD_TIMEOUT =
+      Key.of(
+          "admin.add-timeout",
+          duration(Duration.ofMillis(1), Duration.ofHours(24)),
+          AdminSettings.DEFAULTS.addTimeout(),
+          "Longest wait of a request that adds a worker for the worker's first good probe.",
+          "Short gives up on engines that load large models.");
+
+  public static final Key<Integer> DATA_PARALLEL_SIZE =
+      Key.of(
+          "admin.data-parallel-size",
+          integer(1, 1024),
+          AdminSettings.DEFAULTS.dataParallelSize(),
+          "Data-parallel ranks of an engine that is added over HTTP.",
+          "Above 1 an added URL becomes as many workers, told apart by X-data-parallel-rank.");
+
+  public static final Key<List<String>> VALIDATION_URLS =
+      Key.of(
+          "auth.validation-urls",
+          texts("<url>", "URLs such as https://keys.example/check"),
+          AuthSettings.DEFAULTS.validationUrls(),
+          "Servers that are asked, one after the other, whether a client's bearer token is valid: a"
+              + " GET with that token, which 200 confirms.",
+          "An empty list lets everybody in; with any, every path needs a valid token.");
+
+  public static final Key<Duration> VERDICT_TTL =
+      Key.of(
+          "auth.verdict-ttl",
+          duration(Duration.ofMillis(1), Duration.ofHours(24)),
+          AuthSettings.DEFAULTS.ttl(),
+          "How long a verdict on a token is used before it is asked for again.",
+          "Short asks often; long lets revoked tokens in for as long.");
+
+  private AdminKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(ENABLED, ADD_TIMEOUT, DATA_PARALLEL_SIZE, VALIDATION_URLS, VERDICT_TTL);
+  }
+}

@@ -1,0 +1,56 @@
+package io.pointsman.app.config.key;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The registry of all keys, in the order in which they are documented. */
+public final class ConfigKeys {
+  /**
+   * Keys that belong together.
+   *
+   * @param title heading
+   */
+  public record Section(String title, List<Key<?>> keys) {}
+
+  private static final List<Section> SECTIONS =
+      List.of(
+          new Section("Clients", FrontKeys.all()),
+          new Section("Routing", RoutingKeys.all()),
+          new Section("Forwarding", ForwardKeys.all()),
+          new Section("Watching workers", FleetKeys.all()),
+          new Section("Changing the fleet", AdminKeys.all()),
+          new Section("Operation", OperationKeys.all()));
+
+  private static final Map<String, Key<?>> BY_PATH = new LinkedHashMap<>();
+
+  static {
+    SECTIONS.forEach(section -> section.keys().forEach(key -> BY_PATH.put(key.path(), key)));
+  }
+
+  private ConfigKeys() {}
+
+  public static List<Section> sections() {
+    return SECTIONS;
+  }
+
+  public static List<Key<?>> all() {
+    return List.copyOf(BY_PATH.values());
+  }
+
+  /** The key at {@code path}; null if there is none. */
+  public static @Nullable Key<?> at(String path) {
+    return BY_PATH.get(path);
+  }
+
+  /** Whether keys are below {@code path}. */
+  public static boolean isGroup(String path) {
+    return BY_PATH.keySet().stream().anyMatch(key -> key.startsWith(path + "."));
+  }
+
+  /** The paths of all keys. */
+  public static List<String> paths() {
+    return List.copyOf(BY_PATH.keySet());
+  }
+}

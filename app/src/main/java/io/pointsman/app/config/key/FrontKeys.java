@@ -1,0 +1,234 @@
+package io.pointsman.app.config.key;
+
+import static io.pointsman.app.config.value.ValueTypes.bool;
+import static io.pointsman.app.config.value.ValueTypes.bytes;
+import static io.pointsman.app.config.value.ValueTypes.duration;
+import static io.pointsman.app.config.value.ValueTypes.durationOrSwitch;
+import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.text;
+import static io.pointsman.app.config.value.ValueTypes.texts;
+
+import io.pointsman.proxy.ListenSettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.exchange.CorsSettings;
+import io.pointsman.proxy.exchange.HeaderSettings;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.request.AffinitySettings;
+import java.time.Duration;
+import java.util.List;
+
+/** Keys of the side that clients see: listener, limits, headers. */
+public final class FrontKeys {
+  public static final Key<String> HOST =
+      Key.of(
+              "listen.host",
+              text("<host>", "a host name or address", false),
+              ListenSettings.DEFAULTS.host(),
+              "Address to listen on.",
+              "The default is reached from this machine only; 0.0.0.0 listens on every address.")
+          .flag("--host");
+
+  public static final Key<Integer> PORT =
+      Key.of(
+              "listen.port",
+              integer(0, 65_535),
+              ListenSettings.DEFAULTS.port(),
+              "Port to listen on.",
+              "0 takes any free port and prints it.")
+          .flag("--port");
+
+  public static final Key<Integer> BACKLOG =
+      Key.of(
+              "listen.backlog",
+              integer(1, 1 << 20),
+              ListenSettings.DEFAULTS.backlog(),
+              "Connections that may wait to be accepted.",
+              "Small refuses bursts; the system has a bound of its own.")
+          .flag("--backlog");
+
+  public static final Key<Long> MAX_BODY =
+      Key.of(
+              "limits.max-body",
+              bytes(1, 1L << 40),
+              LimitSettings.DEFAULTS.maxBodyBytes(),
+              "Largest request body; a larger one is answered with 413.",
+              "Small refuses long prompts and audio; large costs no memory, since bodies above"
+                  + " limits.max-buffered-body are streamed.")
+          .flag("--max-body");
+
+  public static final Key<Long> MAX_BUFFERED_BODY =
+      Key.of(
+              "limits.max-buffered-body",
+              bytes(0, 1L << 29),
+              (long) LimitSettings.DEFAULTS.maxBufferedBody(),
+              "Largest request body that is kept in memory; a larger one is routed on its head and"
+                  + " streamed on.",
+              "Small gives up retries for long prompts, 0 for all; large lets each request in"
+                  + " flight hold as much memory.")
+          .flag("--max-buffered-body");
+
+  public static final Key<Long> MAX_HEADER =
+      Key.of(
+              "limits.max-header",
+              bytes(256, 1L << 20),
+              (long) LimitSettings.DEFAULTS.maxHeaderBytes(),
+              "Largest header section of a request; a larger one is answered with 431.",
+              "Small refuses long cookies and tokens; large lets strangers hold memory.")
+          .flag("--max-header");
+
+  public static final Key<Long> MAX_URI =
+      Key.of(
+              "limits.max-uri",
+              bytes(64, 1L << 20),
+              (long) LimitSettings.DEFAULTS.maxUriBytes(),
+              "Longest request line; a longer one is answered with 414.",
+              "Small refuses long query strings.")
+          .flag("--max-uri");
+
+  public static final Key<Integer> MAX_CONCURRENT =
+      Key.of(
+              "limits.max-concurrent-requests",
+              integer(0, 10_000_000),
+              AdmissionSettings.DEFAULTS.maxConcurrentRequests(),
+              "Most requests at once, each counted until the end of its answer.",
+              "0 is no limit; small makes clients wait in the queue.")
+          .flag("--max-concurrent-requests");
+
+  public static final Key<Integer> RATE_PER_SECOND =
+      Key.of(
+              "limits.rate-per-second",
+              integer(0, 10_000_000),
+              AdmissionSettings.DEFAULTS.ratePerSecond(),
+              "Requests let in per second in the long run; those above it wait in the queue. A"
+                  + " burst may be as large as limits.max-concurrent-requests, or else one second's"
+                  + " worth.",
+              "0 is no limit; small makes clients wait in the queue.")
+          .flag("--rate-per-second");
+
+  public static final Key<Integer> QUEUE_SIZE =
+      Key.of(
+              "limits.queue-size",
+              integer(0, 1_000_000),
+              AdmissionSettings.DEFAULTS.queueSize(),
+              "Requests that may wait for a place; when full, the answer is 429.",
+              "0 refuses at once; large lets clients wait up to limits.queue-timeout.")
+          .flag("--queue-size");
+
+  public static final Key<Duration> QUEUE_TIMEOUT =
+      Key.of(
+              "limits.queue-timeout",
+              duration(Duration.ofMillis(1), Duration.ofHours(24)),
+              AdmissionSettings.DEFAULTS.queueTimeout(),
+              "Longest wait for a place; after it the answer is 503.",
+              "Short fails early under bursts; long keeps clients hanging.")
+          .flag("--queue-timeout");
+
+  public static final Key<Integer> QUEUE_TIMEOUT_STATUS =
+      Key.of(
+              "limits.queue-timeout-status",
+              integer(400, 599),
+              AdmissionSettings.DEFAULTS.queueTimeoutStatus(),
+              "Status of the answer to a request that waited for limits.queue-timeout.",
+              "408 makes some clients retry at once.")
+          .flag("--queue-timeout-status");
+
+  public static final Key<Duration> SSE_KEEPALIVE =
+      Key.of(
+          "sse-keepalive",
+          durationOrSwitch(Duration.ofMillis(100), Duration.ofHours(1), Duration.ofSeconds(15)),
+          ProxySettings.DEFAULTS.sseKeepalive(),
+          "Silence after which a comment is sent on an event stream, so that nothing between"
+              + " router and client gives up on it.",
+          "off sends none; short costs bytes on every waiting stream.");
+
+  public static final Key<List<String>> REQUEST_ID_HEADERS =
+      Key.of(
+              "headers.request-id",
+              texts("<name>", "header names"),
+              HeaderSettings.DEFAULTS.requestIdHeaders(),
+              "Headers that may carry the id of a request, the first present one counts; it is"
+                  + " answered as x-request-id.",
+              "An empty list makes the router generate every id.")
+          .flag("--request-id-headers");
+
+  public static final Key<String> SESSION_HEADER =
+      Key.of(
+              "headers.session",
+              text("<name>", "a header name", false),
+              AffinitySettings.DEFAULT.sessionHeader(),
+              "Header that names the session of a request; case does not matter, and - equals _.",
+              "Other well-known session headers and body fields are looked at after it.")
+          .flag("--session-header");
+
+  public static final Key<List<String>> OWNER_HEADERS =
+      Key.of(
+              "headers.owner",
+              texts("<name>", "header names"),
+              AffinitySettings.DEFAULT.ownerHeaders(),
+              "Headers that name a user or a tenant, in order; they count as session where no"
+                  + " session is named.",
+              "An empty list leaves it to the fields of the body.")
+          .flag("--owner-headers");
+
+  public static final Key<List<String>> AFFINITY_REQUEST_HEADERS =
+      Key.of(
+              "headers.affinity-last",
+              texts("<name>", "header names"),
+              AffinitySettings.DEFAULT.requestHeaders(),
+              "Headers whose value changes with every request, in order; hashed where nothing else"
+                  + " names the request, and never the start of a session.",
+              "An empty list leaves such requests to the hash of their prompt.")
+          .flag("--affinity-last-headers");
+
+  public static final Key<Boolean> WORKER_HEADER =
+      Key.of(
+              "headers.worker",
+              bool(),
+              HeaderSettings.DEFAULTS.workerHeader(),
+              "Whether answers say in x-pointsman-worker which worker served them.",
+              "false hides the fleet from clients.")
+          .flag("--worker-header");
+
+  public static final Key<Boolean> CORS_ENABLED =
+      Key.of(
+          "cors.enabled",
+          bool(),
+          CorsSettings.DEFAULTS.enabled(),
+          "Whether web pages of other origins may call the router.",
+          "false hands preflight requests to the engines.");
+
+  public static final Key<List<String>> CORS_ORIGINS =
+      Key.of(
+          "cors.allowed-origins",
+          texts("<origin>", "origins such as https://chat.example"),
+          CorsSettings.DEFAULTS.allowedOrigins(),
+          "Origins that may call when cors.enabled is true.",
+          "An empty list allows any.");
+
+  private FrontKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(
+        HOST,
+        PORT,
+        BACKLOG,
+        MAX_BODY,
+        MAX_BUFFERED_BODY,
+        MAX_HEADER,
+        MAX_URI,
+        MAX_CONCURRENT,
+        RATE_PER_SECOND,
+        QUEUE_SIZE,
+        QUEUE_TIMEOUT,
+        QUEUE_TIMEOUT_STATUS,
+        SSE_KEEPALIVE,
+        REQUEST_ID_HEADERS,
+        SESSION_HEADER,
+        OWNER_HEADERS,
+        AFFINITY_REQUEST_HEADERS,
+        WORKER_HEADER,
+        CORS_ENABLED,
+        CORS_ORIGINS);
+  }
+}

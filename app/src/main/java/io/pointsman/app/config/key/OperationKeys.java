@@ -1,0 +1,114 @@
+package io.pointsman.app.config.key;
+
+import static io.pointsman.app.config.value.ValueTypes.bool;
+import static io.pointsman.app.config.value.ValueTypes.constant;
+import static io.pointsman.app.config.value.ValueTypes.duration;
+import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.text;
+
+import io.pointsman.app.logging.LogSettings;
+import io.pointsman.app.metrics.MetricsSettings;
+import io.pointsman.proxy.ListenSettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.Transport;
+import java.time.Duration;
+import java.util.List;
+
+/** Keys of how the router is run: stop, threads, metrics, log. */
+public final class OperationKeys {
+  public static final Key<Duration> DRAIN_TIMEOUT =
+      Key.of(
+          "drain-timeout",
+          duration(Duration.ZERO, Duration.ofHours(24)),
+          ProxySettings.DEFAULTS.drainTimeout(),
+          "Longest that streams may go on after the router was told to stop.",
+          "0s cuts them off at once; must be shorter than the orchestrator's grace period.");
+
+  public static final Key<Integer> THREADS =
+      Key.of(
+          "event-loop-threads",
+          integer(0, 1024),
+          ListenSettings.DEFAULTS.eventLoops(),
+          "Threads that move bytes.",
+          "0 is one per processor; more only costs memory.");
+
+  public static final Key<Transport> TRANSPORT =
+      Key.of(
+          "transport",
+          constant(Transport.class),
+          ListenSettings.DEFAULTS.transport(),
+          "How sockets are waited for.",
+          "auto takes epoll where its native library loads; nio runs everywhere.");
+
+  public static final Key<Boolean> METRICS_ENABLED =
+      Key.of(
+          "metrics.enabled",
+          bool(),
+          MetricsSettings.DEFAULTS.enabled(),
+          "Whether Prometheus metrics are served.",
+          "false opens no second port.");
+
+  public static final Key<String> METRICS_HOST =
+      Key.of(
+          "metrics.host",
+          text("<host>", "a host name or address", false),
+          MetricsSettings.DEFAULTS.host(),
+          "Address of the metrics listener.",
+          "The default is reached from this machine only.");
+
+  public static final Key<Integer> METRICS_PORT =
+      Key.of(
+          "metrics.port",
+          integer(0, 65_535),
+          MetricsSettings.DEFAULTS.port(),
+          "Port of the metrics listener.",
+          "0 takes any free port and logs it.");
+
+  public static final Key<Boolean> METRICS_VLLM_NAMES =
+      Key.of(
+          "metrics.vllm-router-names",
+          bool(),
+          MetricsSettings.DEFAULTS.vllmRouterNames(),
+          "Whether metrics are offered under the names of vllm-router too.",
+          "true adds a few series for each worker.");
+
+  public static final Key<LogSettings.Level> LOG_LEVEL =
+      Key.of(
+          "log.level",
+          constant(LogSettings.Level.class),
+          LogSettings.DEFAULTS.level(),
+          "The least severe level that is logged.",
+          "debug logs each connection problem; error hides health changes.");
+
+  public static final Key<LogSettings.Format> LOG_FORMAT =
+      Key.of(
+          "log.format",
+          constant(LogSettings.Format.class),
+          LogSettings.DEFAULTS.format(),
+          "Lines for people, or one JSON object per line.",
+          "Neither ever holds a prompt or a key.");
+
+  public static final Key<String> LOG_DIRECTORY =
+      Key.of(
+          "log.directory",
+          text("<dir>", "a directory", true),
+          LogSettings.DEFAULTS.directory(),
+          "Where the log is written too, in pointsman.log, with a new file each day.",
+          "Empty writes no files; else they take 1 GiB at most, the oldest go first.");
+
+  private OperationKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(
+        DRAIN_TIMEOUT,
+        THREADS,
+        TRANSPORT,
+        METRICS_ENABLED,
+        METRICS_HOST,
+        METRICS_PORT,
+        METRICS_VLLM_NAMES,
+        LOG_LEVEL,
+        LOG_FORMAT,
+        LOG_DIRECTORY);
+  }
+}

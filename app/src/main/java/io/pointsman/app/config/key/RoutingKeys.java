@@ -1,0 +1,143 @@
+package io.pointsman.app.config.key;
+
+import static io.pointsman.app.config.value.ValueTypes.bytes;
+import static io.pointsman.app.config.value.ValueTypes.constant;
+import static io.pointsman.app.config.value.ValueTypes.decimal;
+import static io.pointsman.app.config.value.ValueTypes.duration;
+import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.oneOf;
+
+import io.pointsman.app.config.value.ValueTypes;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.UnknownModel;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.CacheAwareSettings;
+import io.pointsman.engine.policy.PolicySettings;
+import java.time.Duration;
+import java.util.List;
+
+/** Keys of the decision: workers, policy and what policies are set by. */
+public final class RoutingKeys {
+  private static final List<String> NAMES =
+      List.of(
+          "cache_aware",
+          "consistent_hash",
+          "least_load",
+          "power_of_two",
+          "random",
+          "rendezvous_hash",
+          "round_robin",
+          "sticky_least_loaded");
+  private static final PolicySettings POLICIES = PolicySettings.DEFAULTS;
+  private static final CacheAwareSettings CACHE = CacheAwareSettings.DEFAULTS;
+
+  public static final Key<List<WorkerSpec>> WORKERS =
+      Key.of(
+          "workers",
+          ValueTypes.workers(),
+          List.of(),
+          "The engines behind the router.",
+          "May be empty: workers can be added while the router runs.");
+
+  public static final Key<String> POLICY =
+      Key.of(
+          "policy",
+          oneOf(NAMES),
+          "cache_aware",
+          "How a worker is chosen among those that can serve the request.",
+          "docs/architecture.md says what each policy does.");
+
+  public static final Key<Double> CACHE_THRESHOLD =
+      Key.of(
+          "cache.threshold",
+          decimal(0, 1),
+          CACHE.cacheThreshold(),
+          "cache_aware: share of the prompt that a worker must hold for the match to count.",
+          "The share must be larger than this: 0 follows any match, 1 none.");
+
+  public static final Key<Long> INDEX_MAX_BYTES =
+      Key.of(
+          "cache.index-max-bytes",
+          bytes(1L << 16, 1L << 36),
+          CACHE.maxIndexBytes(),
+          "cache_aware: memory of the index of prompt prefixes.",
+          "Small forgets prompts early and routes them by load; large keeps them for longer than"
+              + " the engines do.");
+
+  public static final Key<Integer> BALANCE_ABS =
+      Key.of(
+          "balance.abs-threshold",
+          integer(0, Integer.MAX_VALUE),
+          CACHE.balanceAbsThreshold(),
+          "cache_aware: loads count as unequal when the largest exceeds the smallest by more than"
+              + " this many requests and balance.rel-threshold holds too.",
+          "0 leaves it to balance.rel-threshold; large follows prefixes whatever the load.");
+
+  public static final Key<Double> BALANCE_REL =
+      Key.of(
+          "balance.rel-threshold",
+          decimal(1, Double.MAX_VALUE),
+          CACHE.balanceRelThreshold(),
+          "cache_aware: loads count as unequal when the largest is more than this many times the"
+              + " smallest and balance.abs-threshold holds too.",
+          "1 leaves it to balance.abs-threshold; large follows prefixes whatever the load.");
+
+  public static final Key<Integer> VIRTUAL_NODES =
+      Key.of(
+          "hash.virtual-nodes",
+          integer(1, 10_000),
+          POLICIES.virtualNodes(),
+          "consistent_hash: places of each worker on the ring.",
+          "Few make shares uneven; each costs 8 bytes and time when the fleet changes.");
+
+  public static final Key<Double> HASH_LOAD_FACTOR =
+      Key.of(
+          "hash.load-factor",
+          decimal(0, 1000),
+          POLICIES.hashLoadFactor(),
+          "consistent_hash and rendezvous_hash: bounded load; a worker at this many times the mean"
+              + " load passes requests on to the next place.",
+          "0 is off; 1.25 spreads hot keys early; large is as good as off. Between 0 and 1 is"
+              + " refused.");
+
+  public static final Key<Duration> STICKY_IDLE =
+      Key.of(
+          "sticky.idle-timeout",
+          duration(Duration.ofSeconds(1), Duration.ofDays(365)),
+          POLICIES.sessionTtl(),
+          "sticky_least_loaded: a session ends this long after the end of its last request.",
+          "Short loses caches between turns; long keeps workers bound to finished sessions.");
+
+  public static final Key<Integer> STICKY_MAX =
+      Key.of(
+          "sticky.max-sessions",
+          integer(1, 10_000_000),
+          POLICIES.maxSessions(),
+          "sticky_least_loaded: most sessions kept; beyond, the longest idle one is forgotten.",
+          "Small forgets live sessions; each costs about 200 bytes.");
+
+  public static final Key<UnknownModel> UNKNOWN_MODEL =
+      Key.of(
+          "unknown-model",
+          constant(UnknownModel.class),
+          EngineSettings.DEFAULTS.unknownModel(),
+          "What to do with a request for a model that no worker is known to serve.",
+          "reject answers 404 in OpenAI's shape; any-worker lets an engine answer.");
+
+  private RoutingKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(
+        WORKERS,
+        POLICY,
+        CACHE_THRESHOLD,
+        INDEX_MAX_BYTES,
+        BALANCE_ABS,
+        BALANCE_REL,
+        VIRTUAL_NODES,
+        HASH_LOAD_FACTOR,
+        STICKY_IDLE,
+        STICKY_MAX,
+        UNKNOWN_MODEL);
+  }
+}

@@ -1,0 +1,185 @@
+package io.pointsman.app.demo;
+
+import io.netty.channel.EventLoopGroup;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.live.EngineState;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** Simulated engines, the router in front of them, and chats through it. */
+public final class Demo implements AutoCloseable {
+  private static final String MODEL = "demo";
+
+  /** Small KV memories, as with large models: what a policy does with them is then seen. */
+  private static final int KV_BLOCKS = 4500;
+
+  private static final int BLOCK_SIZE = 16;
+
+  private static final int STEPS_TO_HEALTH = 250;
+  private static final int STEP_MILLIS = 20;
+  private static final int WARM_UP_ROUNDS = 3;
+
+  private final DemoSettings settings;
+  private final EventLoopGroup loops = SimEngine.newGroup(1);
+  private final List<SimEngine> engines = new ArrayList<>();
+  private final Readings readings = new Readings();
+  private final Router router;
+  private final DemoTraffic traffic;
+
+  /** Owned by the thread that shows. */
+  private final Map<Worker, Long> servedBefore = new HashMap<>();
+
+  private Demo(DemoSettings settings, String version, Ticker ticker, Dice dice) {
+    this.settings = settings;
+    for (int i = 0; i < settings.engines(); i++) {
+      SimConfig config = SimConfig.DEFAULT.withModels(MODEL).withKv(KV_BLOCKS, BLOCK_SIZE);
+      engines.add(SimEngine.start(config, loops));
+    }
+    try {
+      router = Router.start(routerConfig(), version);
+    } catch (RuntimeException e) {
+      closeEngines();
+      throw e;
+    }
+    ChatClient client = new ChatClient(router.url(), ticker);
+    traffic = new DemoTraffic(MODEL, settings.rate(), client, readings, dice);
+  }
+
+  /**
+   * Starts everything but the traffic.
+   *
+   * @throws io.pointsman.app.wiring.StartException if the router cannot start
+   */
+  public static Demo start(DemoSettings settings, String version, Ticker ticker, Dice dice) {
+    return new Demo(settings, version, ticker, dice);
+  }
+
+  private PointsmanConfig routerConfig() {
+    List<WorkerSpec> workers = new ArrayList<>();
+    for (int i = 0; i < engines.size(); i++) {
+      String id = "engine-" + (i + 1);
+      String url = engines.get(i).url();
+      workers.add(
+          new WorkerSpec(id, url, Role.REGULAR, Set.of(MODEL), WorkerSpec.NO_RANK, 0, Map.of()));
+    }
+    return PointsmanConfig.from(
+        new ConfigValues()
+            .set(FrontKeys.PORT, settings.port())
+            .set(RoutingKeys.WORKERS, workers)
+            .set(RoutingKeys.POLICY, settings.policy())
+            .set(OperationKeys.METRICS_PORT, 0)
+            .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO));
+  }
+
+  /** The URL that requests may be sent to. */
+  public String url() {
+    return router.url();
+  }
+
+  /** A command that sends a request. */
+  public String curl() {
+    return "curl "
+        + url()
+        + "/v1/chat/completions -H 'content-type: application/json' -d"
+        + " '{\"model\":\""
+        + MODEL
+        + "\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'";
+  }
+
+  /** Waits until all engines are taken for healthy, warms up, and begins to chat. */
+  public void beginTraffic(CountDownLatch stop) throws InterruptedException {
+    for (int i = 0; i < STEPS_TO_HEALTH && !allHealthy(); i++) {
+      if (stop.await(STEP_MILLIS, TimeUnit.MILLISECONDS)) {
+        return;
+      }
+    }
+    for (int round = 0; round < WARM_UP_ROUNDS; round++) {
+      traffic.warmUp(2 * engines.size());
+    }
+    engines.forEach(SimEngine::resetCounters);
+    servedBefore.clear();
+    for (Worker worker : router.fleet().snapshot().workers()) {
+      servedBefore.put(worker, worker.served());
+    }
+    traffic.start();
+  }
+
+  private boolean allHealthy() {
+    return router.fleet().snapshot().workers().stream().allMatch(w -> w.health().healthy());
+  }
+
+  /** What each worker does at this moment, and all together at the end. */
+  List<DemoTable.Row> rows() {
+    List<DemoTable.Row> rows = new ArrayList<>();
+    List<Worker> workers = router.fleet().snapshot().workers();
+    int inFlight = 0;
+    long served = 0;
+    for (int i = 0; i < workers.size(); i++) {
+      Worker worker = workers.get(i);
+      double ttft = readings.latestMillis(worker.id());
+      double hit = hitPercent(List.of(engines.get(i)));
+      long servedHere = worker.served() - servedBefore.getOrDefault(worker, 0L);
+      rows.add(new DemoTable.Row(worker.id(), worker.inFlight(), servedHere, hit, ttft));
+      inFlight += worker.inFlight();
+      served += servedHere;
+    }
+    rows.add(new DemoTable.Row("all", inFlight, served, hitPercent(engines), readings.millis(0.5)));
+    return rows;
+  }
+
+  private static double hitPercent(List<SimEngine> engines) {
+    long queries = 0;
+    long hits = 0;
+    for (SimEngine engine : engines) {
+      EngineState.Tokens tokens = engine.state().tokens();
+      queries += tokens.cacheQueries();
+      hits += tokens.cacheHits();
+    }
+    return queries == 0 ? Double.NaN : 100.0 * hits / queries;
+  }
+
+  /** One line that says how the policy did. */
+  public String summary() {
+    return String.format(
+        Locale.ROOT,
+        "%s: %d answers, prefix-cache hit %s, TTFT p50 %s, p95 %s, %d errors",
+        settings.policy(),
+        readings.answered(),
+        DemoTable.percent(hitPercent(engines)),
+        DemoTable.millis(readings.millis(0.5)),
+        DemoTable.millis(readings.millis(0.95)),
+        readings.failures());
+  }
+
+  /** Ends everything at once. */
+  @Override
+  public void close() {
+    traffic.close();
+    router.close();
+    closeEngines();
+  }
+
+  private void closeEngines() {
+    engines.forEach(SimEngine::close);
+    loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+}

@@ -1,0 +1,56 @@
+package io.pointsman.app.demo;
+
+import java.io.Console;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Shows a table again and again: in a terminal always in the same place, with the cursor hidden;
+ * elsewhere as plain lines. Owned by one thread.
+ */
+final class DemoScreen implements AutoCloseable {
+  private static final String HIDE_CURSOR = "\033[?25l";
+  private static final String SHOW_CURSOR = "\033[?25h";
+  private static final String CLEAR_LINE = "\033[K";
+
+  private final PrintWriter out;
+  private final boolean terminal;
+  private int drawn;
+
+  DemoScreen(PrintWriter out, boolean terminal) {
+    this.out = out;
+    this.terminal = terminal;
+  }
+
+  /** Whether standard output is a terminal that understands cursor movements. */
+  static boolean isTerminal() {
+    String kind = System.getenv().getOrDefault("TERM", "dumb");
+    return !kind.equals("dumb")
+        && Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
+  }
+
+  void show(long second, List<DemoTable.Row> rows) {
+    if (terminal) {
+      redraw(DemoTable.table(rows));
+    } else {
+      rows.forEach(row -> out.println(DemoTable.line(second, row)));
+    }
+    out.flush();
+  }
+
+  private void redraw(List<String> lines) {
+    out.print(drawn == 0 ? HIDE_CURSOR : "\033[" + drawn + "A");
+    lines.forEach(line -> out.print(line + CLEAR_LINE + System.lineSeparator()));
+    drawn = lines.size();
+  }
+
+  /** Leaves the last table where it is and gives the cursor back. */
+  @Override
+  public void close() {
+    if (terminal && drawn > 0) {
+      out.print(SHOW_CURSOR);
+      out.flush();
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package io.pointsman.app.demo;
+
+import java.io.PrintWriter;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** The demo as a person watches it: what to do with it, the table once a second, the summary. */
+public final class DemoShow {
+  private final Demo demo;
+  private final DemoSettings settings;
+  private final PrintWriter out;
+
+  public DemoShow(Demo demo, DemoSettings settings, PrintWriter out) {
+    this.demo = demo;
+    this.settings = settings;
+    this.out = out;
+  }
+
+  /** Shows until the duration is over, {@code stop} is counted down, or nobody reads any more. */
+  public void run(CountDownLatch stop) throws InterruptedException {
+    greet();
+    demo.beginTraffic(stop);
+    boolean terminal = !settings.quiet() && DemoScreen.isTerminal();
+    try (DemoScreen screen = new DemoScreen(out, terminal)) {
+      for (long second = 1; !stop.await(1, TimeUnit.SECONDS); second++) {
+        if (!settings.quiet()) {
+          screen.show(second, demo.rows());
+        }
+        boolean over = !settings.duration().isZero() && second >= settings.duration().toSeconds();
+        if (over || out.checkError()) {
+          break;
+        }
+      }
+    }
+    String summary = demo.summary();
+    out.println(settings.quiet() ? summary : System.lineSeparator() + summary);
+    out.flush();
+  }
+
+  private void greet() {
+    if (settings.quiet()) {
+      out.println(demo.url());
+    } else {
+      out.printf(
+          """
+          Pointsman routes chats to %d simulated engine%s, policy %s, at
+            %s
+          Send a request of your own:
+            %s
+          Ctrl-C ends everything. Compare: ./pointsman demo --policy %s
+
+          """,
+          settings.engines(),
+          settings.engines() == 1 ? "" : "s",
+          settings.policy(),
+          demo.url(),
+          demo.curl(),
+          settings.policy().equals("round_robin") ? "cache_aware" : "round_robin");
+    }
+    out.flush();
+  }
+}

@@ -1,0 +1,114 @@
+package io.pointsman.app.demo;
+
+import io.pointsman.engine.env.Dice;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/** A light stream of chats at random moments, each request on a virtual thread of its own. */
+final class DemoTraffic implements AutoCloseable {
+  /** Most requests at once: above it the stream waits, so that a stuck fleet is not buried. */
+  private static final int MOST_AT_ONCE = 512;
+
+  private static final Duration WARM_UP = Duration.ofSeconds(3);
+  private static final int CERTAIN = 1 << 24;
+
+  private final String model;
+  private final double rate;
+  private final Conversations conversations;
+  private final ChatClient client;
+  private final Readings readings;
+  private final Dice dice;
+  private final Semaphore places = new Semaphore(MOST_AT_ONCE);
+  private final CountDownLatch closed = new CountDownLatch(1);
+
+  /**
+   * @param rate requests per second on average
+   */
+  DemoTraffic(String model, double rate, ChatClient client, Readings readings, Dice dice) {
+    this.model = model;
+    this.rate = rate;
+    this.client = client;
+    this.readings = readings;
+    this.dice = dice;
+    conversations = new Conversations(dice);
+  }
+
+  /**
+   * Sends a few short chats at once and waits for their answers, so that what is measured later is
+   * not the warming up of the program itself.
+   */
+  void warmUp(int requests) throws InterruptedException {
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < requests; i++) {
+      Chat chat = new Chat("warm-up", "Warm-up " + i);
+      chat.say("user", "Hello");
+      threads.add(Thread.startVirtualThread(() -> sendUncounted(chat)));
+    }
+    for (Thread thread : threads) {
+      thread.join(WARM_UP);
+    }
+  }
+
+  private void sendUncounted(Chat chat) {
+    try {
+      client.send(chat.request(model, 4));
+    } catch (IOException _) {
+      // What fails here fails again, and is then counted.
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  DemoTraffic start() {
+    Thread.ofVirtual().name("demo-traffic").start(this::run);
+    return this;
+  }
+
+  private void run() {
+    try {
+      while (!closed.await(gapNanos(), TimeUnit.NANOSECONDS)) {
+        places.acquire();
+        Thread.startVirtualThread(this::chat);
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * Time to the next request: exponentially distributed, as of many people who act on their own.
+   */
+  private long gapNanos() {
+    double chance = (dice.roll(CERTAIN) + 1.0) / CERTAIN;
+    return (long) (-Math.log(chance) / rate * 1e9);
+  }
+
+  private void chat() {
+    try {
+      Chat chat = conversations.speak();
+      ChatClient.Answer answer = client.send(chat.request(model, 16 + dice.roll(64)));
+      readings.answered(answer.worker(), answer.ttftNanos());
+      conversations.answered(chat, answer.text());
+    } catch (IOException _) {
+      if (closed.getCount() > 0) {
+        readings.failed();
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } finally {
+      places.release();
+    }
+  }
+
+  /** Sends no more, and breaks off what is under way. */
+  @Override
+  public void close() {
+    closed.countDown();
+    client.close();
+  }
+}

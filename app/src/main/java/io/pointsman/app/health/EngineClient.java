@@ -1,0 +1,238 @@
+package io.pointsman.app.health;
+
+import io.pointsman.engine.env.Ticker;
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Locale;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.SSLSocketFactory;
+
+/**
+ * A small HTTP/1.1 client for control work: one blocking request over a connection of its own, made
+ * for virtual threads. A deadline covers everything from the look-up of the name to the last byte.
+ * Follows no redirects.
+ */
+public final class EngineClient {
+  /** Longest answer that is read; probes and lists of models are far below it. */
+  static final int MOST_BYTES = 4 << 20;
+
+  private final String apiKey;
+  private final Ticker ticker;
+
+  /**
+   * @param apiKey sent as bearer token; empty for none
+   */
+  public EngineClient(String apiKey, Ticker ticker) {
+    this.apiKey = apiKey;
+    this.ticker = ticker;
+  }
+
+  /**
+   * What the engine answered.
+   *
+   * @param body without framing; not copied
+   */
+  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  public record Answer(int status, byte[] body) {
+    /** Whether the status is 2xx. */
+    public boolean good() {
+      return status / 100 == 2;
+    }
+  }
+
+  /**
+   * Sends a request without a body.
+   *
+   * @param url {@code http://} or {@code https://}, with path
+   * @throws IOException if there is no complete answer in time
+   */
+  public Answer send(String method, String url, Duration timeout) throws IOException {
+    URI uri = URI.create(url);
+    long deadline = ticker.nanos() + timeout.toNanos();
+    boolean secure = "https".equals(uri.getScheme());
+    int port = uri.getPort() >= 0 ? uri.getPort() : secure ? 443 : 80;
+    try (Socket plain = connect(uri.getHost(), port, deadline);
+        Socket socket = secure ? secured(plain, uri.getHost(), port, deadline) : plain) {
+      socket.getOutputStream().write(head(method, uri));
+      return new AnswerReader(new TimedStream(socket, deadline), method).read();
+    }
+  }
+
+  private byte[] head(String method, URI uri) {
+    String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
+    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
+    StringBuilder head = new StringBuilder(128);
+    head.append(method).append(' ').append(path).append(query).append(" HTTP/1.1\r\n");
+    head.append("host: ").append(uri.getRawAuthority()).append("\r\n");
+    head.append("user-agent: pointsman\r\naccept: */*\r\nconnection: close\r\n");
+    if (method.equals("POST")) {
+      head.append("content-length: 0\r\n");
+    }
+    if (!apiKey.isEmpty()) {
+      head.append("authorization: Bearer ").append(apiKey).append("\r\n");
+    }
+    return head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  private Socket connect(String host, int port, long deadline) throws IOException {
+    String name = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+    IOException last = new IOException("no address of " + name);
+    for (InetAddress address : InetAddress.getAllByName(name)) {
+      Socket socket = new Socket();
+      try {
+        socket.connect(new InetSocketAddress(address, port), millisLeft(deadline));
+        return socket;
+      } catch (IOException e) {
+        socket.close();
+        last = e;
+      }
+    }
+    throw last;
+  }
+
+  private Socket secured(Socket plain, String host, int port, long deadline) throws IOException {
+    plain.setSoTimeout(millisLeft(deadline));
+    SSLSocketFactory factory = (SSLSocketFactory) SSLSocketFactory.getDefault();
+    SSLSocket secure = (SSLSocket) factory.createSocket(plain, host, port, true);
+    SSLParameters parameters = secure.getSSLParameters();
+    parameters.setEndpointIdentificationAlgorithm("HTTPS");
+    secure.setSSLParameters(parameters);
+    return secure;
+  }
+
+  private int millisLeft(long deadline) throws SocketTimeoutException {
+    long left = (deadline - ticker.nanos()) / 1_000_000;
+    if (left <= 0) {
+      throw new SocketTimeoutException("no answer in time");
+    }
+    return (int) Math.min(left, Integer.MAX_VALUE);
+  }
+
+  /** A socket's input whose reads all end at one deadline. */
+  private final class TimedStream extends InputStream {
+    private final Socket socket;
+    private final InputStream in;
+    private final long deadline;
+
+    TimedStream(Socket socket, long deadline) throws IOException {
+      this.socket = socket;
+      this.deadline = deadline;
+      in = socket.getInputStream();
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) throws IOException {
+      socket.setSoTimeout(millisLeft(deadline));
+      return in.read(bytes, offset, length);
+    }
+  }
+
+  /** Reads one answer: head, then a body framed by length, chunks or the connection's end. */
+  private static final class AnswerReader {
+    private final InputStream in;
+    private final boolean bodiless;
+    private long length = -1;
+    private boolean chunked;
+
+    AnswerReader(InputStream in, String method) {
+      this.in = new BufferedInputStream(in, 2048);
+      bodiless = method.equals("HEAD");
+    }
+
+    Answer read() throws IOException {
+      String[] status = line().split(" ", 3);
+      if (status.length < 2 || !status[0].startsWith("HTTP/1.") || status[1].length() != 3) {
+        throw new IOException("no HTTP answer");
+      }
+      for (String line = line(); !line.isEmpty(); line = line()) {
+        header(line);
+      }
+      int code = (int) number(status[1], 10);
+      return new Answer(code, bodiless || code == 204 || code == 304 ? new byte[0] : body());
+    }
+
+    private void header(String line) throws IOException {
+      int colon = line.indexOf(':');
+      if (colon > 0) {
+        String value = line.substring(colon + 1).strip();
+        switch (line.substring(0, colon).toLowerCase(Locale.ROOT)) {
+          case "content-length" -> length = number(value, 10);
+          case "transfer-encoding" -> chunked = value.equalsIgnoreCase("chunked");
+          default -> {}
+        }
+      }
+    }
+
+    private byte[] body() throws IOException {
+      if (chunked) {
+        ByteArrayOutputStream whole = new ByteArrayOutputStream();
+        for (long size = chunkSize(); size > 0; size = chunkSize()) {
+          whole.write(exactly(size, whole.size()));
+          line();
+        }
+        return whole.toByteArray();
+      }
+      return length >= 0 ? exactly(length, 0) : toTheEnd();
+    }
+
+    private long chunkSize() throws IOException {
+      return number(line().split(";", 2)[0].strip(), 16);
+    }
+
+    private byte[] exactly(long size, int before) throws IOException {
+      if (size < 0 || size + before > MOST_BYTES) {
+        throw new IOException("answer of more than " + MOST_BYTES + " bytes");
+      }
+      byte[] bytes = in.readNBytes((int) size);
+      if (bytes.length < size) {
+        throw new IOException("the connection ended within the answer");
+      }
+      return bytes;
+    }
+
+    private byte[] toTheEnd() throws IOException {
+      byte[] bytes = in.readNBytes(MOST_BYTES + 1);
+      if (bytes.length > MOST_BYTES) {
+        throw new IOException("answer of more than " + MOST_BYTES + " bytes");
+      }
+      return bytes;
+    }
+
+    private String line() throws IOException {
+      StringBuilder line = new StringBuilder();
+      for (int c = in.read(); c != '\n'; c = in.read()) {
+        if (c < 0 || line.length() > 16_384) {
+          throw new IOException("the connection ended within the head of the answer");
+        }
+        if (c != '\r') {
+          line.append((char) c);
+        }
+      }
+      return line.toString();
+    }
+
+    private static long number(String text, int radix) throws IOException {
+      try {
+        return Long.parseLong(text, radix);
+      } catch (NumberFormatException e) {
+        throw new IOException("no HTTP answer: " + text, e);
+      }
+    }
+  }
+}

@@ -1,0 +1,238 @@
+package io.pointsman.app.health;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.HealthState;
+import io.pointsman.engine.fleet.Worker;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Probes every worker of a fleet, many at once, each probe on a virtual thread of its own; learns
+ * from workers that are well which models they serve. A worker's first good probe is reported only
+ * after its models are known, so that it takes its first request in the right pool.
+ */
+public final class Prober implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Prober.class);
+
+  private static final long LONGEST_WAIT = TimeUnit.MINUTES.toNanos(1);
+
+  private final Fleet fleet;
+  private final ProbeSettings settings;
+  private final EngineClient client;
+  private final Ticker ticker;
+  private final Semaphore places;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  /** Guarded by {@link #lock}. */
+  private final ProbeSchedule schedule;
+
+  /** Hears of each answer that lists a worker's models. */
+  private volatile BiConsumer<Worker, byte[]> onModels = (_, _) -> {};
+
+  /** Models that the fleet has not taken note of yet; guarded by itself. */
+  private final Map<Worker, Set<String>> learned = new HashMap<>();
+
+  private final ReentrantLock learning = new ReentrantLock();
+
+  private volatile boolean running = true;
+  private final Thread loop;
+
+  /** Probes the workers of {@code fleet}, those of now and those to come, until closed. */
+  public Prober(
+      Fleet fleet, ProbeSettings settings, EngineClient client, Ticker ticker, Dice dice) {
+    this.fleet = fleet;
+    this.settings = settings;
+    this.client = client;
+    this.ticker = ticker;
+    places = new Semaphore(settings.parallelism());
+    schedule = new ProbeSchedule(settings, dice);
+    loop = Thread.ofVirtual().name("prober").unstarted(this::run);
+  }
+
+  /**
+   * Calls {@code listener} with each worker's answer to {@code GET /v1/models}, on the thread that
+   * probes.
+   */
+  public Prober onModels(BiConsumer<Worker, byte[]> listener) {
+    onModels = listener;
+    return this;
+  }
+
+  /** Begins to probe. */
+  public Prober start() {
+    fleet.listen(this::follow);
+    loop.start();
+    return this;
+  }
+
+  private void follow(FleetSnapshot snapshot) {
+    lock.lock();
+    try {
+      schedule.follow(snapshot.workers(), ticker.nanos());
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Probes a worker at once, because requests fail on it; one that is known to be out is probed
+   * soon enough. Cheap, and never blocks for long: may be called on event loops.
+   */
+  public void suspect(Worker worker) {
+    if (worker.health().status() != HealthState.Status.UNHEALTHY) {
+      lock.lock();
+      try {
+        schedule.hurry(worker, ticker.nanos());
+        changed.signal();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  private void run() {
+    try {
+      while (running) {
+        Worker worker = awaitDue();
+        if (worker != null) {
+          places.acquire();
+          Thread.startVirtualThread(() -> probe(worker));
+        }
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private @Nullable Worker awaitDue() throws InterruptedException {
+    lock.lock();
+    try {
+      Worker due = schedule.takeDue(ticker.nanos());
+      while (running && due == null) {
+        changed.awaitNanos(Math.min(schedule.untilDue(ticker.nanos()), LONGEST_WAIT));
+        due = schedule.takeDue(ticker.nanos());
+      }
+      return due;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void probe(Worker worker) {
+    boolean good = false;
+    boolean settled = false;
+    try {
+      good = answersWell(worker);
+      boolean modelsKnown = !good || !modelsDue(worker) || learnModels(worker);
+      worker.probed(good);
+      settled = good && modelsKnown && worker.health().healthy();
+    } finally {
+      places.release();
+      finished(worker, good, settled);
+    }
+  }
+
+  private boolean answersWell(Worker worker) {
+    try {
+      String url = worker.spec().url() + settings.endpoint();
+      return client.send("GET", url, settings.timeout()).good();
+    } catch (IOException | IllegalArgumentException e) {
+      log.debug("probe of {} failed: {}", worker, e.toString());
+      return false;
+    }
+  }
+
+  private boolean learnModels(Worker worker) {
+    try {
+      EngineClient.Answer answer =
+          client.send("GET", worker.spec().url() + "/v1/models", settings.timeout());
+      if (answer.status() >= 500) {
+        return false;
+      }
+      Set<String> models = answer.good() ? ModelList.read(answer.body()) : Set.of();
+      if (models.isEmpty()) {
+        log.warn("{} does not tell its models (GET /v1/models: {})", worker, answer.status());
+      } else {
+        onModels.accept(worker, answer.body());
+        learn(worker, models);
+      }
+      modelsSeen(worker);
+      return true;
+    } catch (IOException | IllegalArgumentException e) {
+      log.debug("models of {} not learned: {}", worker, e.toString());
+      return false;
+    }
+  }
+
+  /**
+   * Has the fleet take note, together with whatever other probes have learned while it was busy
+   * with an earlier change: a large fleet changes a few times at its start, not once per worker.
+   */
+  private void learn(Worker worker, Set<String> models) {
+    synchronized (learned) {
+      learned.put(worker, models);
+    }
+    learning.lock();
+    try {
+      Map<Worker, Set<String>> batch;
+      synchronized (learned) {
+        batch = Map.copyOf(learned);
+        learned.clear();
+      }
+      fleet.learnModels(batch);
+    } finally {
+      learning.unlock();
+    }
+  }
+
+  private boolean modelsDue(Worker worker) {
+    lock.lock();
+    try {
+      return schedule.modelsDue(worker, ticker.nanos());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void modelsSeen(Worker worker) {
+    lock.lock();
+    try {
+      schedule.modelsSeen(worker, ticker.nanos());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void finished(Worker worker, boolean good, boolean settled) {
+    lock.lock();
+    try {
+      schedule.finished(worker, good, settled, ticker.nanos());
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Begins no further probe. */
+  @Override
+  public void close() {
+    running = false;
+    loop.interrupt();
+  }
+}

@@ -1,0 +1,121 @@
+package io.pointsman.app.logging;
+
+import ch.qos.logback.classic.AsyncAppender;
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.Appender;
+import ch.qos.logback.core.OutputStreamAppender;
+import ch.qos.logback.core.encoder.Encoder;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sets the log up: standard error and, if wanted, files, each written by a thread of its own behind
+ * a bounded queue, so that a slow terminal, pipe or disk never holds up a request. When the queue
+ * is full, lines are dropped.
+ */
+public final class LogSetup implements AutoCloseable {
+  /** Lines that may wait to be written. */
+  private static final int QUEUE = 4096;
+
+  private static final int MOST_MILLIS_AT_END = 500;
+
+  private final LoggerContext context;
+
+  private LogSetup(LoggerContext context) {
+    this.context = context;
+  }
+
+  /**
+   * Logs from now on, until closed; standard error itself stays open.
+   *
+   * @throws UncheckedIOException if the directory of files cannot be written to
+   */
+  public static LogSetup start(LogSettings settings) {
+    return start(settings, new StandardError());
+  }
+
+  /** Logs to {@code out} from now on; closing the log closes it. */
+  static LogSetup start(LogSettings settings, OutputStream out) {
+    LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
+    OutputStreamAppender<ILoggingEvent> writer = new OutputStreamAppender<>();
+    writer.setContext(context);
+    writer.setEncoder(encoder(settings.format(), context));
+    writer.setOutputStream(out);
+    writer.start();
+    Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+    root.detachAndStopAllAppenders();
+    root.setLevel(level(settings.level()));
+    root.addAppender(queued(writer, context));
+    if (!settings.directory().isEmpty()) {
+      Encoder<ILoggingEvent> encoder = encoder(settings.format(), context);
+      root.addAppender(queued(LogFiles.in(settings.directory(), encoder, context), context));
+    }
+    context.getLogger("io.netty").setLevel(Level.WARN);
+    return new LogSetup(context);
+  }
+
+  private static AsyncAppender queued(Appender<ILoggingEvent> writer, LoggerContext context) {
+    AsyncAppender queue = new AsyncAppender();
+    queue.setContext(context);
+    queue.setQueueSize(QUEUE);
+    queue.setDiscardingThreshold(0);
+    queue.setNeverBlock(true);
+    queue.setMaxFlushTime(MOST_MILLIS_AT_END);
+    queue.addAppender(writer);
+    queue.start();
+    return queue;
+  }
+
+  private static Encoder<ILoggingEvent> encoder(LogSettings.Format format, LoggerContext context) {
+    Encoder<ILoggingEvent> encoder =
+        switch (format) {
+          case TEXT -> {
+            PatternLayoutEncoder text = new PatternLayoutEncoder();
+            text.setPattern("%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0}: %msg%n");
+            yield text;
+          }
+          case JSON -> new JsonLines();
+        };
+    encoder.setContext(context);
+    encoder.start();
+    return encoder;
+  }
+
+  private static Level level(LogSettings.Level level) {
+    return switch (level) {
+      case DEBUG -> Level.DEBUG;
+      case INFO -> Level.INFO;
+      case WARN -> Level.WARN;
+      case ERROR -> Level.ERROR;
+      case OFF -> Level.OFF;
+    };
+  }
+
+  /** Writes what waits, for half a second at most, and logs no more. */
+  @Override
+  public void close() {
+    context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).detachAndStopAllAppenders();
+  }
+
+  private static final class StandardError extends OutputStream {
+    @Override
+    public void write(int b) {
+      System.err.write(b);
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) {
+      System.err.write(bytes, offset, length);
+    }
+
+    @Override
+    public void flush() {
+      System.err.flush();
+    }
+  }
+}

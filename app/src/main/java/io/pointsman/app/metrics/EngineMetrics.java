@@ -1,0 +1,103 @@
+package io.pointsman.app.metrics;
+
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.policy.PickNotes;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Counter;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts what the engine decides. Every label's series is resolved when it is made, so that
+ * counting allocates nothing.
+ */
+final class EngineMetrics implements EngineListener {
+  private final Map<PickReason, CounterDataPoint> decisions = new EnumMap<>(PickReason.class);
+  private final Map<RejectReason, CounterDataPoint> rejects = new EnumMap<>(RejectReason.class);
+  private final CounterDataPoint policyFailures;
+  private final DistributionDataPoint matchRatio;
+  private final WorkerTallies tallies;
+
+  /**
+   * @param policy the policy's configured name, used as a label
+   */
+  EngineMetrics(Meters meters, String policy, WorkerTallies tallies) {
+    this.tallies = tallies;
+    Counter decided = meters.counter(Metric.DECISIONS);
+    for (PickReason reason : PickReason.values()) {
+      decisions.put(reason, decided.labelValues(policy, label(reason)));
+    }
+    Counter rejected = meters.counter(Metric.REJECTS);
+    for (RejectReason reason : RejectReason.values()) {
+      rejects.put(reason, rejected.labelValues(label(reason)));
+    }
+    policyFailures = meters.counter(Metric.POLICY_FAILURES);
+    matchRatio = meters.histogram(Metric.PREFIX_MATCH_RATIO, Meters.RATIO);
+  }
+
+  /** How often a worker was chosen for {@code reason}. */
+  long decided(PickReason reason) {
+    CounterDataPoint series = decisions.get(reason);
+    return series == null ? 0 : series.getLongValue();
+  }
+
+  /** How often no worker could be chosen. */
+  long rejected() {
+    return rejects.values().stream().mapToLong(CounterDataPoint::getLongValue).sum();
+  }
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {
+    PickNotes notes = request.notes();
+    count(decisions.get(notes.reason()));
+    tallies.placed(lease.worker());
+    switch (notes.reason()) {
+      case PREFIX_HIT, PREFIX_MISS, LOAD_IMBALANCE ->
+          matchRatio.observe(request.prefix().ratio(notes.matchedBlocks()));
+      case RANDOM,
+          TURN,
+          LEAST_LOAD,
+          HASH,
+          HASH_SPILL,
+          STICKY_HIT,
+          STICKY_BIND,
+          PINNED,
+          FALLBACK -> {
+        // These policies do not look at the prompt.
+      }
+    }
+  }
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {
+    count(rejects.get(reason));
+  }
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {
+    tallies.settled(lease.worker(), outcome);
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    policyFailures.inc();
+  }
+
+  private static void count(@Nullable CounterDataPoint series) {
+    if (series != null) {
+      series.inc();
+    }
+  }
+
+  static String label(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,86 @@
+package io.pointsman.app.metrics;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * The fleet's metrics, read from its newest snapshot when they are scraped: a worker that has left
+ * has no series any more.
+ */
+final class FleetMetrics {
+  private final Fleet fleet;
+  private final WorkerTallies tallies;
+  private final Ticker ticker;
+
+  FleetMetrics(Fleet fleet, WorkerTallies tallies, Ticker ticker) {
+    this.fleet = fleet;
+    this.tallies = tallies;
+    this.ticker = ticker;
+  }
+
+  void register(Meters meters) {
+    meters.pulled(Metric.WORKERS, this::states);
+    perWorker(meters, Metric.WORKER_IN_FLIGHT, Worker::inFlight);
+    perWorker(meters, Metric.WORKER_LIMIT, w -> w.spec().maxInFlight());
+    perWorker(meters, Metric.WORKER_HEALTHY, w -> flag(w.health().healthy()));
+    perWorker(meters, Metric.WORKER_BREAKER, FleetMetrics::breakerState);
+    perWorker(meters, Metric.WORKER_BREAKER_OPENINGS, w -> w.breaker().opened());
+    perWorker(meters, Metric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
+    perWorker(meters, Metric.WORKER_STALLED, w -> flag(w.stalled()));
+    perWorker(meters, Metric.WORKER_DRAINING, w -> flag(w.draining()));
+    meters.pulled(Metric.WORKER_REQUESTS, this::outcomes);
+  }
+
+  private void perWorker(Meters meters, Metric metric, ToDoubleFunction<Worker> value) {
+    meters.pulled(
+        metric,
+        sink -> {
+          for (Worker worker : fleet.snapshot().workers()) {
+            sink.put(value.applyAsDouble(worker), worker.id());
+          }
+        });
+  }
+
+  private void states(Meters.Sink sink) {
+    long now = ticker.nanos();
+    int available = 0;
+    int busy = 0;
+    int out = 0;
+    for (Worker worker : fleet.snapshot().workers()) {
+      if (worker.eligible(now)) {
+        available++;
+      } else if (worker.merelyBusy(now)) {
+        busy++;
+      } else {
+        out++;
+      }
+    }
+    sink.put(available, "available");
+    sink.put(busy, "busy");
+    sink.put(out, "out");
+  }
+
+  private void outcomes(Meters.Sink sink) {
+    for (Worker worker : fleet.snapshot().workers()) {
+      WorkerTallies.Tally tally = tallies.of(worker);
+      sink.put(tally == null ? 0 : tally.succeeded(), worker.id(), "succeeded");
+      sink.put(tally == null ? 0 : tally.failed(), worker.id(), "failed");
+      sink.put(tally == null ? 0 : tally.ignored(), worker.id(), "ignored");
+    }
+  }
+
+  /** 0 closed, 1 open, 2 half-open. */
+  static double breakerState(Worker worker) {
+    return switch (worker.breaker().state()) {
+      case CLOSED -> 0;
+      case OPEN -> 1;
+      case HALF_OPEN -> 2;
+    };
+  }
+
+  private static double flag(boolean set) {
+    return set ? 1 : 0;
+  }
+}

@@ -1,0 +1,271 @@
+package io.pointsman.app.metrics;
+
+import java.util.List;
+
+/**
+ * Every metric that the router exposes under its own names: the one list from which the meters are
+ * made and {@code docs/metrics.md} is written. Each label has a bounded set of values.
+ */
+enum Metric {
+  REQUESTS(
+      Kind.COUNTER,
+      "pointsman_requests_total",
+      "requests",
+      "Requests that ended, by the status that the client got. A client that left before the status"
+          + " counts as 499; an unusual status counts as its class (2xx, 5xx).",
+      "endpoint",
+      "code",
+      "model"),
+  REQUESTS_IN_FLIGHT(
+      Kind.GAUGE,
+      "pointsman_requests_in_flight",
+      "requests",
+      "Client requests that have begun and not ended, queued ones included."),
+  ERRORS(
+      Kind.COUNTER,
+      "pointsman_errors_total",
+      "errors",
+      "Requests that did not end well, and whose fault it was. kind is left (the client went away),"
+          + " cut (the answer broke off after its head) or the status that the client got.",
+      "blame",
+      "kind"),
+  HEADERS_SECONDS(
+      Kind.HISTOGRAM,
+      "pointsman_response_headers_seconds",
+      "seconds",
+      "From the end of the request's head to the response's head, retries and queueing included.",
+      "endpoint"),
+  TTFT_SECONDS(
+      Kind.HISTOGRAM,
+      "pointsman_time_to_first_token_seconds",
+      "seconds",
+      "From the end of the request's head to the first byte of a streamed answer's body.",
+      "endpoint"),
+  DURATION_SECONDS(
+      Kind.HISTOGRAM,
+      "pointsman_request_duration_seconds",
+      "seconds",
+      "From the end of the request's head to the end of the response.",
+      "endpoint"),
+  RESPONSE_CHUNKS(
+      Kind.COUNTER,
+      "pointsman_response_chunks_total",
+      "chunks",
+      "Reads from workers that were relayed to clients; about one per token of a stream."),
+  RESPONSE_BYTES(
+      Kind.COUNTER,
+      "pointsman_response_bytes_total",
+      "bytes",
+      "Bytes of answers handed to clients' sockets, heads and framing included."),
+  QUEUE_LENGTH(
+      Kind.GAUGE,
+      "pointsman_queue_length",
+      "requests",
+      "Requests that wait because the limit of concurrent requests is reached."),
+  QUEUE_WAIT_SECONDS(
+      Kind.HISTOGRAM,
+      "pointsman_queue_wait_seconds",
+      "seconds",
+      "How long requests waited in the queue that had to wait at all."),
+  RETRIES(
+      Kind.COUNTER,
+      "pointsman_retries_total",
+      "retries",
+      "Further attempts of a request on another worker, by what the attempt before ended with.",
+      "reason"),
+  DECISIONS(
+      Kind.COUNTER,
+      "pointsman_policy_decisions_total",
+      "placements",
+      "Requests placed on a worker, by the reason of the choice.",
+      "policy",
+      "reason"),
+  POLICY_FAILURES(
+      Kind.COUNTER,
+      "pointsman_policy_failures_total",
+      "failures",
+      "Times a policy threw; the request was placed by least load. Always a bug."),
+  REJECTS(
+      Kind.COUNTER,
+      "pointsman_rejects_total",
+      "requests",
+      "Times no worker could be chosen, by reason.",
+      "reason"),
+  PREFIX_MATCH_RATIO(
+      Kind.HISTOGRAM,
+      "pointsman_prefix_match_ratio",
+      "ratio",
+      "Share of the prompt that the chosen worker was thought to hold, for policies that look."),
+  PREFIX_INDEX_BYTES(
+      Kind.GAUGE,
+      "pointsman_prefix_index_bytes",
+      "bytes",
+      "Memory that the prefix index holds now."),
+  PREFIX_INDEX_MAX_BYTES(
+      Kind.GAUGE,
+      "pointsman_prefix_index_max_bytes",
+      "bytes",
+      "Memory that the prefix index may hold at most."),
+  PREFIX_INDEX_BLOCKS(
+      Kind.GAUGE,
+      "pointsman_prefix_index_blocks",
+      "blocks",
+      "Blocks that the prefix index knows, each counted once."),
+  SESSIONS(
+      Kind.GAUGE,
+      "pointsman_sessions",
+      "sessions",
+      "Sticky sessions that are bound to a worker now."),
+  WORKERS(
+      Kind.GAUGE,
+      "pointsman_workers",
+      "workers",
+      "Workers in the fleet. available: would take a request now; busy: healthy, but at its limit"
+          + " or resting; out: unhealthy, draining, stalled or left alone by its breaker.",
+      "state"),
+  WORKER_IN_FLIGHT(
+      Kind.GAUGE,
+      "pointsman_worker_requests_in_flight",
+      "requests",
+      "Requests placed on the worker and not settled, whatever path they came by.",
+      "worker"),
+  WORKER_LIMIT(
+      Kind.GAUGE,
+      "pointsman_worker_max_in_flight",
+      "requests",
+      "Most requests in flight that the worker is given; 0 means no limit.",
+      "worker"),
+  WORKER_REQUESTS(
+      Kind.COUNTER,
+      "pointsman_worker_requests_total",
+      "requests",
+      "Requests placed on the worker that ended: succeeded, failed by the worker's fault, or"
+          + " ignored (the client left, the worker was busy).",
+      "worker",
+      "outcome"),
+  WORKER_HEALTHY(
+      Kind.GAUGE,
+      "pointsman_worker_healthy",
+      "0 or 1",
+      "1 if the worker's probes are good.",
+      "worker"),
+  WORKER_BREAKER(
+      Kind.GAUGE,
+      "pointsman_worker_breaker_state",
+      "state",
+      "The worker's circuit breaker: 0 closed, 1 open, 2 half-open.",
+      "worker"),
+  WORKER_BREAKER_OPENINGS(
+      Kind.COUNTER,
+      "pointsman_worker_breaker_openings_total",
+      "openings",
+      "Times the worker's circuit breaker opened.",
+      "worker"),
+  WORKER_RESTING(
+      Kind.GAUGE,
+      "pointsman_worker_resting",
+      "0 or 1",
+      "1 while the worker rests because it said that it is busy.",
+      "worker"),
+  WORKER_STALLED(
+      Kind.GAUGE,
+      "pointsman_worker_stalled",
+      "0 or 1",
+      "1 while the worker has requests in flight and shows no progress.",
+      "worker"),
+  WORKER_DRAINING(
+      Kind.GAUGE,
+      "pointsman_worker_draining",
+      "0 or 1",
+      "1 while the worker is given no new requests.",
+      "worker"),
+  BUILD_INFO(
+      Kind.INFO,
+      "pointsman_build_info",
+      "1",
+      "Always 1; the labels say what runs.",
+      "version",
+      "java"),
+  PROCESS_CPU(
+      Kind.COUNTER,
+      "process_cpu_seconds_total",
+      "seconds",
+      "Processor time that the process has used, user and system."),
+  PROCESS_START(
+      Kind.GAUGE,
+      "process_start_time_seconds",
+      "seconds",
+      "When the process started, in seconds since 1970."),
+  PROCESS_RESIDENT(
+      Kind.GAUGE, "process_resident_memory_bytes", "bytes", "Resident memory of the process."),
+  PROCESS_OPEN_FDS(Kind.GAUGE, "process_open_fds", "descriptors", "Open file descriptors."),
+  PROCESS_MAX_FDS(
+      Kind.GAUGE, "process_max_fds", "descriptors", "Most file descriptors that may be open."),
+  JVM_MEMORY_USED(Kind.GAUGE, "jvm_memory_used_bytes", "bytes", "Memory in use, by area.", "area"),
+  JVM_MEMORY_MAX(
+      Kind.GAUGE,
+      "jvm_memory_max_bytes",
+      "bytes",
+      "Most memory, by area; -1 if without limit.",
+      "area"),
+  JVM_BUFFERS(
+      Kind.GAUGE, "jvm_buffer_pool_used_bytes", "bytes", "Memory in NIO buffers, by pool.", "pool"),
+  JVM_THREADS(Kind.GAUGE, "jvm_threads_current", "threads", "Live platform threads."),
+  JVM_GC_SECONDS(
+      Kind.COUNTER,
+      "jvm_gc_collection_seconds_total",
+      "seconds",
+      "Time spent in collections, by collector.",
+      "gc"),
+  JVM_GC_COLLECTIONS(
+      Kind.COUNTER, "jvm_gc_collections_total", "collections", "Collections, by collector.", "gc");
+
+  /** How values of a metric behave. */
+  enum Kind {
+    COUNTER,
+    GAUGE,
+    HISTOGRAM,
+    /** A gauge that is always 1. */
+    INFO
+  }
+
+  private final Kind kind;
+  private final String metricName;
+  private final String unit;
+  private final String meaning;
+
+  @SuppressWarnings("ImmutableEnumChecker") // made by List.of
+  private final List<String> labels;
+
+  Metric(Kind kind, String metricName, String unit, String meaning, String... labels) {
+    this.kind = kind;
+    this.metricName = metricName;
+    this.unit = unit;
+    this.meaning = meaning;
+    this.labels = List.of(labels);
+  }
+
+  Kind kind() {
+    return kind;
+  }
+
+  String metricName() {
+    return metricName;
+  }
+
+  String unit() {
+    return unit;
+  }
+
+  String meaning() {
+    return meaning;
+  }
+
+  List<String> labels() {
+    return labels;
+  }
+
+  String[] labelNames() {
+    return labels.toArray(new String[0]);
+  }
+}

@@ -1,0 +1,100 @@
+package io.pointsman.app.metrics;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
+import io.prometheus.metrics.expositionformats.ExpositionFormats;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Serves {@code GET /metrics} and {@code GET /health} on a listener of its own, so that scrapes
+ * never compete with requests and need not be reachable by clients. Runs on virtual threads.
+ */
+public final class MetricsServer implements AutoCloseable {
+  private static final int BACKLOG = 16;
+
+  private final PrometheusRegistry registry;
+  private final ExpositionFormats formats = ExpositionFormats.init();
+  private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
+  private final HttpServer server;
+
+  private MetricsServer(PrometheusRegistry registry, HttpServer server) {
+    this.registry = registry;
+    this.server = server;
+  }
+
+  /**
+   * Opens the listener.
+   *
+   * @param address where; port 0 means any free one
+   * @throws IOException if it cannot be opened
+   */
+  public static MetricsServer open(RouterMetrics metrics, InetSocketAddress address)
+      throws IOException {
+    HttpServer http = HttpServer.create(address, BACKLOG);
+    MetricsServer server = new MetricsServer(metrics.registry(), http);
+    http.setExecutor(server.executor);
+    http.createContext("/", server::handle);
+    http.start();
+    return server;
+  }
+
+  /** The port that it listens on. */
+  public int port() {
+    return server.getAddress().getPort();
+  }
+
+  @Override
+  public void close() {
+    server.stop(0);
+    executor.shutdownNow();
+  }
+
+  private void handle(HttpExchange exchange) throws IOException {
+    try (exchange) {
+      String method = exchange.getRequestMethod();
+      if (!method.equals("GET") && !method.equals("HEAD")) {
+        answer(exchange, 405, "text/plain", bytes("method: " + method + " (expected: GET)\n"));
+        return;
+      }
+      switch (exchange.getRequestURI().getPath()) {
+        case "/metrics" -> scrape(exchange);
+        case "/health" -> answer(exchange, 200, "text/plain", bytes("OK\n"));
+        case String path ->
+            answer(exchange, 404, "text/plain", bytes("path: " + path + " (expected: /metrics)\n"));
+      }
+    }
+  }
+
+  private void scrape(HttpExchange exchange) throws IOException {
+    @Nullable String accept = exchange.getRequestHeaders().getFirst("Accept");
+    ExpositionFormatWriter writer = formats.findWriter(accept);
+    ByteArrayOutputStream page = new ByteArrayOutputStream(16_384);
+    writer.write(page, registry.scrape());
+    answer(exchange, 200, writer.getContentType(), page.toByteArray());
+  }
+
+  private static void answer(HttpExchange exchange, int status, String type, byte[] body)
+      throws IOException {
+    exchange.getResponseHeaders().set("Content-Type", type);
+    boolean head = exchange.getRequestMethod().equals("HEAD");
+    exchange.sendResponseHeaders(status, head ? -1 : body.length);
+    if (!head) {
+      try (OutputStream out = exchange.getResponseBody()) {
+        out.write(body);
+      }
+    }
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}

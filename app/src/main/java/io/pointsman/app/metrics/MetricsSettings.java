@@ -1,0 +1,20 @@
+package io.pointsman.app.metrics;
+
+/**
+ * Where metrics are served.
+ *
+ * @param enabled whether they are served at all
+ * @param host address to listen on
+ * @param port port to listen on; 0 for any free one
+ * @param vllmRouterNames whether they are served under the names of vllm-router too
+ */
+public record MetricsSettings(boolean enabled, String host, int port, boolean vllmRouterNames) {
+  public static final MetricsSettings DEFAULTS =
+      new MetricsSettings(true, "127.0.0.1", 29_000, false);
+
+  public MetricsSettings {
+    if (port < 0 || port > 65_535) {
+      throw new IllegalArgumentException("port: " + port + " (expected: 0 to 65535)");
+    }
+  }
+}

@@ -1,0 +1,107 @@
+package io.pointsman.app.metrics;
+
+import com.sun.management.UnixOperatingSystemMXBean;
+import java.io.IOException;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryMXBean;
+import java.lang.management.OperatingSystemMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.function.ToDoubleFunction;
+
+/** What the process and its virtual machine use, read when it is scraped. */
+final class ProcessMetrics {
+  private static final Path STATUS = Path.of("/proc/self/status");
+
+  private ProcessMetrics() {}
+
+  /**
+   * @param version the program's version
+   */
+  static void register(Meters meters, String version) {
+    meters.info(Metric.BUILD_INFO, version, System.getProperty("java.version", "unknown"));
+    process(meters);
+    memory(meters);
+    collections(meters);
+    meters.pulled(
+        Metric.JVM_THREADS, sink -> sink.put(ManagementFactory.getThreadMXBean().getThreadCount()));
+  }
+
+  private static void process(Meters meters) {
+    meters.pulled(
+        Metric.PROCESS_START,
+        sink -> sink.put(ManagementFactory.getRuntimeMXBean().getStartTime() / 1e3));
+    system(meters, Metric.PROCESS_CPU, os -> os.getProcessCpuTime() / 1e9);
+    system(meters, Metric.PROCESS_OPEN_FDS, UnixOperatingSystemMXBean::getOpenFileDescriptorCount);
+    system(meters, Metric.PROCESS_MAX_FDS, UnixOperatingSystemMXBean::getMaxFileDescriptorCount);
+    meters.pulled(Metric.PROCESS_RESIDENT, sink -> sink.put(residentBytes()));
+  }
+
+  private static void system(
+      Meters meters, Metric metric, ToDoubleFunction<UnixOperatingSystemMXBean> value) {
+    OperatingSystemMXBean os = ManagementFactory.getOperatingSystemMXBean();
+    meters.pulled(
+        metric,
+        sink -> {
+          if (os instanceof UnixOperatingSystemMXBean unix) {
+            sink.put(value.applyAsDouble(unix));
+          }
+        });
+  }
+
+  private static void memory(Meters meters) {
+    MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
+    meters.pulled(
+        Metric.JVM_MEMORY_USED,
+        sink -> {
+          sink.put(memory.getHeapMemoryUsage().getUsed(), "heap");
+          sink.put(memory.getNonHeapMemoryUsage().getUsed(), "nonheap");
+        });
+    meters.pulled(
+        Metric.JVM_MEMORY_MAX,
+        sink -> {
+          sink.put(memory.getHeapMemoryUsage().getMax(), "heap");
+          sink.put(memory.getNonHeapMemoryUsage().getMax(), "nonheap");
+        });
+    meters.pulled(
+        Metric.JVM_BUFFERS,
+        sink -> {
+          for (BufferPoolMXBean pool :
+              ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class)) {
+            sink.put(pool.getMemoryUsed(), pool.getName());
+          }
+        });
+  }
+
+  private static void collections(Meters meters) {
+    meters.pulled(
+        Metric.JVM_GC_SECONDS,
+        sink -> {
+          for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
+            sink.put(Math.max(0, gc.getCollectionTime()) / 1e3, gc.getName());
+          }
+        });
+    meters.pulled(
+        Metric.JVM_GC_COLLECTIONS,
+        sink -> {
+          for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
+            sink.put(Math.max(0, gc.getCollectionCount()), gc.getName());
+          }
+        });
+  }
+
+  /** Resident memory as the kernel counts it; 0 where there is no {@code /proc}. */
+  private static double residentBytes() {
+    try (var lines = Files.lines(STATUS)) {
+      return lines
+          .filter(line -> line.startsWith("VmRSS:"))
+          .mapToDouble(line -> Double.parseDouble(line.replaceAll("[^0-9]", "")) * 1024)
+          .findFirst()
+          .orElse(0);
+    } catch (IOException e) {
+      return 0;
+    }
+  }
+}

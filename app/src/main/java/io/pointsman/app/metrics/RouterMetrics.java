@@ -1,0 +1,86 @@
+package io.pointsman.app.metrics;
+
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.function.LongSupplier;
+
+/**
+ * All metrics of one router. Listens to the engine and to the data plane; what can be read instead
+ * of counted is read when it is scraped.
+ */
+public final class RouterMetrics {
+  /** Models with a label of their own; requests for further ones count as {@code other}. */
+  static final int MOST_MODELS = 64;
+
+  private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final Meters meters = new Meters(registry);
+  private final Fleet fleet;
+  private final String policy;
+  private final WorkerTallies tallies;
+  private final EngineMetrics engine;
+  private final ProxyMetrics proxy;
+
+  /**
+   * @param policy the policy's configured name, used as a label
+   * @param maxWorkers the fleet's largest number of workers
+   * @param version the program's version
+   */
+  public RouterMetrics(Fleet fleet, String policy, int maxWorkers, Ticker ticker, String version) {
+    this.fleet = fleet;
+    this.policy = policy;
+    tallies = new WorkerTallies(maxWorkers);
+    engine = new EngineMetrics(meters, policy, tallies);
+    ModelLabels models = new ModelLabels(MOST_MODELS);
+    fleet.listen(models::learn);
+    proxy = new ProxyMetrics(meters, models);
+    new FleetMetrics(fleet, tallies, ticker).register(meters);
+    ProcessMetrics.register(meters, version);
+  }
+
+  /** What counts the engine's decisions. */
+  public EngineListener engineListener() {
+    return engine;
+  }
+
+  /** What counts the data plane's requests. */
+  public ProxyListener proxyListener() {
+    return proxy;
+  }
+
+  /** Reads the number of requests that wait for admission. Call once. */
+  public RouterMetrics queue(LongSupplier length) {
+    meters.pulled(Metric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));
+    return this;
+  }
+
+  /** Reads the prefix index: its memory, its bound and its blocks. Call once. */
+  public RouterMetrics prefixIndex(LongSupplier bytes, LongSupplier maxBytes, LongSupplier blocks) {
+    meters.pulled(Metric.PREFIX_INDEX_BYTES, sink -> sink.put(bytes.getAsLong()));
+    meters.pulled(Metric.PREFIX_INDEX_MAX_BYTES, sink -> sink.put(maxBytes.getAsLong()));
+    meters.pulled(Metric.PREFIX_INDEX_BLOCKS, sink -> sink.put(blocks.getAsLong()));
+    return this;
+  }
+
+  /** Reads the number of sticky sessions. Call once. */
+  public RouterMetrics sessions(LongSupplier count) {
+    meters.pulled(Metric.SESSIONS, sink -> sink.put(count.getAsLong()));
+    return this;
+  }
+
+  /** Offers what vllm-router calls by other names under those names too. Call once. */
+  public RouterMetrics withVllmRouterNames() {
+    new VllmRouterMetrics(fleet, policy, engine, tallies, proxy).register(registry);
+    return this;
+  }
+
+  PrometheusRegistry registry() {
+    return registry;
+  }
+
+  Meters meters() {
+    return meters;
+  }
+}

@@ -1,0 +1,205 @@
+package io.pointsman.app.metrics;
+
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.request.Endpoint;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+
+/**
+ * The metrics of vllm-router whose meaning is the same here, under its names, for dashboards and
+ * alerts that exist. Nothing is counted for them: they are read from this router's own counts when
+ * they are scraped. The label {@code worker} is the worker's URL, as it is there.
+ */
+final class VllmRouterMetrics {
+  /** One of its metrics. */
+  record Name(Metric.Kind kind, String metricName, String meaning, List<String> labels) {
+    Name(Metric.Kind kind, String stem, String meaning, String... labels) {
+      this(kind, "vllm_router_" + stem, meaning, List.of(labels));
+    }
+  }
+
+  private static final Name REQUESTS =
+      counter("requests_total", "Requests answered with 2xx, by route.", "route");
+  private static final Name RETRIES =
+      counter("retries_total", "Further attempts of requests, by route.", "route");
+  private static final Name EMBEDDINGS =
+      counter("embeddings_total", "Embedding requests answered with 2xx.");
+  private static final Name ACTIVE = gauge("active_workers", "Workers in the fleet.");
+  private static final Name HEALTH =
+      gauge("worker_health", "1 if the worker's probes are good.", "worker");
+  private static final Name LOAD = gauge("worker_load", "Requests in flight.", "worker");
+  private static final Name RUNNING = gauge("running_requests", "Requests in flight.", "worker");
+  private static final Name MAX_LOAD = gauge("max_load", "Most requests in flight on a worker.");
+  private static final Name MIN_LOAD = gauge("min_load", "Fewest requests in flight on a worker.");
+  private static final Name PROCESSED =
+      counter("processed_requests_total", "Requests placed on the worker.", "worker");
+  private static final Name DECISIONS =
+      counter(
+          "policy_decisions_total",
+          "Requests placed on the worker, by policy.",
+          "policy",
+          "worker");
+  private static final Name BREAKER =
+      gauge("cb_state", "Circuit breaker: 0 closed, 1 open, 2 half-open.", "worker");
+  private static final Name OUTCOMES =
+      counter(
+          "cb_outcomes_total", "What circuit breakers saw: success, failure.", "worker", "outcome");
+  private static final Name HITS =
+      counter("cache_hits_total", "Requests placed where their prefix is.");
+  private static final Name MISSES =
+      counter("cache_misses_total", "Requests whose prefix no worker holds enough of.");
+  private static final Name IMBALANCE =
+      counter("load_balancing_events_total", "Requests placed by load because loads were unequal.");
+
+  /** All of them, for the documentation. */
+  static final List<Name> ALL =
+      List.of(
+          REQUESTS,
+          RETRIES,
+          EMBEDDINGS,
+          ACTIVE,
+          HEALTH,
+          LOAD,
+          RUNNING,
+          MAX_LOAD,
+          MIN_LOAD,
+          PROCESSED,
+          DECISIONS,
+          BREAKER,
+          OUTCOMES,
+          HITS,
+          MISSES,
+          IMBALANCE);
+
+  private final Fleet fleet;
+  private final String policy;
+  private final EngineMetrics engine;
+  private final WorkerTallies tallies;
+  private final ProxyMetrics proxy;
+
+  VllmRouterMetrics(
+      Fleet fleet, String policy, EngineMetrics engine, WorkerTallies tallies, ProxyMetrics proxy) {
+    this.fleet = fleet;
+    this.policy = policy;
+    this.engine = engine;
+    this.tallies = tallies;
+    this.proxy = proxy;
+  }
+
+  private static Name counter(String stem, String meaning, String... labels) {
+    return new Name(Metric.Kind.COUNTER, stem, meaning, labels);
+  }
+
+  private static Name gauge(String stem, String meaning, String... labels) {
+    return new Name(Metric.Kind.GAUGE, stem, meaning, labels);
+  }
+
+  void register(PrometheusRegistry registry) {
+    requests(registry);
+    workers(registry);
+    put(registry, HITS, sink -> sink.put(engine.decided(PickReason.PREFIX_HIT)));
+    put(registry, MISSES, sink -> sink.put(engine.decided(PickReason.PREFIX_MISS)));
+    put(registry, IMBALANCE, sink -> sink.put(engine.decided(PickReason.LOAD_IMBALANCE)));
+  }
+
+  private void requests(PrometheusRegistry registry) {
+    put(registry, REQUESTS, sink -> perRoute(sink, e -> proxy.of(e).succeeded()));
+    put(registry, RETRIES, sink -> perRoute(sink, e -> proxy.of(e).retries()));
+    put(registry, EMBEDDINGS, sink -> sink.put(proxy.of(Endpoint.EMBEDDINGS).succeeded()));
+  }
+
+  private void workers(PrometheusRegistry registry) {
+    put(registry, ACTIVE, sink -> sink.put(fleet.snapshot().workers().size()));
+    perWorker(registry, HEALTH, w -> w.health().healthy() ? 1 : 0);
+    perWorker(registry, LOAD, Worker::inFlight);
+    perWorker(registry, RUNNING, Worker::inFlight);
+    put(registry, MAX_LOAD, sink -> sink.put(loads().max().orElse(0)));
+    put(registry, MIN_LOAD, sink -> sink.put(loads().min().orElse(0)));
+    perWorker(registry, PROCESSED, this::placed);
+    put(
+        registry,
+        DECISIONS,
+        sink -> fleet.snapshot().workers().forEach(w -> sink.put(placed(w), policy, label(w))));
+    perWorker(registry, BREAKER, FleetMetrics::breakerState);
+    put(registry, OUTCOMES, this::outcomes);
+  }
+
+  private IntStream loads() {
+    return fleet.snapshot().workers().stream().mapToInt(Worker::inFlight);
+  }
+
+  private double placed(Worker worker) {
+    WorkerTallies.Tally tally = tallies.of(worker);
+    return tally == null ? 0 : tally.placed();
+  }
+
+  private void outcomes(Meters.Sink sink) {
+    for (Worker worker : fleet.snapshot().workers()) {
+      sink.put(worker.served(), label(worker), "success");
+      sink.put(worker.failures(), label(worker), "failure");
+    }
+  }
+
+  private void perWorker(PrometheusRegistry registry, Name name, ToDoubleFunction<Worker> value) {
+    put(
+        registry,
+        name,
+        sink -> {
+          for (Worker worker : fleet.snapshot().workers()) {
+            sink.put(value.applyAsDouble(worker), label(worker));
+          }
+        });
+  }
+
+  private static void perRoute(Meters.Sink sink, ToDoubleFunction<Endpoint> value) {
+    for (Endpoint endpoint : Endpoint.values()) {
+      sink.put(value.applyAsDouble(endpoint), route(endpoint));
+    }
+  }
+
+  /** The path of a route that vllm-router has too; of another one, this router's name for it. */
+  private static String route(Endpoint endpoint) {
+    return switch (endpoint) {
+      case CHAT_COMPLETIONS -> "/v1/chat/completions";
+      case COMPLETIONS -> "/v1/completions";
+      case EMBEDDINGS -> "/v1/embeddings";
+      case RERANK -> "/v1/rerank";
+      case RESPONSES -> "/v1/responses";
+      case GENERATE -> "/generate";
+      case TOKEN_GENERATE -> "/inference/v1/generate";
+      default -> endpoint.label();
+    };
+  }
+
+  private static String label(Worker worker) {
+    WorkerSpec spec = worker.spec();
+    return spec.rank() == WorkerSpec.NO_RANK ? spec.url() : spec.url() + "@" + spec.rank();
+  }
+
+  private static void put(PrometheusRegistry registry, Name name, Consumer<Meters.Sink> values) {
+    String[] labels = name.labels().toArray(new String[0]);
+    if (name.kind() == Metric.Kind.COUNTER) {
+      CounterWithCallback.builder()
+          .name(name.metricName())
+          .help(name.meaning())
+          .labelNames(labels)
+          .callback(callback -> values.accept(callback::call))
+          .register(registry);
+    } else {
+      GaugeWithCallback.builder()
+          .name(name.metricName())
+          .help(name.meaning())
+          .labelNames(labels)
+          .callback(callback -> values.accept(callback::call))
+          .register(registry);
+    }
+  }
+}

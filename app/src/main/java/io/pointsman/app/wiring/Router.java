@@ -1,0 +1,251 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.admin.HealthApi;
+import io.pointsman.app.admin.KeyValidation;
+import io.pointsman.app.admin.MaintenanceApi;
+import io.pointsman.app.admin.Membership;
+import io.pointsman.app.admin.ModelCards;
+import io.pointsman.app.admin.ModelsApi;
+import io.pointsman.app.admin.WorkersApi;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.health.FleetJournal;
+import io.pointsman.app.health.Prober;
+import io.pointsman.app.health.Rounds;
+import io.pointsman.app.metrics.MetricsServer;
+import io.pointsman.app.metrics.RouterMetrics;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Policies;
+import io.pointsman.engine.policy.PolicyParts;
+import io.pointsman.engine.policy.PolicySetup;
+import io.pointsman.engine.policy.SessionTable;
+import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.proxy.ProxyContext;
+import io.pointsman.proxy.ProxyServer;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A running router: fleet, engine, data plane and the control work around them. The port is open
+ * before any worker is up.
+ */
+public final class Router implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Router.class);
+  private static final Duration KEY_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration LOOK = Duration.ofSeconds(1);
+
+  private final PointsmanConfig config;
+  private final Fleet fleet;
+  private final ProxyServer server;
+  private final @Nullable MetricsServer metrics;
+  private final Deque<AutoCloseable> control;
+  private final AtomicBoolean draining;
+
+  private Router(Assembly assembly, ProxyServer server, @Nullable MetricsServer metrics) {
+    config = assembly.config;
+    fleet = assembly.fleet;
+    control = assembly.control;
+    draining = assembly.draining;
+    this.server = server;
+    this.metrics = metrics;
+  }
+
+  /**
+   * Starts a router.
+   *
+   * @param version the program's version, for metrics
+   * @throws StartException if it cannot start; nothing is left behind
+   */
+  public static Router start(PointsmanConfig config, String version) {
+    Assembly assembly = new Assembly(config, version);
+    try {
+      ProxyServer server = assembly.openProxy();
+      assembly.control.push(server);
+      MetricsServer metrics = assembly.openMetrics();
+      assembly.control.remove(server);
+      assembly.beginWatching();
+      return new Router(assembly, server, metrics);
+    } catch (IOException | IllegalArgumentException e) {
+      closeAll(assembly.control);
+      throw new StartException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /** The parts, before they run. */
+  private static final class Assembly {
+    private final PointsmanConfig config;
+    private final Ticker ticker = new SystemTicker();
+    private final Dice dice = new ThreadDice();
+    private final AtomicBoolean draining = new AtomicBoolean();
+    private final Deque<AutoCloseable> control = new ArrayDeque<>();
+    private final Fleet fleet;
+    private final RouterMetrics metrics;
+    private final EngineClient client;
+    private final Prober prober;
+    private final ModelCards cards;
+
+    Assembly(PointsmanConfig config, String version) {
+      this.config = config;
+      fleet = new Fleet(config.fleet(), ticker);
+      fleet.addAll(config.workers());
+      int maxWorkers = config.fleet().maxWorkers();
+      metrics = new RouterMetrics(fleet, config.policy(), maxWorkers, ticker, version);
+      String apiKey = config.proxy().upstream().apiKey();
+      client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
+      cards = new ModelCards(fleet);
+      prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(cards::learned);
+    }
+
+    ProxyServer openProxy() throws IOException {
+      int maxWorkers = config.fleet().maxWorkers();
+      PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies());
+      PolicySetup policy = Policies.create(config.policy(), parts);
+      WatchfulListener listener = new WatchfulListener(metrics.engineListener(), prober);
+      RoutingEngine engine =
+          new RoutingEngine(fleet, policy, config.engine(), listener, ticker, dice);
+      ProxyContext context =
+          new ProxyContext(
+              engine,
+              config.affinity(),
+              routes(policy),
+              callers(),
+              metrics.proxyListener(),
+              ticker,
+              dice);
+      ProxyServer server = ProxyServer.start(config.proxy(), context);
+      measure(policy, server);
+      return server;
+    }
+
+    private void measure(PolicySetup policy, ProxyServer server) {
+      metrics.queue(server::queued);
+      if (config.metrics().vllmRouterNames()) {
+        metrics.withVllmRouterNames();
+      }
+      PrefixIndex index = policy.prefixes();
+      if (index != null) {
+        metrics.prefixIndex(index::bytes, index::maxBytes, index::entries);
+      }
+      SessionTable sessions = policy.sessions();
+      if (sessions != null) {
+        metrics.sessions(sessions::size);
+      }
+    }
+
+    private CallerCheck callers() {
+      return config.auth().validationUrls().isEmpty()
+          ? CallerCheck.NONE
+          : new KeyValidation(config.auth(), this::confirmed, ticker);
+    }
+
+    private @Nullable Boolean confirmed(String url, String key) {
+      try {
+        return new EngineClient(key, ticker).send("GET", url, KEY_TIMEOUT).status() == 200;
+      } catch (IOException | IllegalArgumentException e) {
+        log.warn("{} was not asked for a client's key: {}", url, e.toString());
+        return null;
+      }
+    }
+
+    /** What the router answers itself. */
+    private LocalRoutes routes(PolicySetup policy) {
+      LocalRoutes.Builder routes = LocalRoutes.builder();
+      Membership membership = new Membership(fleet, config.admin(), ticker, Thread::sleep);
+      new HealthApi(fleet, membership, draining::get).addTo(routes);
+      new ModelsApi(cards).addTo(routes);
+      if (config.admin().enabled()) {
+        new WorkersApi(fleet, membership, ticker).addTo(routes);
+        new MaintenanceApi(fleet, client::send, policy.sessions()).addTo(routes);
+      }
+      return routes.build();
+    }
+
+    @Nullable MetricsServer openMetrics() throws IOException {
+      if (!config.metrics().enabled()) {
+        return null;
+      }
+      String host = config.metrics().host();
+      int port = config.metrics().port();
+      try {
+        MetricsServer server = MetricsServer.open(metrics, new InetSocketAddress(host, port));
+        control.push(server);
+        return server;
+      } catch (IOException e) {
+        throw new IOException("metrics: " + host + ":" + port + " (expected: a free port)", e);
+      }
+    }
+
+    void beginWatching() {
+      control.push(prober.start());
+      FleetJournal journal = new FleetJournal(fleet);
+      control.push(Rounds.start("fleet-journal", LOOK, journal::look));
+    }
+  }
+
+  /** The base URL for clients. */
+  public String url() {
+    String host = config.proxy().listen().host();
+    return "http://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + server.port();
+  }
+
+  /** The URL of the metrics; null if they are off. */
+  public @Nullable String metricsUrl() {
+    return metrics == null
+        ? null
+        : "http://" + config.metrics().host() + ":" + metrics.port() + "/metrics";
+  }
+
+  public Fleet fleet() {
+    return fleet;
+  }
+
+  /** Client requests for workers that are under way, those that wait for admission included. */
+  public int running() {
+    return server.running();
+  }
+
+  /** Client requests that wait for admission. */
+  public int queued() {
+    return server.queued();
+  }
+
+  /** Requests placed on workers and not ended yet. */
+  public int inFlight() {
+    return fleet.snapshot().workers().stream().mapToInt(Worker::inFlight).sum();
+  }
+
+  /**
+   * Stops: readiness turns false, the port closes, requests that are under way end within the drain
+   * timeout; then everything ends.
+   */
+  @Override
+  public void close() {
+    if (draining.compareAndSet(false, true)) {
+      server.close();
+      closeAll(control);
+    }
+  }
+
+  private static void closeAll(Deque<AutoCloseable> parts) {
+    while (!parts.isEmpty()) {
+      try {
+        parts.pop().close();
+      } catch (Exception e) {
+        log.warn("not closed cleanly", e);
+      }
+    }
+  }
+}

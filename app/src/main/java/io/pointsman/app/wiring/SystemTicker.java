@@ -1,0 +1,11 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.engine.env.Ticker;
+
+/** The machine's monotonic clock. */
+public final class SystemTicker implements Ticker {
+  @Override
+  public long nanos() {
+    return System.nanoTime();
+  }
+}

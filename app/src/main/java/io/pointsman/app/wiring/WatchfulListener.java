@@ -1,0 +1,55 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.health.Prober;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.fleet.CircuitBreaker;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Has a worker probed on which requests fail, and logs policies that fail. */
+final class WatchfulListener implements EngineListener {
+  private static final Logger log = LoggerFactory.getLogger(WatchfulListener.class);
+
+  private final EngineListener next;
+  private final Prober prober;
+
+  WatchfulListener(EngineListener next, Prober prober) {
+    this.next = next;
+    this.prober = prober;
+  }
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {
+    next.routed(request, lease);
+  }
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {
+    next.rejected(request, reason);
+  }
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {
+    if (outcome instanceof Outcome.Failed(Failure failure) && tells(failure, lease.worker())) {
+      prober.suspect(lease.worker());
+    }
+    next.settled(lease, outcome);
+  }
+
+  /** Whether a probe would tell something: nobody listens there, or the breaker has opened. */
+  private static boolean tells(Failure failure, Worker worker) {
+    return failure == Failure.CONNECT || worker.breaker().state() == CircuitBreaker.State.OPEN;
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    log.error("the policy failed; placed by least load instead", failure);
+    next.policyFailed(failure);
+  }
+}

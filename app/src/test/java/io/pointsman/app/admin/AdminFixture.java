@@ -1,0 +1,123 @@
+package io.pointsman.app.admin;
+
+import static java.util.Objects.requireNonNull;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.Policies;
+import io.pointsman.engine.policy.PolicyParts;
+import io.pointsman.engine.policy.PolicySettings;
+import io.pointsman.engine.policy.PolicySetup;
+import io.pointsman.engine.policy.SessionTable;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The router's own endpoints over a fleet that can be set up as wanted, without a wire. */
+final class AdminFixture {
+  final FakeClock clock = new FakeClock();
+  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  final ModelCards cards = new ModelCards(fleet);
+  final PolicySetup policy =
+      Policies.create(
+          "sticky_least_loaded",
+          new PolicyParts(
+              clock::nanos,
+              ScriptedDice.seeded(1)::roll,
+              FleetSettings.DEFAULTS.maxWorkers(),
+              PolicySettings.DEFAULTS));
+  final SessionTable sessions = requireNonNull(policy.sessions());
+
+  /** URLs of engines whose next probe is good. */
+  final Set<String> up = ConcurrentHashMap.newKeySet();
+
+  /** Answers of engines by URL with path; anything else is 404. */
+  final Map<String, Integer> engineStatus = new ConcurrentHashMap<>();
+
+  /** What engines were asked. */
+  final Set<String> asked = ConcurrentHashMap.newKeySet();
+
+  boolean draining;
+  private final LocalRoutes routes;
+
+  AdminFixture() {
+    this(1);
+  }
+
+  AdminFixture(int dataParallelSize) {
+    AdminSettings settings = new AdminSettings(true, Duration.ofSeconds(10), dataParallelSize);
+    Membership membership = new Membership(fleet, settings, clock::nanos, this::pass);
+    LocalRoutes.Builder builder = LocalRoutes.builder();
+    new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
+    new HealthApi(fleet, membership, () -> draining).addTo(builder);
+    new ModelsApi(cards).addTo(builder);
+    new MaintenanceApi(fleet, this::call, sessions).addTo(builder);
+    routes = builder.build();
+  }
+
+  /** Time passes, and engines that are up are found to be. */
+  private void pass(Duration time) {
+    clock.advance(time);
+    for (Worker worker : fleet.snapshot().workers()) {
+      if (up.contains(worker.spec().url())) {
+        worker.probed(true);
+      }
+    }
+  }
+
+  private EngineClient.Answer call(String method, String url, Duration timeout) {
+    asked.add(method + " " + url);
+    return new EngineClient.Answer(engineStatus.getOrDefault(url, 404), new byte[0]);
+  }
+
+  Worker healthyWorker(String url, String... models) {
+    Worker worker = fleet.add(WorkerSpec.of(url).withModels(Set.of(models)));
+    worker.probed(true);
+    return worker;
+  }
+
+  LocalResponse get(String target) throws Exception {
+    return send("GET", target, "");
+  }
+
+  LocalResponse post(String target) throws Exception {
+    return send("POST", target, "");
+  }
+
+  LocalResponse send(String method, String target, String body) throws Exception {
+    int question = target.indexOf('?');
+    String path = question < 0 ? target : target.substring(0, question);
+    LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod(method);
+    return requireNonNull(endpoint, method)
+        .handle(
+            new LocalRequest(
+                method,
+                path,
+                question < 0 ? "" : target.substring(question + 1),
+                Map.of(),
+                body.getBytes(StandardCharsets.UTF_8),
+                "req-1"));
+  }
+
+  static String text(LocalResponse response) {
+    return new String(response.body(), StandardCharsets.UTF_8);
+  }
+
+  static JsonNode json(LocalResponse response) throws JsonProcessingException {
+    return new ObjectMapper().readTree(text(response));
+  }
+}

@@ -1,0 +1,93 @@
+package io.pointsman.app.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.local.CallerCheck.Verdict;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class KeyValidationTest {
+  private final FakeClock clock = new FakeClock();
+  private final Set<String> valid = new HashSet<>();
+  private final List<String> asked = new ArrayList<>();
+  private boolean reachable = true;
+
+  private final KeyValidation keys =
+      new KeyValidation(
+          new AuthSettings(List.of("http://one", "http://two"), Duration.ofSeconds(60)),
+          this::confirmed,
+          clock::nanos);
+
+  private @Nullable Boolean confirmed(String url, String key) {
+    asked.add(url + " " + key);
+    return reachable ? valid.contains(url + " " + key) : null;
+  }
+
+  @ParameterizedTest
+  @NullSource
+  @ValueSource(strings = {"", "Bearer", "Bearer ", "Basic abc", "Bearer a\u00e4", "Bearer a b"})
+  void whatIsNoKeyIsRefusedUnasked(@Nullable String authorization) {
+    assertThat(keys.known(authorization)).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
+  void aKeyThatIsTooLongIsRefusedUnasked() {
+    assertThat(keys.known("Bearer " + "k".repeat(5000))).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
+  void anyServerMayConfirmAKey() {
+    valid.add("http://two k");
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.ask("Bearer k")).isTrue();
+    assertThat(asked).containsExactly("http://one k", "http://two k");
+    assertThat(keys.known("bearer k")).isEqualTo(Verdict.ADMITTED);
+  }
+
+  @Test
+  void afterTheFirstConfirmationNobodyElseIsAsked() {
+    valid.add("http://one k");
+    assertThat(keys.ask("Bearer k")).isTrue();
+    assertThat(asked).containsExactly("http://one k");
+  }
+
+  @Test
+  void aVerdictEnds() {
+    valid.add("http://one k");
+    keys.ask("Bearer k");
+    keys.ask("Bearer wrong");
+    assertThat(keys.known("Bearer wrong")).isEqualTo(Verdict.REFUSED);
+    clock.advance(Duration.ofSeconds(59));
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.ADMITTED);
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.known("Bearer wrong")).isEqualTo(Verdict.UNKNOWN);
+  }
+
+  @Test
+  void aServerThatCannotBeAskedIsNoVerdict() {
+    reachable = false;
+    assertThat(keys.ask("Bearer k")).isFalse();
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+  }
+
+  @Test
+  void inventedKeysDoNotPileUp() {
+    valid.add("http://one first");
+    keys.ask("Bearer first");
+    for (int i = 0; i < KeyValidation.MOST_VERDICTS; i++) {
+      keys.ask("Bearer invented-" + i);
+    }
+    assertThat(keys.known("Bearer first")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.known("Bearer invented-5000")).isEqualTo(Verdict.REFUSED);
+  }
+}

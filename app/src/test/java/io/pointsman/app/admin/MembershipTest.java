@@ -1,0 +1,104 @@
+package io.pointsman.app.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.BreakerSettings;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.HealthSettings;
+import io.pointsman.engine.fleet.StallSettings;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class MembershipTest {
+  private static final AdminSettings SETTINGS = new AdminSettings(true, Duration.ofSeconds(10), 1);
+
+  private final FakeClock clock = new FakeClock();
+
+  private Fleet fleet(int maxWorkers) {
+    return new Fleet(
+        new FleetSettings(
+            maxWorkers, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS),
+        clock::nanos);
+  }
+
+  @Test
+  void additionsWaitSideBySide() throws Exception {
+    Fleet fleet = fleet(16);
+    CountDownLatch bothWait = new CountDownLatch(2);
+    Membership membership =
+        new Membership(
+            fleet,
+            SETTINGS,
+            clock::nanos,
+            _ -> {
+              bothWait.countDown();
+              assertThat(bothWait.await(30, TimeUnit.SECONDS)).isTrue();
+              fleet.snapshot().workers().forEach(worker -> worker.probed(true));
+            });
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<@Nullable String>> added = new ArrayList<>();
+      added.add(threads.submit(() -> membership.add("http://a:1", Set.of())));
+      added.add(threads.submit(() -> membership.add("http://b:1", Set.of())));
+      for (Future<@Nullable String> each : added) {
+        assertThat(each.get()).isNull();
+      }
+    }
+    assertThat(fleet.snapshot().workers()).hasSize(2);
+  }
+
+  @Test
+  void aWorkerThatJoinsIsKnownToJoin() throws Exception {
+    Fleet fleet = fleet(16);
+    List<Boolean> joining = new ArrayList<>();
+    Membership[] itself = new Membership[1];
+    itself[0] =
+        new Membership(
+            fleet,
+            SETTINGS,
+            clock::nanos,
+            _ -> {
+              Worker worker = fleet.snapshot().workers().getFirst();
+              joining.add(itself[0].joining(worker));
+              worker.probed(true);
+            });
+    assertThat(itself[0].add("http://a:1", Set.of())).isNull();
+    joining.add(itself[0].joining(fleet.snapshot().workers().getFirst()));
+    assertThat(joining).containsExactly(true, false);
+  }
+
+  @Test
+  void aWorkerRemovedWhileItJoinsIsNotWaitedFor() throws Exception {
+    Fleet fleet = fleet(16);
+    Membership membership = new Membership(fleet, SETTINGS, clock::nanos, _ -> fleet.remove("a:1"));
+    assertThat(membership.add("http://a:1", Set.of())).isNotNull();
+    assertThat(fleet.snapshot().workers()).isEmpty();
+  }
+
+  @Test
+  void aFullFleetTakesNoMore() throws Exception {
+    Fleet fleet = fleet(1);
+    Membership membership =
+        new Membership(
+            fleet,
+            SETTINGS,
+            clock::nanos,
+            _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
+    assertThat(membership.add("http://a:1", Set.of())).isNull();
+    assertThat(membership.add("http://b:1", Set.of())).contains("expected: at most 1");
+    assertThat(fleet.snapshot().workers()).hasSize(1);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.admin;
+
+import org.jspecify.annotations.NullMarked;

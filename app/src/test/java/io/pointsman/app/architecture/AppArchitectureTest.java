@@ -1,0 +1,199 @@
+package io.pointsman.app.architecture;
+
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.AccessTarget;
+import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaPackage;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.health.Prober;
+import io.pointsman.app.metrics.MetricsServer;
+import io.pointsman.app.metrics.RouterMetrics;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.proxy.ProxyServer;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.api.Test;
+
+/** The arrows between the modules, as docs/architecture.md draws them. */
+class AppArchitectureTest {
+  private static final JavaClasses ALL =
+      new ClassFileImporter()
+          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+          .importPackages("io.pointsman");
+
+  private static final String WIRING = "io.pointsman.app.wiring..";
+
+  /** What only the wiring makes. */
+  private static final Set<String> ADAPTERS =
+      Set.of(
+          ProxyServer.class.getName(),
+          RoutingEngine.class.getName(),
+          Fleet.class.getName(),
+          Prober.class.getName(),
+          EngineClient.class.getName(),
+          RouterMetrics.class.getName(),
+          MetricsServer.class.getName());
+
+  private static final ArchRule ONLY_WIRING_MAKES_ADAPTERS =
+      noClasses()
+          .that(resideInAnyPackage("io.pointsman.app..").and(resideOutsideOfPackages(WIRING)))
+          .should()
+          .accessTargetWhere(
+              outsideOfItself(
+                  "makes an adapter",
+                  target ->
+                      ADAPTERS.contains(target.getOwner().getName())
+                          && Set.of("<init>", "start", "open").contains(target.getName())
+                          && !(target.getOwner().isEquivalentTo(Prober.class)
+                              && target.getName().equals("start"))));
+
+  private static final ArchRule ONLY_WIRING_TOUCHES_CLOCK_AND_DICE =
+      noClasses()
+          .that(
+              resideInAnyPackage(
+                      "io.pointsman.app..",
+                      "io.pointsman.proxy..",
+                      "io.pointsman.request..",
+                      "io.pointsman.engine..")
+                  .and(resideOutsideOfPackages(WIRING)))
+          .should()
+          .accessTargetWhere(outsideOfItself("touches clock or dice", ClockOrDice::is));
+
+  /** What must be handed in instead. */
+  private static final class ClockOrDice {
+    static boolean is(AccessTarget target) {
+      JavaClass owner = target.getOwner();
+      String name = target.getName();
+      return (owner.isEquivalentTo(System.class)
+              && List.of("nanoTime", "currentTimeMillis").contains(name))
+          || (owner.isEquivalentTo(Thread.class) && name.equals("sleep"))
+          || owner.isEquivalentTo(ThreadLocalRandom.class);
+    }
+  }
+
+  private static DescribedPredicate<JavaAccess<?>> outsideOfItself(
+      String what, Predicate<AccessTarget> test) {
+    return DescribedPredicate.describe(
+        what,
+        access ->
+            test.test(access.getTarget())
+                && !access.getOriginOwner().equals(access.getTargetOwner()));
+  }
+
+  private static ArchRule blind(String module, String... others) {
+    return noClasses()
+        .that()
+        .resideInAPackage(module)
+        .should()
+        .dependOnClassesThat(resideInAnyPackage(others));
+  }
+
+  @Test
+  void theProgramIsSeenByNobody() {
+    blind("io.pointsman.proxy..", "io.pointsman.app..", "io.pointsman.sim..").check(ALL);
+    blind("io.pointsman.request..", "io.pointsman.app..", "io.pointsman.proxy..").check(ALL);
+    blind("io.pointsman.engine..", "io.pointsman.app..", "io.pointsman.request..").check(ALL);
+  }
+
+  @Test
+  void theSimulatedEngineKnowsNothingOfTheRouter() {
+    blind(
+            "io.pointsman.sim..",
+            "io.pointsman.app..",
+            "io.pointsman.proxy..",
+            "io.pointsman.request..",
+            "io.pointsman.engine..")
+        .check(ALL);
+  }
+
+  @Test
+  void onlyTheDemoAndTheCommandLineSeeTheSimulatedEngine() {
+    noClasses()
+        .that(
+            resideInAnyPackage("io.pointsman.app..")
+                .and(resideOutsideOfPackages("io.pointsman.app.demo..", "io.pointsman.app.cli..")))
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("io.pointsman.sim.."))
+        .check(ALL);
+  }
+
+  @Test
+  void onlyTheWiringMakesAdapters() {
+    ONLY_WIRING_MAKES_ADAPTERS.check(ALL);
+  }
+
+  @Test
+  void onlyTheWiringTouchesClockAndDice() {
+    ONLY_WIRING_TOUCHES_CLOCK_AND_DICE.check(ALL);
+  }
+
+  @Test
+  void launchersOfOtherRoutersOnlyTranslate() {
+    classes()
+        .that()
+        .resideInAPackage("io.pointsman.app.compat..")
+        .should()
+        .onlyDependOnClassesThat(
+            resideInAnyPackage(
+                "java..",
+                "org.jspecify..",
+                "io.pointsman.app.compat..",
+                "io.pointsman.app.config..",
+                "io.pointsman.app.logging..",
+                "io.pointsman.engine.."))
+        .check(ALL);
+  }
+
+  @Test
+  void everyPackageIsNullMarked() {
+    List<String> unmarked =
+        ALL.stream()
+            .map(JavaClass::getPackage)
+            .distinct()
+            .filter(each -> !each.isAnnotatedWith(NullMarked.class))
+            .map(JavaPackage::getName)
+            .toList();
+    assertThat(unmarked).isEmpty();
+  }
+
+  @Test
+  void namesSayWhatAThingIs() {
+    assertThat(ALL.stream().map(JavaClass::getSimpleName))
+        .noneMatch(name -> name.matches(".*(Impl|Manager|Utils?|Helper)"));
+  }
+
+  @Test
+  void theRulesCanFail() {
+    JavaClasses wrong = new ClassFileImporter().importClasses(Wrong.class);
+    assertThatThrownBy(() -> ONLY_WIRING_TOUCHES_CLOCK_AND_DICE.check(wrong))
+        .isInstanceOf(AssertionError.class)
+        .hasMessageContaining("nanoTime");
+    assertThatThrownBy(() -> ONLY_WIRING_MAKES_ADAPTERS.check(wrong))
+        .isInstanceOf(AssertionError.class)
+        .hasMessageContaining("EngineClient");
+  }
+
+  /** Breaks the rules on purpose; never run. */
+  static final class Wrong {
+    Stream<Object> everything() {
+      return Stream.of(System.nanoTime(), new EngineClient("", () -> 0));
+    }
+  }
+}

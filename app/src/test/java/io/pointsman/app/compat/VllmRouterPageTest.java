@@ -1,0 +1,23 @@
+package io.pointsman.app.compat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+class VllmRouterPageTest {
+  private static final Path PAGE =
+      Path.of(System.getProperty("pointsman.root", ".."), "docs", "vllm-router.md");
+
+  /** Run with {@code -Dpointsman.write-docs=true} to rewrite the table. */
+  @Test
+  void thePageListsTheFlagsAsTheyAre() throws IOException {
+    String page = Files.readString(PAGE);
+    if (Boolean.getBoolean("pointsman.write-docs")) {
+      Files.writeString(PAGE, VllmRouterPage.withTable(page));
+    }
+    assertThat(PAGE).hasContent(VllmRouterPage.withTable(page));
+  }
+}

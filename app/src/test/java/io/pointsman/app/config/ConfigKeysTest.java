@@ -1,0 +1,190 @@
+package io.pointsman.app.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.app.config.key.AdminKeys;
+import io.pointsman.app.config.key.ConfigKeys;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.ForwardKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.Raw;
+import io.pointsman.app.health.ProbeSettings;
+import io.pointsman.app.logging.LogSettings;
+import io.pointsman.app.metrics.MetricsSettings;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.policy.PolicySettings;
+import io.pointsman.proxy.ProxySettings;
+import io.pointsman.request.AffinitySettings;
+import java.lang.reflect.Field;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ConfigKeysTest {
+  /** Written values, so that each type has one that differs from any key's default. */
+  private static final List<String> CANDIDATES =
+      List.of(
+          "false",
+          "true",
+          "7",
+          "0.7",
+          "1.25",
+          "70ms",
+          "7s",
+          "7m",
+          "37KiB",
+          "37MiB",
+          "408",
+          "random",
+          "epoll",
+          "any-worker",
+          "error",
+          "json",
+          "/other",
+          "http://h:1",
+          "other");
+
+  @Test
+  void defaultsAreThoseOfTheRecords() {
+    PointsmanConfig config = PointsmanConfig.from(new ConfigValues());
+    assertThat(config.workers()).isEmpty();
+    assertThat(config.policy()).isEqualTo("cache_aware");
+    assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
+    assertThat(config.engine()).isEqualTo(EngineSettings.DEFAULTS);
+    assertThat(config.fleet()).isEqualTo(FleetSettings.DEFAULTS);
+    assertThat(config.affinity()).isEqualTo(AffinitySettings.DEFAULT);
+    assertThat(config.proxy()).isEqualTo(ProxySettings.DEFAULTS);
+    assertThat(config.probes()).isEqualTo(ProbeSettings.DEFAULTS);
+    assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
+    assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
+  }
+
+  @Test
+  void everyKeyReachesTheConfiguration() {
+    PointsmanConfig defaults = PointsmanConfig.from(new ConfigValues());
+    List<String> ignored = new ArrayList<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      if (PointsmanConfig.from(changed(key)).equals(defaults)) {
+        ignored.add(key.path());
+      }
+    }
+    assertThat(ignored).isEmpty();
+  }
+
+  private static ConfigValues changed(Key<?> key) {
+    for (String candidate : CANDIDATES) {
+      ConfigValues values = new ConfigValues();
+      try {
+        values.read(key, new Raw.Scalar(candidate, "test"));
+        PointsmanConfig.from(values);
+      } catch (ConfigException _) {
+        continue;
+      }
+      if (!values.get(key).equals(key.defaultValue())) {
+        return values;
+      }
+    }
+    throw new AssertionError("no candidate value for " + key);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      classes = {
+        FrontKeys.class,
+        RoutingKeys.class,
+        ForwardKeys.class,
+        FleetKeys.class,
+        AdminKeys.class,
+        OperationKeys.class
+      })
+  void everyKeyThatIsDefinedIsRegistered(Class<?> keys) throws Exception {
+    List<Key<?>> defined = new ArrayList<>();
+    for (Field field : keys.getFields()) {
+      defined.add((Key<?>) field.get(null));
+    }
+    assertThat(defined).isNotEmpty();
+    assertThat(ConfigKeys.all()).containsAll(defined);
+  }
+
+  @Test
+  void pathsAndFlagsAreUnique() {
+    Set<String> paths = new HashSet<>();
+    Set<String> flags = new HashSet<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      assertThat(paths.add(key.path())).as(key.path()).isTrue();
+      assertThat(flags.add(key.flag())).as(key.flag()).isTrue();
+      assertThat(ConfigKeys.isGroup(key.path())).as(key.path()).isFalse();
+      assertThat(key.path()).matches("[a-z][a-z-]*(\\.[a-z][a-z-]*)?");
+      assertThat(key.flag()).matches("--[a-z][a-z-]*");
+    }
+  }
+
+  @Test
+  void everyKeySaysWhatItMeansInSentences() {
+    for (Key<?> key : ConfigKeys.all()) {
+      assertThat(key.meaning()).as(key.path()).endsWith(".");
+      assertThat(key.extremes()).as(key.path()).endsWith(".");
+    }
+  }
+
+  @Test
+  void whatIsPrintedReadsBackTheSame() {
+    for (Key<?> key : ConfigKeys.all()) {
+      if (key.isSecret()) {
+        continue;
+      }
+      ConfigValues values = changed(key);
+      ConfigValues again = YamlConfig.parse("printed", ConfigText.of(values));
+      assertThat(again.get(key)).as(key.path()).isEqualTo(values.get(key));
+      assertThat(ConfigText.of(again)).isEqualTo(ConfigText.of(values));
+    }
+  }
+
+  @Test
+  void aSecretIsNeverPrinted() {
+    ConfigValues values = new ConfigValues().set(ForwardKeys.API_KEY, "sk-very-secret");
+    assertThat(ConfigText.of(values)).doesNotContain("sk-very").contains("api-key: \"***\"");
+  }
+
+  @Test
+  void valuesThatContradictEachOtherAreRefused() {
+    ConfigValues values = new ConfigValues().set(FleetKeys.STALL_MOST, Duration.ofMillis(5));
+    assertThatThrownBy(() -> PointsmanConfig.from(values))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageStartingWith("stall: most: ");
+  }
+
+  @Test
+  void contradictionsAreToldInTheWordsOfTheConfiguration() {
+    ConfigValues values =
+        new ConfigValues()
+            .set(ForwardKeys.RETRY_INITIAL_BACKOFF, Duration.ofMillis(100))
+            .set(ForwardKeys.RETRY_MAX_BACKOFF, Duration.ofMillis(50));
+    assertThatThrownBy(() -> PointsmanConfig.from(values))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage("retry: max-backoff: 50ms (expected: >= initial-backoff, 100ms)");
+  }
+
+  /** Run with {@code -Dextra.test.args=-Dpointsman.write-docs=true} to rewrite the page. */
+  @Test
+  void thePageOfTheConfigurationMatchesTheRegistry() throws Exception {
+    Path page = Path.of(System.getProperty("pointsman.root"), "docs", "configuration.md");
+    if (Boolean.getBoolean("pointsman.write-docs")) {
+      Files.createDirectories(page.getParent());
+      Files.writeString(page, ConfigPage.text());
+    }
+    assertThat(page).hasContent(ConfigPage.text());
+  }
+}

@@ -1,0 +1,173 @@
+package io.pointsman.app.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.ForwardKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class YamlConfigTest {
+  private static ConfigValues parse(String yaml) {
+    return YamlConfig.parse("router.yaml", yaml);
+  }
+
+  private static void refused(String yaml, String... problems) {
+    assertThatThrownBy(() -> parse(yaml))
+        .isInstanceOfSatisfying(
+            ConfigException.class, e -> assertThat(e.problems()).containsExactly(problems));
+  }
+
+  @Test
+  void anEmptyFileChoosesNothing() {
+    assertThat(ConfigText.of(parse(""))).isEqualTo(ConfigText.of(new ConfigValues()));
+    assertThat(ConfigText.of(parse("# only a comment\n")))
+        .isEqualTo(ConfigText.of(new ConfigValues()));
+  }
+
+  @Test
+  void nestedKeysAreRead() {
+    ConfigValues values =
+        parse(
+            """
+            listen: {host: 0.0.0.0, port: 81}
+            retry:
+              max-attempts: 3
+              initial-backoff: 250ms
+            limits:
+              max-body: 64KiB
+            policy: round_robin
+            sse-keepalive: on
+            """);
+    assertThat(values.get(FrontKeys.HOST)).isEqualTo("0.0.0.0");
+    assertThat(values.get(FrontKeys.PORT)).isEqualTo(81);
+    assertThat(values.get(ForwardKeys.RETRY_ATTEMPTS)).isEqualTo(3);
+    assertThat(values.get(ForwardKeys.RETRY_INITIAL_BACKOFF)).isEqualTo(Duration.ofMillis(250));
+    assertThat(values.get(FrontKeys.MAX_BODY)).isEqualTo(65_536);
+    assertThat(values.get(RoutingKeys.POLICY)).isEqualTo("round_robin");
+    assertThat(values.get(FrontKeys.SSE_KEEPALIVE)).isEqualTo(Duration.ofSeconds(15));
+    assertThat(values.has(FleetKeys.HEALTH_INTERVAL)).isFalse();
+  }
+
+  @Test
+  void workersAreUrlsOrGroups() {
+    List<WorkerSpec> workers =
+        parse(
+                """
+                workers:
+                  - http://a:8000/
+                  - url: http://b:8000
+                    id: big
+                    models: [m1, m2]
+                    max-in-flight: 7
+                    labels: {zone: x}
+                  - {url: "http://c:8000", rank: 1}
+                """)
+            .get(RoutingKeys.WORKERS);
+    assertThat(workers).extracting(WorkerSpec::id).containsExactly("a:8000", "big", "c:8000@1");
+    assertThat(workers.getFirst()).isEqualTo(WorkerSpec.of("http://a:8000"));
+    assertThat(workers.get(1).models()).isEqualTo(Set.of("m1", "m2"));
+    assertThat(workers.get(1).maxInFlight()).isEqualTo(7);
+    assertThat(workers.get(1).labels()).isEqualTo(Map.of("zone", "x"));
+    assertThat(workers.get(2).rank()).isEqualTo(1);
+  }
+
+  @Test
+  void anUnknownKeyIsRefusedWithLineAndNearestName() {
+    refused(
+        "retry:\n  max-attempts: 3\n  max-atempts: 3\n",
+        "router.yaml:3: retry.max-atempts: unknown key (did you mean retry.max-attempts?)");
+    refused("helth:\n  interval: 3s\n", "router.yaml:2: helth: unknown key (did you mean health?)");
+    refused("port: 80\n", "router.yaml:1: port: unknown key (did you mean listen.port?)");
+    refused(
+        "retry:\n  jitter: 0.1\n",
+        "router.yaml:2: retry.jitter: unknown key (did you mean retry.jitter-factor?)");
+    refused(
+        "workers:\n  - url: http://a:1\n    modls: [x]\n",
+        "router.yaml:2: workers[0]: modls: unknown key (did you mean models?)");
+    refused("qqqqqqqqqq: 1\n", "router.yaml:1: qqqqqqqqqq: unknown key");
+  }
+
+  @Test
+  void aWrongValueIsRefusedWithWhatWasExpected() {
+    refused(
+        "listen:\n  port: 70000\n",
+        "router.yaml:2: listen.port: 70000 (expected: a whole number, 0 to 65535)");
+    refused(
+        "listen:\n  port: high\n",
+        "router.yaml:2: listen.port: high (expected: a whole number, 0 to 65535)");
+    refused(
+        "listen:\n  port:\n",
+        "router.yaml:2: listen.port: nothing (expected: a whole number, 0 to 65535)");
+    refused(
+        "listen:\n  port: [1]\n",
+        "router.yaml:2: listen.port: a list (expected: a whole number, 0 to 65535)");
+    refused(
+        "breaker:\n  enabled: yes\n",
+        "router.yaml:2: breaker.enabled: yes (expected: true or false)");
+    refused(
+        "cors:\n  allowed-origins: [[a]]\n",
+        "router.yaml:2: cors.allowed-origins[0]: a list (expected: origins such as"
+            + " https://chat.example)");
+    refused(
+        "workers: [ftp://a]\n",
+        "router.yaml:1: workers[0]: ftp://a (expected: http://host:port with an optional path)");
+  }
+
+  @Test
+  void everythingThatIsWrongIsReportedAtOnce() {
+    assertThatThrownBy(() -> parse("a: 1\npolicy: x\nlisten:\n  port: x\n"))
+        .isInstanceOfSatisfying(ConfigException.class, e -> assertThat(e.problems()).hasSize(3));
+  }
+
+  @Test
+  void aKeyThatAppearsTwiceIsRefused() {
+    refused(
+        "policy: random\npolicy: random\n",
+        "router.yaml:2: policy: appears twice (expected: once)");
+  }
+
+  @Test
+  void anythingButKeysIsRefused() {
+    refused("- a\n", "router.yaml:1: no group of keys (expected: key: value)");
+    refused("retry: 5\n", "router.yaml:1: retry: no group of keys (expected: key: value)");
+    refused("[a]: 1\n", "router.yaml:1: a key that is not a word (expected: a name)");
+  }
+
+  @Test
+  void whatIsNotYamlIsRefusedWithItsLine() {
+    assertThatThrownBy(() -> parse("a: b\n  c: [\n"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageMatching("router.yaml:\\d: not YAML: .*");
+  }
+
+  @Test
+  void deepNestingIsRefused() {
+    assertThatThrownBy(() -> parse("workers: " + "[".repeat(50) + "]".repeat(50)))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("nested too deep");
+  }
+
+  @Test
+  void aMissingFileIsNamed(@TempDir Path folder) {
+    Path file = folder.resolve("none.yaml");
+    assertThatThrownBy(() -> YamlConfig.read(file))
+        .hasMessage(file + ": no such file (expected: a YAML file)");
+  }
+
+  @Test
+  void bytesThatAreNotTextAreRefused(@TempDir Path folder) throws Exception {
+    Path file = Files.write(folder.resolve("x.yaml"), new byte[] {(byte) 0xc3, 0x28});
+    assertThatThrownBy(() -> YamlConfig.read(file)).hasMessageContaining("not UTF-8");
+  }
+}

@@ -1,0 +1,163 @@
+package io.pointsman.app.health;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.app.wiring.SystemTicker;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class EngineClientTest {
+  private static final Duration GENEROUS = Duration.ofSeconds(30);
+
+  private final BlockingQueue<List<String>> heads = new LinkedBlockingQueue<>();
+  private volatile String answer = "";
+  private volatile boolean keepOpen;
+  private ServerSocket server;
+
+  @BeforeEach
+  void open() throws IOException {
+    server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+    Thread.startVirtualThread(this::serve);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    server.close();
+  }
+
+  private void serve() {
+    while (!server.isClosed()) {
+      try {
+        Socket socket = server.accept();
+        BufferedReader in =
+            new BufferedReader(
+                new InputStreamReader(socket.getInputStream(), StandardCharsets.ISO_8859_1));
+        List<String> head = new ArrayList<>();
+        for (String line = in.readLine(); line != null && !line.isEmpty(); line = in.readLine()) {
+          head.add(line);
+        }
+        heads.add(head);
+        socket.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
+        if (!keepOpen) {
+          socket.close();
+        }
+      } catch (IOException _) {
+        return;
+      }
+    }
+  }
+
+  private String url(String path) {
+    return "http://127.0.0.1:" + server.getLocalPort() + path;
+  }
+
+  private static EngineClient client(String apiKey) {
+    return new EngineClient(apiKey, new SystemTicker());
+  }
+
+  private EngineClient.Answer get(String path) throws IOException {
+    return client("").send("GET", url(path), GENEROUS);
+  }
+
+  private static String text(EngineClient.Answer answer) {
+    return new String(answer.body(), StandardCharsets.ISO_8859_1);
+  }
+
+  @Test
+  void aBodyOfKnownLengthIsReadWithoutWaitingForTheEndOfTheConnection() throws IOException {
+    keepOpen = true;
+    answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello-and-more";
+    EngineClient.Answer read = get("/v1/models?x=1");
+    assertThat(read.status()).isEqualTo(200);
+    assertThat(read.good()).isTrue();
+    assertThat(text(read)).isEqualTo("hello");
+  }
+
+  @Test
+  void aChunkedBodyIsPutTogether() throws IOException {
+    String chunks = "3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n";
+    answer = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunks;
+    assertThat(text(get("/"))).isEqualTo("abc0123456789");
+  }
+
+  @Test
+  void aBodyWithoutLengthEndsWithTheConnection() throws IOException {
+    answer = "HTTP/1.0 404 Not Found\r\n\r\nnothing here";
+    EngineClient.Answer read = get("/x");
+    assertThat(read.status()).isEqualTo(404);
+    assertThat(read.good()).isFalse();
+    assertThat(text(read)).isEqualTo("nothing here");
+  }
+
+  @Test
+  void theRequestNamesPathHostAndKey() throws Exception {
+    answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    client("sk-1").send("POST", url("/a/b?c=d"), GENEROUS);
+    List<String> head = heads.poll(30, TimeUnit.SECONDS);
+    assertThat(head)
+        .startsWith("POST /a/b?c=d HTTP/1.1", "host: 127.0.0.1:" + server.getLocalPort())
+        .contains("authorization: Bearer sk-1", "content-length: 0", "connection: close");
+    get("");
+    assertThat(heads.poll(30, TimeUnit.SECONDS))
+        .startsWith("GET / HTTP/1.1")
+        .noneMatch(line -> line.startsWith("authorization"));
+  }
+
+  @Test
+  void anAnswerThatBreaksOffIsAFailure() {
+    answer = "HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nhalf";
+    assertThatThrownBy(() -> get("/"))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("ended");
+    answer = "HTTP/1.1 200 OK\r\ncontent-le";
+    assertThatThrownBy(() -> get("/"))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("ended");
+  }
+
+  @Test
+  void whatIsNotHttpIsAFailure() {
+    answer = "SSH-2.0-x\r\n\r\n";
+    assertThatThrownBy(() -> get("/")).isInstanceOf(IOException.class).hasMessageContaining("HTTP");
+    answer = "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n";
+    assertThatThrownBy(() -> get("/")).isInstanceOf(IOException.class).hasMessageContaining("HTTP");
+  }
+
+  @Test
+  void anAnswerThatIsTooLongIsAFailure() {
+    answer = "HTTP/1.1 200 OK\r\ncontent-length: " + (EngineClient.MOST_BYTES + 1) + "\r\n\r\n";
+    assertThatThrownBy(() -> get("/"))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("bytes");
+  }
+
+  @Test
+  void aSilentEngineIsGivenUpAtTheDeadline() {
+    keepOpen = true;
+    assertThatThrownBy(() -> client("").send("GET", url("/"), Duration.ofMillis(50)))
+        .isInstanceOf(IOException.class);
+  }
+
+  @Test
+  void aClosedPortIsAFailure() throws IOException {
+    server.close();
+    assertThatThrownBy(() -> get("/")).isInstanceOf(IOException.class);
+  }
+}

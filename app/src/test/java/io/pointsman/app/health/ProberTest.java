@@ -1,0 +1,145 @@
+package io.pointsman.app.health;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.app.wiring.ThreadDice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.HealthState;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The prober against engines on real sockets. */
+@Timeout(60)
+class ProberTest {
+  private static final ProbeSettings SETTINGS =
+      new ProbeSettings(
+          "/health",
+          Duration.ofHours(1),
+          Duration.ofSeconds(10),
+          Duration.ofMillis(10),
+          Duration.ofMillis(50),
+          8,
+          Duration.ZERO);
+
+  private final Ticker ticker = new SystemTicker();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
+  private final List<AutoCloseable> opened = new ArrayList<>();
+
+  @AfterEach
+  void closeAll() throws Exception {
+    for (AutoCloseable each : opened.reversed()) {
+      each.close();
+    }
+  }
+
+  private Prober prober(ProbeSettings settings) {
+    Prober prober =
+        new Prober(fleet, settings, new EngineClient("", ticker), ticker, new ThreadDice());
+    opened.add(prober);
+    return prober.start();
+  }
+
+  private SimEngine engine(String... models) {
+    SimEngine engine = SimEngine.start(SimConfig.instant().withModels(models));
+    opened.add(engine);
+    return engine;
+  }
+
+  private static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Test
+  void aNewWorkerIsHealthyAndItsModelsAreKnownAfterItsFirstGoodProbe() {
+    SimEngine engine = engine("base", "adapter");
+    prober(SETTINGS);
+    Worker worker = fleet.add(WorkerSpec.of(engine.url()));
+    await(() -> worker.health().healthy());
+    assertThat(worker.models()).isEqualTo(Set.of("base", "adapter"));
+  }
+
+  @Test
+  void configuredModelsWin() {
+    SimEngine engine = engine("base");
+    prober(SETTINGS);
+    Worker worker = fleet.add(WorkerSpec.of(engine.url()).withModels(Set.of("mine")));
+    await(() -> worker.health().healthy());
+    assertThat(worker.models()).isEqualTo(Set.of("mine"));
+  }
+
+  @Test
+  void aWorkerThatStartsLateIsFound() {
+    SimEngine engine = engine("m");
+    engine.stop();
+    prober(SETTINGS);
+    Worker worker = fleet.add(WorkerSpec.of(engine.url()));
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+    engine.restart();
+    await(() -> worker.health().healthy());
+  }
+
+  @Test
+  void aWorkerThatRefusesAConnectionIsProbedAtOnceAndBackWhenItAnswers() {
+    SimEngine engine = engine("m");
+    Prober prober = prober(SETTINGS);
+    Worker worker = fleet.add(WorkerSpec.of(engine.url()));
+    await(() -> worker.health().healthy());
+    engine.stop();
+    Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, (_, _) -> {}));
+    lease.failed(Failure.CONNECT);
+    prober.suspect(worker);
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+    engine.restart();
+    await(() -> worker.health().healthy());
+  }
+
+  @Test
+  void anEngineWithoutThePathIsUnhealthy() {
+    SimEngine engine = engine("m");
+    ProbeSettings wrong =
+        new ProbeSettings(
+            "/no-such-path",
+            SETTINGS.interval(),
+            SETTINGS.timeout(),
+            SETTINGS.firstRetry(),
+            SETTINGS.mostRetry(),
+            1,
+            Duration.ZERO);
+    prober(wrong);
+    Worker worker = fleet.add(WorkerSpec.of(engine.url()));
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+    assertThat(worker.models()).isEmpty();
+  }
+
+  @Test
+  void moreWorkersThanPlacesAreAllProbed() {
+    SimEngine engine = engine("m");
+    prober(SETTINGS);
+    List<WorkerSpec> specs = new ArrayList<>();
+    for (int rank = 0; rank < 100; rank++) {
+      specs.add(WorkerSpec.of(engine.url()).withRank(rank));
+    }
+    List<Worker> workers = fleet.addAll(specs);
+    await(() -> workers.stream().allMatch(worker -> worker.health().healthy()));
+    assertThat(workers).allMatch(worker -> worker.models().equals(Set.of("m")));
+  }
+}

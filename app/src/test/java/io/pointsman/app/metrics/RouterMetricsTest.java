@@ -1,0 +1,337 @@
+package io.pointsman.app.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.PolicySetup;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.request.Endpoint;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class RouterMetricsTest {
+  private final FakeClock clock = new FakeClock();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private final RouterMetrics metrics =
+      new RouterMetrics(
+          fleet, "cache_aware", FleetSettings.DEFAULTS.maxWorkers(), clock::nanos, "1.2.3");
+  private Worker worker = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("llama")));
+
+  @BeforeEach
+  void workerIsUp() {
+    worker.probed(true);
+  }
+
+  private Scraped scraped() {
+    return Scraped.of(metrics.registry());
+  }
+
+  private Lease lease(Picker picker, RoutingRequest request) {
+    return ((Decision.Routed) engine(picker).decide(request)).lease();
+  }
+
+  private RoutingEngine engine(Picker picker) {
+    return new RoutingEngine(
+        fleet,
+        new PolicySetup(_ -> picker, List.of()),
+        EngineSettings.DEFAULTS,
+        metrics.engineListener(),
+        clock::nanos,
+        ScriptedDice.seeded(1)::roll);
+  }
+
+  private Picker always(PickReason reason, int blocks) {
+    return (request, _) -> {
+      request.notes().because(reason, blocks);
+      return worker;
+    };
+  }
+
+  @Test
+  void requestsAreCountedByEndpointCodeAndModel() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama"));
+    metrics.proxyListener().ended(Report.served(Endpoint.EMBEDDINGS, 404));
+    metrics.proxyListener().ended(Report.served(Endpoint.EMBEDDINGS, 404));
+    Scraped scraped = scraped();
+    assertThat(
+            scraped.value(
+                "pointsman_requests_total{code=\"200\",endpoint=\"chat_completions\",model=\"llama\"}"))
+        .isEqualTo(1);
+    assertThat(
+            scraped.value(
+                "pointsman_requests_total{code=\"404\",endpoint=\"embeddings\",model=\"\"}"))
+        .isEqualTo(2);
+  }
+
+  @Test
+  void inventedModelsAndStatusesShareOneSeries() {
+    for (int i = 0; i < 1000; i++) {
+      metrics
+          .proxyListener()
+          .ended(Report.served(Endpoint.COMPLETIONS, 540 + i % 50).forModel("junk-" + i));
+    }
+    assertThat(
+            scraped()
+                .value(
+                    "pointsman_requests_total{code=\"5xx\",endpoint=\"completions\",model=\"other\"}"))
+        .isEqualTo(1000);
+  }
+
+  @Test
+  void modelsBeyondTheMostShareOneSeries() {
+    for (int i = 0; i < 100; i++) {
+      fleet.add(WorkerSpec.of("http://m:" + (1000 + i)).withModels(Set.of("model-" + i)));
+    }
+    for (int i = 0; i < 100; i++) {
+      metrics
+          .proxyListener()
+          .ended(Report.served(Endpoint.COMPLETIONS, 200).forModel("model-" + i));
+    }
+    assertThat(scraped().series())
+        .filteredOn(series -> series.startsWith("pointsman_requests_total"))
+        .hasSizeLessThanOrEqualTo(RouterMetrics.MOST_MODELS + 1);
+  }
+
+  @Test
+  void errorsSayWhoseFaultTheyAre() {
+    metrics.proxyListener().ended(Report.failed(503, Blame.ROUTER));
+    metrics.proxyListener().ended(Report.failed(499, Blame.CLIENT).afterClientLeft());
+    metrics.proxyListener().ended(Report.failed(200, Blame.UPSTREAM));
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_errors_total{blame=\"router\",kind=\"503\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_errors_total{blame=\"client\",kind=\"left\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("pointsman_errors_total{blame=\"upstream\",kind=\"cut\"}"))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void requestsInFlightRiseAndFall() {
+    metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
+    metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    assertThat(scraped().value("pointsman_requests_in_flight")).isEqualTo(1);
+  }
+
+  @Test
+  void timesFallIntoTheirBuckets() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200).asStream());
+    Scraped scraped = scraped();
+    String ttft = "pointsman_time_to_first_token_seconds_bucket{endpoint=\"chat_completions\",le=";
+    assertThat(scraped.value(ttft + "\"0.025\"}")).isZero();
+    assertThat(scraped.value(ttft + "\"0.05\"}")).isEqualTo(1);
+    String whole = "pointsman_request_duration_seconds_bucket{endpoint=\"chat_completions\",le=";
+    assertThat(scraped.value(whole + "\"1.0\"}")).isZero();
+    assertThat(scraped.value(whole + "\"2.5\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void timeToFirstTokenIsOfStreamsOnly() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    assertThat(
+            scraped()
+                .value(
+                    "pointsman_time_to_first_token_seconds_count{endpoint=\"chat_completions\"}"))
+        .isZero();
+  }
+
+  @Test
+  void bytesAndChunksAddUp() {
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    assertThat(scraped().value("pointsman_response_bytes_total")).isEqualTo(2000);
+    assertThat(scraped().value("pointsman_response_chunks_total")).isEqualTo(14);
+  }
+
+  @Test
+  void retriesAreCountedByReason() {
+    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT);
+    assertThat(scraped().value("pointsman_retries_total{reason=\"connect\"}")).isEqualTo(1);
+    assertThat(scraped().value("pointsman_retries_total{reason=\"busy\"}")).isZero();
+  }
+
+  @Test
+  void waitingIsMeasured() {
+    metrics.proxyListener().waited(Duration.ofMillis(60).toNanos(), true);
+    metrics.queue(() -> 5);
+    assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.05\"}")).isZero();
+    assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.1\"}")).isEqualTo(1);
+    assertThat(scraped().value("pointsman_queue_length")).isEqualTo(5);
+  }
+
+  @Test
+  void decisionsAreCountedByReasonAndMatchesByShare() {
+    RoutingRequest request =
+        RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
+    lease(always(PickReason.PREFIX_HIT, 5), request).succeeded();
+    Scraped scraped = scraped();
+    assertThat(
+            scraped.value(
+                "pointsman_policy_decisions_total{policy=\"cache_aware\",reason=\"prefix_hit\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("pointsman_prefix_match_ratio_bucket{le=\"0.4\"}")).isZero();
+    assertThat(scraped.value("pointsman_prefix_match_ratio_bucket{le=\"0.5\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void decisionsThatIgnorePromptsSayNothingOfMatches() {
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).succeeded();
+    assertThat(scraped().value("pointsman_prefix_match_ratio_count")).isZero();
+  }
+
+  @Test
+  void aPolicyThatThrowsIsCounted() {
+    lease(
+            (_, _) -> {
+              throw new IllegalStateException("broken");
+            },
+            RoutingRequest.builder().build())
+        .succeeded();
+    assertThat(scraped().value("pointsman_policy_failures_total")).isEqualTo(1);
+    assertThat(
+            scraped()
+                .value(
+                    "pointsman_policy_decisions_total{policy=\"cache_aware\",reason=\"fallback\"}"))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void rejectsAreCountedByReason() {
+    engine((_, _) -> null).decide(RoutingRequest.builder().model("no-such").build());
+    assertThat(scraped().value("pointsman_rejects_total{reason=\"unknown_model\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void aWorkersSeriesShowItsState() {
+    Lease running = lease(always(PickReason.TURN, 0), RoutingRequest.builder().build());
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).failed(Failure.ERROR);
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).ignored();
+    worker.rest(1_000_000);
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_worker_requests_in_flight{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_worker_healthy{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_worker_resting{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("pointsman_worker_breaker_state{worker=\"a:1\"}")).isZero();
+    String requests = "pointsman_worker_requests_total{outcome=";
+    assertThat(scraped.value(requests + "\"failed\",worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value(requests + "\"ignored\",worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value(requests + "\"succeeded\",worker=\"a:1\"}")).isZero();
+    running.succeeded();
+    assertThat(scraped().value("pointsman_worker_requests_in_flight{worker=\"a:1\"}")).isZero();
+  }
+
+  @Test
+  void anOpenBreakerShows() {
+    for (int i = 0; i < 10; i++) {
+      lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).failed(Failure.ERROR);
+    }
+    assertThat(scraped().value("pointsman_worker_breaker_state{worker=\"a:1\"}")).isEqualTo(1);
+    assertThat(scraped().value("pointsman_worker_breaker_openings_total{worker=\"a:1\"}"))
+        .isEqualTo(1);
+    assertThat(scraped().value("pointsman_workers{state=\"out\"}")).isEqualTo(1);
+  }
+
+  @Test
+  void aWorkerThatLeavesTakesItsSeriesAlong() {
+    Lease late = lease(always(PickReason.TURN, 0), RoutingRequest.builder().build());
+    fleet.remove("a:1");
+    late.succeeded();
+    assertThat(scraped().series()).noneMatch(series -> series.contains("a:1"));
+  }
+
+  @Test
+  void aWorkerThatComesBackStartsFromZero() {
+    lease(always(PickReason.TURN, 0), RoutingRequest.builder().build()).succeeded();
+    fleet.remove("a:1");
+    worker = fleet.add(WorkerSpec.of("http://a:1"));
+    assertThat(
+            scraped()
+                .value("pointsman_worker_requests_total{outcome=\"succeeded\",worker=\"a:1\"}"))
+        .isZero();
+  }
+
+  @Test
+  void theProcessIsMeasured() {
+    Scraped scraped = scraped();
+    assertThat(scraped.value("process_resident_memory_bytes")).isGreaterThan(1 << 20);
+    assertThat(scraped.value("process_open_fds")).isPositive();
+    assertThat(scraped.value("jvm_memory_used_bytes{area=\"heap\"}")).isPositive();
+    assertThat(scraped.series())
+        .anyMatch(series -> series.startsWith("pointsman_build_info") && series.contains("1.2.3"));
+  }
+
+  @Test
+  void theNamesOfVllmRouterSayTheSame() {
+    metrics.withVllmRouterNames();
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
+    metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 400));
+    Lease running = lease(always(PickReason.PREFIX_MISS, 0), RoutingRequest.builder().build());
+    Scraped scraped = scraped();
+    running.ignored();
+    assertThat(scraped.value("vllm_router_requests_total{route=\"/v1/chat/completions\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("vllm_router_running_requests{worker=\"http://a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("vllm_router_cb_state{worker=\"http://a:1\"}")).isZero();
+    assertThat(
+            scraped.value(
+                "vllm_router_policy_decisions_total{policy=\"cache_aware\",worker=\"http://a:1\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("vllm_router_cache_misses_total")).isEqualTo(1);
+    assertThat(scraped.value("vllm_router_active_workers")).isEqualTo(1);
+  }
+
+  @Test
+  void countingARequestAllocatesNothing() {
+    Report report = Report.served(Endpoint.CHAT_COMPLETIONS, 200).forModel("llama").asStream();
+    RoutingRequest request =
+        RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
+    Lease lease = lease(always(PickReason.PREFIX_HIT, 5), request);
+    Runnable counting =
+        () -> {
+          metrics.proxyListener().started(Endpoint.CHAT_COMPLETIONS);
+          metrics.engineListener().routed(request, lease);
+          metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.BUSY);
+          metrics.engineListener().settled(lease, Outcome.SUCCEEDED);
+          metrics.proxyListener().ended(report);
+        };
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < 200 && least > 0; round++) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      for (int i = 0; i < 1000; i++) {
+        counting.run();
+      }
+      least = Math.min(least, (threads.getCurrentThreadAllocatedBytes() - before) / 1000);
+    }
+    lease.ignored();
+    assertThat(least).as("bytes for each request, once compiled").isZero();
+  }
+
+  @Test
+  void everyDocumentedMetricIsMade() {
+    metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
+    assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
+    assertThat(scraped().value("pointsman_prefix_index_max_bytes")).isEqualTo(2);
+  }
+}

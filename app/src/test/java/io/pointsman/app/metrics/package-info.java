@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.metrics;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,174 @@
+package io.pointsman.app.wiring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.Policies;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The whole router over real sockets, in front of simulated engines. */
+@Timeout(120)
+class RouterTest {
+  private static final String CHAT =
+      "{\"model\":\"m\",\"max_tokens\":4,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final List<AutoCloseable> opened = new ArrayList<>();
+
+  @AfterEach
+  void closeAll() throws Exception {
+    for (AutoCloseable each : opened.reversed()) {
+      each.close();
+    }
+    http.shutdownNow();
+  }
+
+  private Router router(String... urls) {
+    ConfigValues values =
+        new ConfigValues()
+            .set(FrontKeys.PORT, 0)
+            .set(OperationKeys.METRICS_PORT, 0)
+            .set(OperationKeys.DRAIN_TIMEOUT, Duration.ofSeconds(20))
+            .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
+            .set(FleetKeys.HEALTH_MOST_RETRY, Duration.ofMillis(50))
+            .set(RoutingKeys.WORKERS, List.of(urls).stream().map(WorkerSpec::of).toList());
+    Router router = Router.start(PointsmanConfig.from(values), "test");
+    opened.add(router);
+    return router;
+  }
+
+  private SimEngine engine() {
+    SimEngine engine = SimEngine.start(SimConfig.instant().withModels("m"));
+    opened.add(engine);
+    return engine;
+  }
+
+  private HttpResponse<String> get(String url) throws IOException, InterruptedException {
+    return http.send(
+        HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private HttpResponse<String> chat(Router router) throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(router.url() + "/v1/chat/completions"))
+            .header("content-type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString(CHAT))
+            .build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private static boolean allHealthy(Router router) {
+    return router.fleet().snapshot().workers().stream().allMatch(w -> w.health().healthy());
+  }
+
+  @Test
+  void thePortIsOpenBeforeAnyWorkerIsUp() throws Exception {
+    SimEngine engine = engine();
+    engine.stop();
+    Router router = router(engine.url());
+    assertThat(get(router.url() + "/liveness").statusCode()).isEqualTo(200);
+    assertThat(get(router.url() + "/readiness").statusCode()).isEqualTo(503);
+    assertThat(chat(router).statusCode()).isEqualTo(503);
+    engine.restart();
+    await(() -> allHealthy(router));
+    assertThat(get(router.url() + "/readiness").statusCode()).isEqualTo(200);
+    assertThat(chat(router).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void aRequestIsServedAndItsAccountIsClosed() throws Exception {
+    SimEngine engine = engine();
+    Router router = router(engine.url());
+    await(() -> allHealthy(router));
+    HttpResponse<String> response = chat(router);
+    assertThat(response.statusCode()).isEqualTo(200);
+    Worker worker = router.fleet().snapshot().workers().getFirst();
+    assertThat(response.headers().firstValue("x-pointsman-worker")).contains(worker.id());
+    await(() -> router.inFlight() == 0);
+    assertThat(worker.served()).isEqualTo(1);
+  }
+
+  @Test
+  void metricsAreServedOnTheirOwnListener() throws Exception {
+    Router router = router();
+    assertThat(router.metricsUrl()).isNotNull();
+    HttpResponse<String> page = get(String.valueOf(router.metricsUrl()));
+    assertThat(page.statusCode()).isEqualTo(200);
+    assertThat(page.body()).contains("pointsman_");
+  }
+
+  @Test
+  void everyPolicyStarts() {
+    for (String policy : Policies.names()) {
+      ConfigValues values =
+          new ConfigValues()
+              .set(FrontKeys.PORT, 0)
+              .set(OperationKeys.METRICS_ENABLED, false)
+              .set(RoutingKeys.POLICY, policy);
+      try (Router router = Router.start(PointsmanConfig.from(values), "test")) {
+        assertThat(router.metricsUrl()).isNull();
+      }
+    }
+  }
+
+  @Test
+  void aStoppedRouterHasClosedItsPorts() throws Exception {
+    Router router = router(engine().url());
+    await(() -> allHealthy(router));
+    String url = router.url();
+    String metrics = String.valueOf(router.metricsUrl());
+    router.close();
+    assertThatThrownBy(() -> get(url + "/liveness")).isInstanceOf(ConnectException.class);
+    assertThatThrownBy(() -> get(metrics)).isInstanceOf(ConnectException.class);
+  }
+
+  @Test
+  void aPortThatIsTakenIsNamedAndNothingIsLeftBehind() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      ConfigValues values = new ConfigValues().set(FrontKeys.PORT, taken.getLocalPort());
+      PointsmanConfig config = PointsmanConfig.from(values);
+      assertThatThrownBy(() -> Router.start(config, "test"))
+          .isInstanceOf(StartException.class)
+          .hasMessage("listen: 127.0.0.1:" + taken.getLocalPort() + " (expected: a free port)");
+      ConfigValues metrics =
+          new ConfigValues()
+              .set(FrontKeys.PORT, 0)
+              .set(OperationKeys.METRICS_PORT, taken.getLocalPort());
+      PointsmanConfig withMetrics = PointsmanConfig.from(metrics);
+      assertThatThrownBy(() -> Router.start(withMetrics, "test"))
+          .isInstanceOf(StartException.class)
+          .hasMessage("metrics: 127.0.0.1:" + taken.getLocalPort() + " (expected: a free port)");
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package io.pointsman.bench;
+
+import java.util.concurrent.Callable;
+import org.openjdk.jmh.Main;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/** {@code ./pointsman bench}: every benchmark of the project by name. */
+@Command(
+    name = "bench",
+    description = "Measures the router. Each benchmark says what it compares and on what work.",
+    mixinStandardHelpOptions = true,
+    subcommands = BestOfN.class)
+public final class Bench {
+  private Bench() {}
+
+  public static void main(String[] args) {
+    // Before the first logger: a table must not be torn by log lines.
+    System.setProperty("logback.configurationFile", "bench-logback.xml");
+    System.exit(commandLine().execute(args));
+  }
+
+  static CommandLine commandLine() {
+    // What follows "jmh" is read by JMH, flags included.
+    CommandLine jmh = new CommandLine(new Jmh()).setUnmatchedOptionsArePositionalParams(true);
+    return new CommandLine(new Bench()).addSubcommand("jmh", jmh);
+  }
+
+  /** The micro-benchmarks. */
+  @Command(
+      name = "jmh",
+      description =
+          "Runs the JMH micro-benchmarks; arguments are JMH's own (try: -h, -l, or a regular"
+              + " expression).")
+  static final class Jmh implements Callable<Integer> {
+    @Parameters(arity = "0..*", description = "Arguments for JMH.")
+    String[] arguments = {};
+
+    @Override
+    public Integer call() throws Exception {
+      Main.main(arguments);
+      return 0;
+    }
+  }
+}

@@ -1,0 +1,239 @@
+package io.pointsman.bench;
+
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * Best-of-n sampling, as trainers do it: distinct prompts of token ids, several samples of each
+ * with different seeds, all sent at once. What matters is that the samples of a prompt meet on one
+ * worker and that the prompts spread evenly.
+ */
+@Command(
+    name = "best-of-n",
+    description = {
+      "Sends 32 distinct prompts x 8 samples at once to /inference/v1/generate and shows, for each"
+          + " router and policy, the requests per worker and the hit rate of the engines' prefix"
+          + " caches. Simulated engines; fresh ones for each row."
+    },
+    mixinStandardHelpOptions = true)
+final class BestOfN implements Callable<Integer> {
+  private static final String MODEL = "sim-model";
+
+  @Option(
+      names = "--engines",
+      defaultValue = "4",
+      description = "Simulated engines. Default: ${DEFAULT-VALUE}.")
+  int engines;
+
+  @Option(
+      names = "--prompts",
+      defaultValue = "32",
+      description = "Distinct prompts. Default: ${DEFAULT-VALUE}.")
+  int prompts;
+
+  @Option(
+      names = "--samples",
+      defaultValue = "8",
+      description = "Samples of each prompt. Default: ${DEFAULT-VALUE}.")
+  int samples;
+
+  @Option(
+      names = "--tokens",
+      defaultValue = "873",
+      description = "Token ids in each prompt. Default: ${DEFAULT-VALUE}.")
+  int tokens;
+
+  @Option(
+      names = "--order",
+      description =
+          "In which order requests are sent: grouped (all samples of a prompt together),"
+              + " interleaved (one sample of each prompt in turn), or shuffled. Default:"
+              + " ${DEFAULT-VALUE}.")
+  Order order = Order.grouped;
+
+  @Option(
+      names = "--seed",
+      defaultValue = "1",
+      description = "Seed of prompts and of the shuffled order. Default: ${DEFAULT-VALUE}.")
+  long seed;
+
+  @Option(
+      names = "--speed",
+      defaultValue = "1",
+      description = "Engine seconds per second. Default: ${DEFAULT-VALUE}.")
+  double speed;
+
+  @Option(names = "--only", description = "Only rows whose router's name starts with this.")
+  String only = "";
+
+  enum Order {
+    grouped,
+    interleaved,
+    shuffled
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    System.out.printf(
+        "%d requests (%d prompts of %d tokens x %d samples, %s), %d engines; hit rate at best %.1f"
+            + " %%%n%n",
+        prompts * samples,
+        prompts,
+        tokens,
+        samples,
+        order,
+        engines,
+        100.0 * (samples - 1) / samples);
+    System.out.printf(
+        "%-28s %-24s %8s %9s%n", "router and policy", "requests per worker", "hits", "failures");
+    for (Contender contender : contenders()) {
+      row(contender);
+    }
+    return 0;
+  }
+
+  private List<Contender> contenders() {
+    List<Contender> contenders = new ArrayList<>();
+    for (String policy : List.of("cache_aware", "round_robin", "consistent_hash")) {
+      contenders.add(Contender.pointsman(policy));
+    }
+    for (String policy : List.of("cache_aware", "round_robin", "consistent_hash")) {
+      Contender peer = Contender.vllmRouter(policy);
+      if (peer == null) {
+        System.out.println("vllm-router: not installed, left out (bench/setup installs it)");
+        break;
+      }
+      contenders.add(peer);
+    }
+    contenders.removeIf(contender -> !contender.name().startsWith(only));
+    return contenders;
+  }
+
+  private void row(Contender contender) throws Exception {
+    List<SimEngine> fleet = new ArrayList<>();
+    try {
+      for (int i = 0; i < engines; i++) {
+        fleet.add(engine("engine-" + i));
+      }
+      List<String> urls = fleet.stream().map(SimEngine::url).toList();
+      try (RouterProcess router = contender.start(urls)) {
+        int failures = send(router.url());
+        print(contender.name(), fleet, failures);
+      }
+    } finally {
+      fleet.forEach(SimEngine::close);
+    }
+  }
+
+  private SimEngine engine(String id) {
+    // 400,000 KV tokens: an 80 GB card with an 8 B model. Faster than life, so that a row takes
+    // seconds.
+    SimConfig config =
+        SimConfig.DEFAULT
+            .withId(id)
+            .withModels(MODEL)
+            .withScaleOut(true)
+            .withKv(25_000, 16)
+            .withSpeed(speed);
+    return SimEngine.start(config);
+  }
+
+  /** Sends all requests at once; answers how many did not succeed. */
+  private int send(String url) throws InterruptedException {
+    AtomicInteger failures = new AtomicInteger();
+    try (ExecutorService threads = Executors.newFixedThreadPool(2);
+        HttpClient client =
+            HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .executor(threads)
+                .build()) {
+      List<CompletableFuture<Void>> answers =
+          bodies().stream()
+              .map(
+                  body ->
+                      HttpRequest.newBuilder(URI.create(url + "/inference/v1/generate"))
+                          .header("content-type", "application/json")
+                          .timeout(Duration.ofMinutes(2))
+                          .POST(BodyPublishers.ofString(body))
+                          .build())
+              .map(
+                  request ->
+                      client
+                          .sendAsync(request, BodyHandlers.ofString())
+                          .handle(
+                              (answer, error) ->
+                                  count(failures, error == null && answer.statusCode() == 200)))
+              .toList();
+      CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new)).join();
+    }
+    return failures.get();
+  }
+
+  private static @Nullable Void count(AtomicInteger failures, boolean succeeded) {
+    if (!succeeded) {
+      failures.incrementAndGet();
+    }
+    return null;
+  }
+
+  private List<String> bodies() {
+    Random random = new Random(seed);
+    List<String> ids =
+        IntStream.range(0, prompts)
+            .mapToObj(
+                _ ->
+                    random
+                        .ints(tokens, 1000, 30_000)
+                        .mapToObj(Integer::toString)
+                        .collect(Collectors.joining(",", "[", "]")))
+            .toList();
+    List<String> bodies = new ArrayList<>();
+    for (int i = 0; i < prompts * samples; i++) {
+      int prompt = order == Order.interleaved ? i % prompts : i / samples;
+      bodies.add(
+          "{\"model\":\"%s\",\"token_ids\":%s,\"sampling_params\":{\"max_tokens\":256,\"seed\":%d}}"
+              .formatted(MODEL, ids.get(prompt), i));
+    }
+    if (order == Order.shuffled) {
+      Collections.shuffle(bodies, random);
+    }
+    return bodies;
+  }
+
+  private void print(String name, List<SimEngine> fleet, int failures) {
+    long queries = fleet.stream().mapToLong(e -> e.state().tokens().cacheQueries()).sum();
+    long hits = fleet.stream().mapToLong(e -> e.state().tokens().cacheHits()).sum();
+    String spread =
+        fleet.stream()
+            .map(e -> Long.toString(e.state().requests().served()))
+            .collect(Collectors.joining(" "));
+    System.out.printf(
+        Locale.ROOT,
+        "%-28s %-24s %6.1f %% %9d%n",
+        name,
+        spread,
+        queries == 0 ? 0 : 100.0 * hits / queries,
+        failures);
+  }
+}

@@ -1,0 +1,5 @@
+/** Benchmarks, each a command of {@code ./pointsman bench}. Never shipped. */
+@NullMarked
+package io.pointsman.bench;
+
+import org.jspecify.annotations.NullMarked;

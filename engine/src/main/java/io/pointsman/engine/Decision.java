@@ -1,0 +1,21 @@
+package io.pointsman.engine;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
+
+/** The engine's answer to one request. */
+public sealed interface Decision {
+  /** A worker was chosen and the request counts on it. Whoever holds the lease must settle it. */
+  record Routed(Lease lease) implements Decision {
+    public Worker worker() {
+      return lease.worker();
+    }
+  }
+
+  /**
+   * No worker was chosen; nothing is held.
+   *
+   * @param retryAfterNanos when to try again, as far as known; 0 if not known
+   */
+  record Rejected(RejectReason reason, long retryAfterNanos) implements Decision {}
+}

@@ -1,0 +1,21 @@
+package io.pointsman.engine;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.policy.RoutingRequest;
+
+/**
+ * Hears of what the engine decides. Called on the deciding or settling thread; must neither block
+ * nor throw.
+ */
+public interface EngineListener {
+  /** {@code lease} was placed for {@code request}, for the reason in its notes. */
+  void routed(RoutingRequest request, Lease lease);
+
+  void rejected(RoutingRequest request, RejectReason reason);
+
+  void settled(Lease lease, Outcome outcome);
+
+  /** A policy threw; the request was placed by least load instead. */
+  void policyFailed(RuntimeException failure);
+}

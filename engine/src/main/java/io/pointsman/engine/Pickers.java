@@ -1,0 +1,64 @@
+package io.pointsman.engine;
+
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A picker for each pool of one snapshot. Immutable. */
+final class Pickers {
+  /** A pool and the picker over it. */
+  record PooledPicker(Pool pool, Picker picker) {}
+
+  private final FleetSnapshot snapshot;
+  private final Map<Role, PooledPicker> byRole = new EnumMap<>(Role.class);
+  private final Map<Role, Map<String, PooledPicker>> byModel = new EnumMap<>(Role.class);
+
+  /**
+   * Builds pickers for the pools that are new in {@code snapshot} and keeps those of the pools that
+   * it shares with the one before.
+   */
+  Pickers(FleetSnapshot snapshot, @Nullable Pickers before, Function<Pool, Picker> build) {
+    this.snapshot = snapshot;
+    IdentityHashMap<Pool, PooledPicker> kept = new IdentityHashMap<>();
+    if (before != null) {
+      before.forEach(pooled -> kept.put(pooled.pool, pooled));
+    }
+    Function<Pool, PooledPicker> pickerFor =
+        pool -> kept.computeIfAbsent(pool, p -> new PooledPicker(p, build.apply(p)));
+    for (Role role : Role.values()) {
+      byRole.put(role, pickerFor.apply(snapshot.pool(role)));
+      Map<String, PooledPicker> models = new HashMap<>();
+      snapshot.models(role).forEach((model, pool) -> models.put(model, pickerFor.apply(pool)));
+      byModel.put(role, models);
+    }
+  }
+
+  private void forEach(Consumer<PooledPicker> action) {
+    byRole.values().forEach(action);
+    byModel.values().forEach(models -> models.values().forEach(action));
+  }
+
+  FleetSnapshot snapshot() {
+    return snapshot;
+  }
+
+  /** The picker to ask; null if no worker is known to serve the request's model. */
+  @Nullable PooledPicker forRequest(RoutingRequest request, UnknownModel unknown) {
+    PooledPicker any = byRole.get(request.role());
+    if (request.model() == null) {
+      return any;
+    }
+    Map<String, PooledPicker> models = byModel.get(request.role());
+    PooledPicker found = models == null ? null : models.get(request.model());
+    return found == null && unknown == UnknownModel.ANY_WORKER ? any : found;
+  }
+}

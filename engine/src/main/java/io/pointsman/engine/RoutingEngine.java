@@ -1,0 +1,282 @@
+package io.pointsman.engine;
+
+import io.pointsman.engine.Pickers.PooledPicker;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LeaseListener;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.PolicySetup;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The decision, for every plane: takes a request, answers with a lease on a worker or with the
+ * reason why there is none. Free of I/O; safe for use by any number of threads; the deciding path
+ * takes no lock of its own.
+ *
+ * <p>Pickers are rebuilt when the fleet changes and published through one volatile field. A policy
+ * never fails a request: when it throws, that is reported, and when it throws, finds nobody or
+ * chooses a worker that may not be chosen, the request is placed by least load.
+ */
+public final class RoutingEngine {
+  /**
+   * A pick can lose its worker between choice and lease (the last place taken, the breaker's one
+   * probe gone); so often it is made anew.
+   */
+  private static final int PICKS = 8;
+
+  private final Fleet fleet;
+  private final Policy policy;
+  private final EngineSettings settings;
+  private final EngineListener listener;
+  private final List<Learner> learners;
+  private final Ticker ticker;
+  private final Dice dice;
+  private volatile Pickers pickers;
+
+  /**
+   * Follows {@code fleet} from now on.
+   *
+   * @param policy the policy, with what learns for it
+   */
+  public RoutingEngine(
+      Fleet fleet,
+      PolicySetup policy,
+      EngineSettings settings,
+      EngineListener listener,
+      Ticker ticker,
+      Dice dice) {
+    this.fleet = fleet;
+    this.policy = policy.policy();
+    learners = policy.learners();
+    this.settings = settings;
+    this.listener = listener;
+    this.ticker = ticker;
+    this.dice = dice;
+    pickers = new Pickers(fleet.snapshot(), null, this::build);
+    fleet.listen(this::follow);
+  }
+
+  /** Called under the fleet's lock, so one after the other. */
+  private void follow(FleetSnapshot snapshot) {
+    FleetSnapshot before = pickers.snapshot();
+    if (snapshot.version() == before.version()) {
+      return;
+    }
+    pickers = new Pickers(snapshot, pickers, this::build);
+    Set<Worker> present = new HashSet<>(snapshot.workers());
+    for (Worker worker : before.workers()) {
+      if (!present.contains(worker)) {
+        tell(learner -> learner.forget(worker));
+      }
+    }
+  }
+
+  private Picker build(Pool pool) {
+    try {
+      return policy.picker(pool);
+    } catch (RuntimeException e) {
+      listener.policyFailed(e);
+      return (_, _) -> null;
+    }
+  }
+
+  public Fleet fleet() {
+    return fleet;
+  }
+
+  /**
+   * Chooses a worker among those that the request has not tried yet and places the request on it.
+   */
+  public Decision decide(RoutingRequest request) {
+    long now = ticker.nanos();
+    for (int i = 0; i < PICKS; i++) {
+      Pickers current = pickers;
+      PooledPicker pooled = current.forRequest(request, settings.unknownModel());
+      if (pooled == null) {
+        return reject(request, noPool(current.snapshot(), request), 0);
+      }
+      Worker worker = choose(current, pooled, request, now);
+      if (worker == null) {
+        break;
+      }
+      Lease lease = lease(worker, request, now);
+      if (lease != null) {
+        placed(request, lease);
+        return new Decision.Routed(lease);
+      }
+    }
+    return rejectByState(request, now);
+  }
+
+  private @Nullable Lease lease(Worker worker, RoutingRequest request, long now) {
+    PrefixBlocks prefix = request.prefix();
+    int cached = (int) (prefix.tokens() * prefix.ratio(request.notes().matchedBlocks()));
+    Lease lease = worker.tryLease(now, prefix.tokens(), cached, new Placement(request));
+    if (lease != null && !request.stream()) {
+      lease.answeredWhole();
+    }
+    return lease;
+  }
+
+  private void placed(RoutingRequest request, Lease lease) {
+    tell(learner -> learner.placed(request, lease));
+    Worker worker = lease.worker();
+    if (worker.left()) {
+      // It left after the lease was taken, maybe before the learners heard of it; they may have
+      // forgotten it already. Its slot is not reused before this lease is settled.
+      tell(learner -> learner.forget(worker));
+    }
+    listener.routed(request, lease);
+  }
+
+  private void tell(Consumer<Learner> news) {
+    for (Learner learner : learners) {
+      try {
+        news.accept(learner);
+      } catch (RuntimeException e) {
+        listener.policyFailed(e);
+      }
+    }
+  }
+
+  /** A worker that admits the request; null if there is none. */
+  private @Nullable Worker choose(
+      Pickers current, PooledPicker pooled, RoutingRequest request, long now) {
+    if (request.pinnedWorker() != null) {
+      request.notes().because(PickReason.PINNED);
+      Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
+      return pinned == null ? null : admitted(List.of(pinned), request, now);
+    }
+    Worker picked = pick(pooled.picker(), request, now);
+    if (picked != null && request.admits(picked, now)) {
+      return picked;
+    }
+    request.notes().because(PickReason.FALLBACK);
+    Worker least = pooled.pool().leastLoaded(now, request.tried(), dice);
+    return least != null ? least : admitted(pooled.pool().workers(), request, now);
+  }
+
+  /**
+   * The first that admits the request, at worst one that is only stalled: silence can have reasons
+   * that the router does not see, and a refusal helps nobody.
+   */
+  private static @Nullable Worker admitted(List<Worker> workers, RoutingRequest request, long now) {
+    Worker stalled = null;
+    for (Worker worker : workers) {
+      if (request.admits(worker, now)) {
+        return worker;
+      }
+      boolean candidate = worker.stalled() && !request.tried().contains(worker);
+      if (candidate && (stalled == null || worker.inFlight() < stalled.inFlight())) {
+        stalled = worker;
+      }
+    }
+    if (stalled == null) {
+      return null;
+    }
+    stalled.reprieve();
+    return request.admits(stalled, now) ? stalled : null;
+  }
+
+  private @Nullable Worker pick(Picker picker, RoutingRequest request, long now) {
+    try {
+      return picker.pick(request, now);
+    } catch (RuntimeException e) {
+      listener.policyFailed(e);
+      return null;
+    }
+  }
+
+  private static @Nullable Worker pinned(
+      FleetSnapshot snapshot, Pool pool, RoutingRequest request) {
+    String id = request.pinnedWorker();
+    Worker worker = id == null ? null : snapshot.worker(id);
+    return worker != null && pool.workers().contains(worker) ? worker : null;
+  }
+
+  private static RejectReason noPool(FleetSnapshot snapshot, RoutingRequest request) {
+    boolean known = !snapshot.pool(request.role()).isEmpty() && snapshot.allModelsKnown();
+    return known ? RejectReason.UNKNOWN_MODEL : RejectReason.NO_WORKERS;
+  }
+
+  private Decision rejectByState(RoutingRequest request, long now) {
+    Pickers current = pickers;
+    PooledPicker pooled = current.forRequest(request, settings.unknownModel());
+    if (pooled == null) {
+      return reject(request, noPool(current.snapshot(), request), 0);
+    }
+    List<Worker> candidates = pooled.pool().workers();
+    if (request.pinnedWorker() != null) {
+      Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
+      candidates = pinned == null ? List.of() : List.of(pinned);
+    }
+    return reject(request, reason(candidates, request, now), shortestRest(candidates, now));
+  }
+
+  /** What stands in the way of those that would come nearest to serving the request. */
+  private static RejectReason reason(List<Worker> candidates, RoutingRequest request, long now) {
+    boolean someFailed = false;
+    boolean someBusy = false;
+    for (Worker worker : candidates) {
+      boolean busy = worker.merelyBusy(now);
+      boolean tried = request.tried().contains(worker);
+      if (!tried && (busy || worker.eligible(now))) {
+        return RejectReason.ALL_BUSY;
+      }
+      someFailed |= tried && !busy && worker.eligible(now);
+      someBusy |= busy;
+    }
+    if (someFailed) {
+      return RejectReason.ALL_TRIED;
+    }
+    if (someBusy) {
+      return RejectReason.ALL_BUSY;
+    }
+    return candidates.isEmpty() ? RejectReason.NO_WORKERS : RejectReason.NONE_AVAILABLE;
+  }
+
+  /** Nanoseconds until the first of those that rest comes back; 0 if none of them rests. */
+  private static long shortestRest(List<Worker> candidates, long now) {
+    long shortest = Long.MAX_VALUE;
+    for (Worker worker : candidates) {
+      long rest = worker.merelyBusy(now) ? worker.restLeft(now) : 0;
+      shortest = rest > 0 ? Math.min(shortest, rest) : shortest;
+    }
+    return shortest == Long.MAX_VALUE ? 0 : shortest;
+  }
+
+  private Decision reject(RoutingRequest request, RejectReason reason, long retryAfterNanos) {
+    listener.rejected(request, reason);
+    return new Decision.Rejected(reason, retryAfterNanos);
+  }
+
+  /** Passes the end of a lease on, together with the request that it was for. */
+  private final class Placement implements LeaseListener {
+    private final RoutingRequest request;
+
+    Placement(RoutingRequest request) {
+      this.request = request;
+    }
+
+    @Override
+    public void settled(Lease lease, Outcome outcome) {
+      tell(learner -> learner.ended(request, lease, outcome));
+      listener.settled(lease, outcome);
+    }
+  }
+}

@@ -1,0 +1,160 @@
+package io.pointsman.engine.fleet;
+
+import io.pointsman.engine.env.Ticker;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All workers. Changes are serialised and publish a new snapshot; whoever routes reads the newest
+ * snapshot without a lock. Blocking is never done under its lock, so it may be called from any
+ * thread, but it is meant for control work.
+ */
+public final class Fleet {
+  private final FleetSettings settings;
+  private final Ticker ticker;
+  private final LoadBoard board;
+  private final BitSet slotsInUse = new BitSet();
+
+  /** In the order of their registration. */
+  private final Map<String, Worker> workers = new LinkedHashMap<>();
+
+  private final List<Worker> leaving = new ArrayList<>();
+  private final List<FleetListener> listeners = new CopyOnWriteArrayList<>();
+  private volatile FleetSnapshot snapshot;
+
+  public Fleet(FleetSettings settings, Ticker ticker) {
+    this.settings = settings;
+    this.ticker = ticker;
+    board = new LoadBoard(settings.maxWorkers());
+    snapshot = new FleetSnapshot(0, Map.of(), null, board);
+  }
+
+  /** The newest snapshot. */
+  public FleetSnapshot snapshot() {
+    return snapshot;
+  }
+
+  /**
+   * Calls {@code listener} with each snapshot from the present one on, in order, on the thread that
+   * makes the change.
+   */
+  public synchronized void listen(FleetListener listener) {
+    listeners.add(listener);
+    listener.changed(snapshot);
+  }
+
+  /**
+   * Adds a worker. It takes traffic after its first good probe.
+   *
+   * @return the worker, or the one that already has this id
+   * @throws IllegalStateException if the fleet is full
+   */
+  public Worker add(WorkerSpec spec) {
+    return addAll(List.of(spec)).getFirst();
+  }
+
+  /**
+   * Adds workers as one change. Much cheaper than one by one where there are many: whatever follows
+   * the fleet is built anew once.
+   *
+   * @return for each spec the worker, or the one that already has its id
+   * @throws IllegalStateException if the fleet is full; the workers before that one are added
+   */
+  public synchronized List<Worker> addAll(Collection<WorkerSpec> specs) {
+    int before = workers.size();
+    try {
+      return specs.stream().map(this::register).toList();
+    } finally {
+      if (workers.size() > before) {
+        publish();
+      }
+    }
+  }
+
+  private Worker register(WorkerSpec spec) {
+    Worker present = workers.get(spec.id());
+    if (present != null) {
+      return present;
+    }
+    Worker worker = new Worker(spec, freeSlot(), board, settings, ticker);
+    slotsInUse.set(worker.slot());
+    workers.put(spec.id(), worker);
+    return worker;
+  }
+
+  /**
+   * Removes a worker: no further request is placed on it; those in flight run to their end. Null if
+   * there is none with this id.
+   */
+  public synchronized @Nullable Worker remove(String id) {
+    Worker worker = workers.remove(id);
+    if (worker != null) {
+      worker.leave();
+      leaving.add(worker);
+      publish();
+    }
+    return worker;
+  }
+
+  /** Takes note of the models that a worker says it serves. */
+  public void learnModels(Worker worker, Set<String> models) {
+    learnModels(Map.of(worker, models));
+  }
+
+  /** Takes note of the models that workers say they serve, as one change. */
+  public synchronized void learnModels(Map<Worker, Set<String>> learned) {
+    boolean changed = false;
+    for (Map.Entry<Worker, Set<String>> each : learned.entrySet()) {
+      Worker worker = each.getKey();
+      if (!worker.models().equals(each.getValue()) && workers.get(worker.id()) == worker) {
+        worker.learnModels(each.getValue());
+        changed = true;
+      }
+    }
+    if (changed) {
+      publish();
+    }
+  }
+
+  /** Looks for workers that make no progress; to be called about once a second. */
+  public void checkStalls() {
+    if (!settings.stall().enabled()) {
+      return;
+    }
+    long now = ticker.nanos();
+    for (Worker worker : snapshot.workers()) {
+      worker.checkStall(settings.stall(), now);
+    }
+  }
+
+  private int freeSlot() {
+    leaving.removeIf(
+        worker -> {
+          boolean released = worker.releaseSlot();
+          if (released) {
+            slotsInUse.clear(worker.slot());
+          }
+          return released;
+        });
+    int slot = slotsInUse.nextClearBit(0);
+    if (slot >= settings.maxWorkers()) {
+      throw new IllegalStateException(
+          "workers: " + workers.size() + " (expected: at most " + settings.maxWorkers() + ")");
+    }
+    return slot;
+  }
+
+  private void publish() {
+    snapshot = new FleetSnapshot(snapshot.version() + 1, workers, snapshot, board);
+    for (FleetListener listener : listeners) {
+      listener.changed(snapshot);
+    }
+  }
+}

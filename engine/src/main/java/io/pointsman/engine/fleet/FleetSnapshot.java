@@ -1,0 +1,108 @@
+package io.pointsman.engine.fleet;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All workers at one moment, with a pool for every model and role. Immutable; a higher version is
+ * newer.
+ */
+public final class FleetSnapshot {
+  private final long version;
+  private final List<Worker> workers;
+  private final Map<String, Worker> byId;
+  private final Map<Role, Pool> byRole = new EnumMap<>(Role.class);
+  private final Map<Role, Map<String, Pool>> byModel = new EnumMap<>(Role.class);
+  private final boolean allModelsKnown;
+
+  /**
+   * Keeps the pools of {@code before} that have not changed, so that what is built upon them need
+   * not be built again.
+   *
+   * @param workers by id, in the order of the snapshot
+   */
+  FleetSnapshot(
+      long version, Map<String, Worker> workers, @Nullable FleetSnapshot before, LoadBoard board) {
+    this.version = version;
+    this.workers = List.copyOf(workers.values());
+    byId = Map.copyOf(workers);
+    allModelsKnown = this.workers.stream().noneMatch(w -> w.models().isEmpty());
+    for (Role role : Role.values()) {
+      List<Worker> ofRole = this.workers.stream().filter(w -> w.spec().role() == role).toList();
+      Pool all = pool(ofRole, before == null ? null : before.pool(role), board);
+      byRole.put(role, all);
+      byModel.put(role, poolsByModel(all, before == null ? Map.of() : before.models(role), board));
+    }
+  }
+
+  private static Map<String, Pool> poolsByModel(
+      Pool all, Map<String, Pool> before, LoadBoard board) {
+    Map<String, List<Worker>> lists = new HashMap<>();
+    for (Worker worker : all.workers()) {
+      for (String model : worker.models()) {
+        lists.computeIfAbsent(model, _ -> new ArrayList<>()).add(worker);
+      }
+    }
+    Map<String, Pool> pools = new HashMap<>();
+    lists.forEach(
+        (model, list) ->
+            pools.put(
+                model, list.size() == all.size() ? all : pool(list, before.get(model), board)));
+    return Map.copyOf(pools);
+  }
+
+  private static Pool pool(List<Worker> workers, @Nullable Pool before, LoadBoard board) {
+    return before != null && before.workers().equals(workers) ? before : new Pool(workers, board);
+  }
+
+  public long version() {
+    return version;
+  }
+
+  public List<Worker> workers() {
+    return workers;
+  }
+
+  /** The worker with this id, or null. */
+  public @Nullable Worker worker(String id) {
+    return byId.get(id);
+  }
+
+  /** All workers of a role, whatever they serve. */
+  @SuppressWarnings("NullAway") // every role has a pool
+  public Pool pool(Role role) {
+    return byRole.get(role);
+  }
+
+  /** The workers of a role that serve {@code model}; null if none is known to. */
+  public @Nullable Pool pool(Role role, String model) {
+    Map<String, Pool> pools = byModel.get(role);
+    return pools == null ? null : pools.get(model);
+  }
+
+  /** The models served by workers of a role, each with its pool. */
+  public Map<String, Pool> models(Role role) {
+    return byModel.getOrDefault(role, Map.of());
+  }
+
+  /** The names of all models served, sorted. */
+  public Set<String> modelNames() {
+    Set<String> names = new TreeSet<>();
+    byModel.values().forEach(pools -> names.addAll(pools.keySet()));
+    return names;
+  }
+
+  /**
+   * Whether each worker has said which models it serves, so that a model nobody names is certainly
+   * unknown.
+   */
+  public boolean allModelsKnown() {
+    return allModelsKnown;
+  }
+}

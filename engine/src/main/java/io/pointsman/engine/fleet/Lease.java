@@ -1,0 +1,143 @@
+package io.pointsman.engine.fleet;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The accounting of one request placed on one worker. It is taken when the request is placed and
+ * settled exactly once, by one of three endings; in between the worker's count of requests in
+ * flight includes it. Counts and breaker samples move only through leases.
+ *
+ * <p>Any thread may settle it; the first ending counts. A second one changes nothing, answers
+ * false, and is an error under {@code -ea}: whoever settles twice has lost track of the request.
+ */
+public final class Lease {
+  private static final VarHandle STATE;
+
+  static {
+    try {
+      STATE = MethodHandles.lookup().findVarHandle(Lease.class, "state", int.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** Placed, and nothing of an answer seen. */
+  private static final int PLACED = 0;
+
+  private static final int ANSWERED = 1;
+  private static final int SETTLED = 2;
+
+  private final Worker worker;
+  private final boolean probe;
+  private final int promptTokens;
+  private final int cachedTokens;
+  private final long placedAt;
+  private final LeaseListener listener;
+
+  /** Written before the lease is handed on. */
+  private boolean answeredWhole;
+
+  /** Only grows; written through STATE. */
+  private volatile int state;
+
+  Lease(
+      Worker worker,
+      boolean probe,
+      int promptTokens,
+      int cachedTokens,
+      long placedAt,
+      LeaseListener listener) {
+    this.worker = worker;
+    this.probe = probe;
+    this.promptTokens = promptTokens;
+    this.cachedTokens = cachedTokens;
+    this.placedAt = placedAt;
+    this.listener = listener;
+  }
+
+  public Worker worker() {
+    return worker;
+  }
+
+  /**
+   * The answer will come in one piece, so that nothing is heard of it before its end. To be said at
+   * most once, right after the lease was taken, by the thread that took it.
+   */
+  public void answeredWhole() {
+    answeredWhole = true;
+    worker.answersWhole(1);
+  }
+
+  /** Estimated tokens of the prompt that was placed. */
+  public int promptTokens() {
+    return promptTokens;
+  }
+
+  /** How many of them the worker was thought to hold in its cache when the request was placed. */
+  public int cachedTokens() {
+    return cachedTokens;
+  }
+
+  /** When the request was placed, by the engine's ticker. */
+  public long placedAt() {
+    return placedAt;
+  }
+
+  /**
+   * Whether it is the one request that a breaker lets through to see if the worker has recovered.
+   */
+  boolean probe() {
+    return probe;
+  }
+
+  public boolean settled() {
+    return state == SETTLED;
+  }
+
+  /**
+   * The worker sent a part of the answer: it is alive, and after the first part the prompt is no
+   * longer pending. What comes after the end counts for nothing.
+   */
+  public void progressed() {
+    boolean first = state == PLACED && STATE.compareAndSet(this, PLACED, ANSWERED);
+    if (state == ANSWERED) {
+      worker.progressed(first ? promptTokens : 0);
+    } else if (first) {
+      worker.abandon(promptTokens);
+    }
+  }
+
+  /** The worker answered, with success or with an error of the client's. */
+  public boolean succeeded() {
+    return settle(Outcome.SUCCEEDED);
+  }
+
+  /** The worker is to blame for the failure. */
+  public boolean failed(Failure failure) {
+    return settle(new Outcome.Failed(failure));
+  }
+
+  /** Nothing can be said of the worker: the client left, or the worker was busy. */
+  public boolean ignored() {
+    return settle(Outcome.IGNORED);
+  }
+
+  /** Settles with {@code outcome}; false if it was settled before. */
+  public boolean settle(Outcome outcome) {
+    int before = (int) STATE.getAndSet(this, SETTLED);
+    if (before == SETTLED) {
+      assert false : "lease on " + worker + " settled twice, now as " + outcome;
+      return false;
+    }
+    if (before == PLACED) {
+      worker.abandon(promptTokens);
+    }
+    if (answeredWhole) {
+      worker.answersWhole(-1);
+    }
+    worker.settled(this, outcome);
+    listener.settled(this, outcome);
+    return true;
+  }
+}

@@ -1,0 +1,247 @@
+package io.pointsman.engine.fleet;
+
+import io.pointsman.engine.env.Dice;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The workers that can serve one model in one role, in a fixed order. Immutable; the loads and the
+ * eligibility that it reports are live.
+ */
+public final class Pool {
+  /** More than any load. */
+  public static final int NOT_ELIGIBLE = Integer.MAX_VALUE;
+
+  /** No worker of the pool. */
+  public static final int ABSENT = -1;
+
+  /** Rolls of the dice that may hit a worker that is out before all eligible ones are counted. */
+  private static final int QUICK_ROLLS = 4;
+
+  private final Worker[] workers;
+  private final int[] slots;
+  private final List<Worker> list;
+  private final int[] limits;
+
+  /** Whether the slots are consecutive, so that their cells can be scanned as one piece. */
+  private final boolean consecutive;
+
+  /** Index of the worker in each slot from the lowest slot on, or {@link #ABSENT}. */
+  private final int[] indexBySlot;
+
+  private final int lowestSlot;
+  private final LoadBoard board;
+
+  Pool(List<Worker> workers, LoadBoard board) {
+    this.workers = workers.toArray(new Worker[0]);
+    list = List.copyOf(workers);
+    this.board = board;
+    slots = workers.stream().mapToInt(Worker::slot).toArray();
+    limits = workers.stream().mapToInt(w -> w.spec().maxInFlight()).toArray();
+    consecutive = consecutive(slots);
+    lowestSlot = IntStream.of(slots).min().orElse(0);
+    indexBySlot = indexBySlot(slots, lowestSlot);
+  }
+
+  private static int[] indexBySlot(int[] slots, int lowest) {
+    int[] indexes = new int[IntStream.of(slots).max().orElse(-1) - lowest + 1];
+    Arrays.fill(indexes, ABSENT);
+    for (int i = 0; i < slots.length; i++) {
+      indexes[slots[i] - lowest] = i;
+    }
+    return indexes;
+  }
+
+  private static boolean consecutive(int[] slots) {
+    for (int i = 1; i < slots.length; i++) {
+      if (slots[i] != slots[0] + i) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  public int size() {
+    return workers.length;
+  }
+
+  public boolean isEmpty() {
+    return workers.length == 0;
+  }
+
+  /**
+   * @param index in {@code [0, size())}
+   */
+  public Worker worker(int index) {
+    return workers[index];
+  }
+
+  public List<Worker> workers() {
+    return list;
+  }
+
+  /** The slot of the worker at {@code index}. */
+  public int slot(int index) {
+    return slots[index];
+  }
+
+  /** The index of the worker in {@code slot}, or {@link #ABSENT}. */
+  public int indexOfSlot(int slot) {
+    int offset = slot - lowestSlot;
+    return offset >= 0 && offset < indexBySlot.length ? indexBySlot[offset] : ABSENT;
+  }
+
+  /** Requests in flight on the worker at {@code index}. */
+  public int inFlight(int index) {
+    return board.inFlight(slots[index]);
+  }
+
+  /**
+   * The load of the worker at {@code index} if it is eligible and not in {@code tried}, else {@link
+   * #NOT_ELIGIBLE}. One read of one dense cell for a worker without marks.
+   */
+  public int loadIfEligible(int index, long now, List<Worker> tried) {
+    int cell = board.cell(slots[index]);
+    boolean eligible = cell <= LoadBoard.MAX_IN_FLIGHT || markedEligible(index, cell, now);
+    if (!eligible || (!tried.isEmpty() && tried.contains(workers[index]))) {
+      return NOT_ELIGIBLE;
+    }
+    return cell & LoadBoard.MAX_IN_FLIGHT;
+  }
+
+  private boolean markedEligible(int index, int cell, long now) {
+    if (LoadBoard.out(cell)) {
+      return false;
+    }
+    if (LoadBoard.timed(cell)) {
+      return workers[index].eligible(now);
+    }
+    return limits[index] == 0 || (cell & LoadBoard.MAX_IN_FLIGHT) < limits[index];
+  }
+
+  /** Workers that are eligible and not in {@code tried}. */
+  public int eligible(long now, List<Worker> tried) {
+    int eligible = 0;
+    for (int i = 0; i < workers.length; i++) {
+      if (loadIfEligible(i, now, tried) != NOT_ELIGIBLE) {
+        eligible++;
+      }
+    }
+    return eligible;
+  }
+
+  /** Any eligible worker, each with the same chance; null if none is eligible. */
+  public @Nullable Worker random(long now, List<Worker> tried, Dice dice) {
+    for (int i = 0; i < QUICK_ROLLS && workers.length > 0; i++) {
+      int index = dice.roll(workers.length);
+      if (loadIfEligible(index, now, tried) != NOT_ELIGIBLE) {
+        return workers[index];
+      }
+    }
+    int eligible = eligible(now, tried);
+    return eligible == 0 ? null : nthWithLoad(NOT_ELIGIBLE - 1, dice.roll(eligible), now, tried);
+  }
+
+  /**
+   * The least and the greatest load among the eligible workers not in {@code tried}; null if there
+   * is none. One pass over the dense cells.
+   */
+  public @Nullable LoadRange loadRange(long now, List<Worker> tried) {
+    if (tried.isEmpty() && !isEmpty()) {
+      LoadRange cells = consecutive ? board.range(slots[0], slots.length) : board.range(slots);
+      if (cells.most() <= LoadBoard.MAX_IN_FLIGHT) {
+        return cells;
+      }
+    }
+    return rangeOneByOne(now, tried);
+  }
+
+  private @Nullable LoadRange rangeOneByOne(long now, List<Worker> tried) {
+    int least = NOT_ELIGIBLE;
+    int most = -1;
+    for (int i = 0; i < workers.length; i++) {
+      int load = loadIfEligible(i, now, tried);
+      if (load != NOT_ELIGIBLE) {
+        least = Math.min(least, load);
+        most = Math.max(most, load);
+      }
+    }
+    return most < 0 ? null : new LoadRange(least, most);
+  }
+
+  /**
+   * The eligible worker with the fewest requests in flight, chosen at random among equals; null if
+   * none is eligible. Three passes over the dense cells, the last up to the chosen one.
+   */
+  public @Nullable Worker leastLoaded(long now, List<Worker> tried, Dice dice) {
+    LoadRange range = loadRange(now, tried);
+    return range == null ? null : anyWithLoad(range, now, tried, dice);
+  }
+
+  /**
+   * One of the eligible workers at the least load of {@code range}, chosen at random; null if none
+   * is eligible any more.
+   *
+   * @param range what {@link #loadRange} answered just now
+   */
+  public @Nullable Worker anyWithLoad(LoadRange range, long now, List<Worker> tried, Dice dice) {
+    int ties = countWithLoad(range.least(), now, tried);
+    return nthWithLoad(range.least(), ties <= 1 ? 0 : dice.roll(ties), now, tried);
+  }
+
+  private int countWithLoad(int load, long now, List<Worker> tried) {
+    if (tried.isEmpty() && !isEmpty()) {
+      int ties =
+          consecutive
+              ? board.countEqual(load, slots[0], slots.length)
+              : board.countEqual(load, slots);
+      if (ties >= 0) {
+        return ties;
+      }
+    }
+    int ties = 0;
+    for (int i = 0; i < workers.length; i++) {
+      ties += loadIfEligible(i, now, tried) == load ? 1 : 0;
+    }
+    return ties;
+  }
+
+  /**
+   * The n-th eligible worker at or below {@code load}; loads may have moved since they were
+   * counted, then the last one seen below or at it.
+   */
+  private @Nullable Worker nthWithLoad(int load, int n, long now, List<Worker> tried) {
+    Worker found = null;
+    for (int i = 0; i < workers.length; i++) {
+      if (loadIfEligible(i, now, tried) <= load) {
+        found = workers[i];
+        if (n-- == 0) {
+          return found;
+        }
+      }
+    }
+    return found != null ? found : firstEligible(now, tried);
+  }
+
+  private @Nullable Worker firstEligible(long now, List<Worker> tried) {
+    for (int i = 0; i < workers.length; i++) {
+      if (loadIfEligible(i, now, tried) != NOT_ELIGIBLE) {
+        return workers[i];
+      }
+    }
+    return null;
+  }
+
+  /** Whether any worker satisfies {@code condition}. */
+  public boolean any(Predicate<Worker> condition) {
+    for (Worker worker : workers) {
+      if (condition.test(worker)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

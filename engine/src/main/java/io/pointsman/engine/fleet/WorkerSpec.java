@@ -1,0 +1,79 @@
+package io.pointsman.engine.fleet;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What is known of a worker before it is asked: where it is and what it is for.
+ *
+ * @param id unique name within the fleet, shown to clients and in metrics; by default {@code
+ *     host:port}, with data parallelism {@code host:port@rank}
+ * @param url base URL of the engine, {@code http://host:port} with an optional path and without a
+ *     trailing slash
+ * @param role which part of a request it can serve
+ * @param models names of the models it serves; empty means not known yet, to be learned from the
+ *     engine
+ * @param rank data-parallel rank within the engine, or {@link #NO_RANK}
+ * @param maxInFlight most requests in flight at once; 0 means no limit
+ * @param labels free names and values, for people and for discovery
+ */
+public record WorkerSpec(
+    String id,
+    String url,
+    Role role,
+    Set<String> models,
+    int rank,
+    int maxInFlight,
+    Map<String, String> labels) {
+
+  /** The {@link #rank} of a worker that is a whole engine. */
+  public static final int NO_RANK = -1;
+
+  public WorkerSpec {
+    requireNonNull(role, "role");
+    models = Set.copyOf(models);
+    labels = Map.copyOf(labels);
+    if (id.isBlank()) {
+      throw new IllegalArgumentException("id: '" + id + "' (expected: a name)");
+    }
+    if (!url.startsWith("http://") && !url.startsWith("https://")) {
+      throw new IllegalArgumentException("url: " + url + " (expected: http://host:port)");
+    }
+    if (rank < NO_RANK) {
+      throw new IllegalArgumentException("rank: " + rank + " (expected: >= 0, or -1 for none)");
+    }
+    if (maxInFlight < 0) {
+      throw new IllegalArgumentException("maxInFlight: " + maxInFlight + " (expected: >= 0)");
+    }
+  }
+
+  /**
+   * A regular worker at {@code url} whose models are to be learned; its id is the URL's {@code
+   * host:port}.
+   */
+  public static WorkerSpec of(String url) {
+    return new WorkerSpec(idOf(url), url, Role.REGULAR, Set.of(), NO_RANK, 0, Map.of());
+  }
+
+  /** The default id of a worker at {@code url}: everything after the scheme. */
+  public static String idOf(String url) {
+    return url.substring(url.indexOf("://") + 3);
+  }
+
+  /** This worker, known to serve {@code models}. */
+  public WorkerSpec withModels(Set<String> models) {
+    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
+  }
+
+  /** This worker as data-parallel rank {@code rank}; the rank becomes part of its id. */
+  public WorkerSpec withRank(int rank) {
+    return new WorkerSpec(id + "@" + rank, url, role, models, rank, maxInFlight, labels);
+  }
+
+  /** This worker with at most {@code maxInFlight} requests at once. */
+  public WorkerSpec withMaxInFlight(int maxInFlight) {
+    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
+  }
+}

@@ -1,0 +1,5 @@
+/** The workers, their live state, and the accounting of what is placed on them. */
+@NullMarked
+package io.pointsman.engine.fleet;
+
+import org.jspecify.annotations.NullMarked;

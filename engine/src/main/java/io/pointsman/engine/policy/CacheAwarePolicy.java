@@ -1,0 +1,191 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.LoadRange;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.Crowd;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code cache_aware}: the least loaded of the workers that hold the longest prefix of the prompt,
+ * if that is a large enough share of it; else the least loaded worker. When loads are too unequal,
+ * prefixes do not count. The rules and their names are those of vllm-router.
+ *
+ * <p>A prompt that nobody holds goes, among workers whose loads are as good as equal, to the one
+ * that was given the fewest uncached prompt tokens of late: requests that will follow their prefix
+ * to a worker have not all arrived when the next prompt must be placed, and its share of new
+ * prompts tells them better than its load does (docs/design-decisions.md).
+ */
+final class CacheAwarePolicy implements Policy {
+  /** Loads below this are as good as equal only if they are equal. */
+  private static final int FEW_IN_FLIGHT = 4;
+
+  /** Workers compared for a new prompt, when more are as good as equal. */
+  private static final int COMPARED = 16;
+
+  /** Workers looked at for that, as long as one was found. */
+  private static final int LOOKED_AT = 256;
+
+  private final CacheAwareSettings settings;
+  private final PrefixLearner learner;
+  private final PrefixIndex index;
+  private final Dice dice;
+
+  CacheAwarePolicy(CacheAwareSettings settings, PrefixLearner learner, Dice dice) {
+    this.settings = settings;
+    this.learner = learner;
+    this.dice = dice;
+    index = learner.index();
+  }
+
+  @Override
+  public Picker picker(Pool pool) {
+    learner.adopt(pool);
+    return (request, now) -> pick(pool, request, now);
+  }
+
+  private @Nullable Worker pick(Pool pool, RoutingRequest request, long now) {
+    LoadRange loads = pool.loadRange(now, request.tried());
+    if (loads == null) {
+      return null;
+    }
+    if (unequal(loads)) {
+      request.notes().because(PickReason.LOAD_IMBALANCE);
+      return pool.anyWithLoad(loads, now, request.tried(), dice);
+    }
+    int holder = longestHolder(pool, request, loads, now);
+    if (holder != Pool.ABSENT) {
+      return pool.worker(holder);
+    }
+    request.notes().because(PickReason.PREFIX_MISS);
+    return forNewPrompt(pool, request, loads, now);
+  }
+
+  private boolean unequal(LoadRange loads) {
+    return loads.most() - loads.least() > settings.balanceAbsThreshold()
+        && loads.most() > settings.balanceRelThreshold() * loads.least();
+  }
+
+  /** Walks back to shorter prefixes while no eligible worker holds the longer one. */
+  private int longestHolder(Pool pool, RoutingRequest request, LoadRange loads, long now) {
+    PrefixBlocks prefix = request.prefix();
+    int blocks = index.match(prefix);
+    while (prefix.ratio(blocks) > settings.cacheThreshold()) {
+      long hash = prefix.hashes()[blocks - 1];
+      Crowd crowd = index.crowd(hash);
+      int holder =
+          crowd == null
+              ? leastLoadedOfFew(pool, hash, request, now)
+              : leastLoadedOf(crowd, pool, request, loads, now);
+      if (holder != Pool.ABSENT) {
+        request.notes().because(PickReason.PREFIX_HIT, blocks);
+        return holder;
+      }
+      blocks = PrefixIndex.shorter(blocks);
+    }
+    return Pool.ABSENT;
+  }
+
+  private int leastLoadedOfFew(Pool pool, long hash, RoutingRequest request, long now) {
+    int chosen = Pool.ABSENT;
+    int least = Pool.NOT_ELIGIBLE;
+    int ties = 0;
+    for (int holder = index.holder(hash, 0);
+        holder != PrefixIndex.NOBODY;
+        holder = index.holder(hash, PrefixIndex.after(holder))) {
+      int i = pool.indexOfSlot(PrefixIndex.slotOf(holder));
+      int load =
+          i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());
+      if (load < least) {
+        chosen = i;
+        least = load;
+        ties = 1;
+      } else if (load == least && load != Pool.NOT_ELIGIBLE && dice.roll(++ties) == 0) {
+        chosen = i;
+      }
+    }
+    return chosen;
+  }
+
+  /** From a random worker on, so that ties spread; the first at the pool's least load ends it. */
+  private int leastLoadedOf(
+      Crowd crowd, Pool pool, RoutingRequest request, LoadRange loads, long now) {
+    int chosen = Pool.ABSENT;
+    int least = Pool.NOT_ELIGIBLE;
+    int size = pool.size();
+    int i = dice.roll(size);
+    for (int n = 0; n < size && least > loads.least(); n++) {
+      int load = pool.loadIfEligible(i, now, request.tried());
+      if (load < least && crowd.holds(pool.slot(i))) {
+        chosen = i;
+        least = load;
+      }
+      i = i + 1 == size ? 0 : i + 1;
+    }
+    return chosen;
+  }
+
+  private @Nullable Worker forNewPrompt(
+      Pool pool, RoutingRequest request, LoadRange loads, long now) {
+    int size = pool.size();
+    int i = size <= COMPARED ? 0 : dice.roll(size);
+    learner.work().turn(now);
+    int equal = asGoodAs(loads.least());
+    int compared = 0;
+    int ties = 0;
+    int chosen = Pool.ABSENT;
+    long tokens = 0;
+    int least = 0;
+    for (int n = 0; n < size && compared < COMPARED && (n < LOOKED_AT || compared == 0); n++) {
+      int load = pool.loadIfEligible(i, now, request.tried());
+      if (load <= equal) {
+        compared++;
+        long others = learner.work().tokens(pool.slot(i));
+        if (chosen == Pool.ABSENT || others < tokens || (others == tokens && load < least)) {
+          chosen = i;
+          tokens = others;
+          least = load;
+          ties = 1;
+        } else if (others == tokens && load == least && dice.roll(++ties) == 0) {
+          chosen = i;
+        }
+      }
+      i = i + 1 == size ? 0 : i + 1;
+    }
+    return chosen == Pool.ABSENT
+        ? pool.leastLoaded(now, request.tried(), dice)
+        : meet(pool, request, chosen, now);
+  }
+
+  /** Where the same prompt was sent a moment ago by another thread, else {@code chosen}. */
+  private Worker meet(Pool pool, RoutingRequest request, int chosen, long now) {
+    PrefixBlocks prefix = request.prefix();
+    if (prefix.count() == 0 || settings.cacheThreshold() >= 1) {
+      return pool.worker(chosen);
+    }
+    int slot = learner.firsts().claim(prefix.whole(), pool.slot(chosen), now);
+    int first = pool.indexOfSlot(slot);
+    if (first == chosen) {
+      return pool.worker(chosen);
+    }
+    if (first == Pool.ABSENT
+        || pool.loadIfEligible(first, now, request.tried()) == Pool.NOT_ELIGIBLE) {
+      learner.firsts().move(prefix.whole(), pool.slot(chosen), now);
+      return pool.worker(chosen);
+    }
+    request.notes().because(PickReason.PREFIX_HIT, prefix.count());
+    return pool.worker(first);
+  }
+
+  /** The highest load that counts as equal to the least one. */
+  private int asGoodAs(int least) {
+    if (least < FEW_IN_FLIGHT) {
+      return least;
+    }
+    double balanced = Math.min(least * settings.balanceRelThreshold(), Pool.NOT_ELIGIBLE - 1);
+    return (int) Math.min(balanced, (double) least + settings.balanceAbsThreshold());
+  }
+}

@@ -1,0 +1,82 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code consistent_hash}: each worker has many places on a ring, and a key belongs to the first
+ * place at or after its own hash (Karger et al., 1997). A worker that joins or leaves moves only
+ * the keys of its own places. A worker that is out is walked past place by place, so its keys
+ * spread over all others as they would if it left, and come back with it.
+ */
+final class ConsistentHashPolicy implements Policy {
+  private final int virtualNodes;
+  private final LoadBound bound;
+  private final Dice dice;
+
+  ConsistentHashPolicy(int virtualNodes, LoadBound bound, Dice dice) {
+    this.virtualNodes = virtualNodes;
+    this.bound = bound;
+    this.dice = dice;
+  }
+
+  @Override
+  public Picker picker(Pool pool) {
+    long[] ring = ring(pool);
+    return (request, now) ->
+        request.keyed()
+            ? walk(ring, pool, request, now)
+            : RandomPolicy.pick(pool, request, now, dice);
+  }
+
+  /**
+   * The places of all workers in order: 48 bits of hash, then 16 bits of the worker's index, which
+   * suffice for the largest fleet.
+   */
+  private long[] ring(Pool pool) {
+    long[] ring = new long[pool.size() * virtualNodes];
+    int n = 0;
+    for (int index = 0; index < pool.size(); index++) {
+      long worker = PrefixBlocks.mix(AffinityKey.hash(pool.worker(index).id()));
+      for (int node = 0; node < virtualNodes; node++) {
+        ring[n++] = place(worker + node) | index;
+      }
+    }
+    Arrays.sort(ring);
+    return ring;
+  }
+
+  private static long place(long hash) {
+    return PrefixBlocks.mix(hash) & ~0xFFFFL;
+  }
+
+  private @Nullable Worker walk(long[] ring, Pool pool, RoutingRequest request, long now) {
+    int start = Arrays.binarySearch(ring, place(request.affinityHash()));
+    start = start < 0 ? -start - 1 : start;
+    int below = bound.below(pool, now, request.tried());
+    Worker overloaded = null;
+    for (int step = 0; step < ring.length; step++) {
+      int index = (int) (ring[(start + step) % ring.length] & 0xFFFF);
+      int load = pool.loadIfEligible(index, now, request.tried());
+      if (load < below) {
+        return found(pool.worker(index), step == 0, request);
+      }
+      if (load != Pool.NOT_ELIGIBLE && overloaded == null) {
+        overloaded = pool.worker(index);
+      }
+      if (step == pool.size() && pool.eligible(now, request.tried()) == 0) {
+        return null;
+      }
+    }
+    return overloaded == null ? null : found(overloaded, false, request);
+  }
+
+  private static Worker found(Worker worker, boolean first, RoutingRequest request) {
+    request.notes().because(first ? PickReason.HASH : PickReason.HASH_SPILL);
+    return worker;
+  }
+}

@@ -1,0 +1,29 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code least_load}: the eligible worker with the fewest requests in flight, chosen by chance
+ * among equals, so that an idle fleet fills evenly.
+ */
+final class LeastLoadPolicy implements Policy {
+  private final Dice dice;
+
+  LeastLoadPolicy(Dice dice) {
+    this.dice = dice;
+  }
+
+  @Override
+  public Picker picker(Pool pool) {
+    return (request, now) -> pick(pool, request, now, dice);
+  }
+
+  /** Also what policies by session do with a request that has no session. */
+  static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
+    request.notes().because(PickReason.LEAST_LOAD);
+    return pool.leastLoaded(now, request.tried(), dice);
+  }
+}

@@ -1,0 +1,108 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/** The policies by name: the value of {@code --policy}, the label in metrics, the class's stem. */
+public final class Policies {
+  private static final Map<String, Function<PolicyParts, PolicySetup>> FACTORIES =
+      new TreeMap<>(
+          Map.ofEntries(
+              Map.entry("cache_aware", Policies::cacheAware),
+              Map.entry("consistent_hash", Policies::consistentHash),
+              Map.entry("least_load", parts -> plain(new LeastLoadPolicy(parts.dice()))),
+              Map.entry("power_of_two", parts -> plain(new PowerOfTwoPolicy(parts.dice()))),
+              Map.entry("random", parts -> plain(new RandomPolicy(parts.dice()))),
+              Map.entry("rendezvous_hash", Policies::rendezvousHash),
+              Map.entry("round_robin", parts -> plain(new RoundRobinPolicy(parts.dice()))),
+              Map.entry("sticky_least_loaded", Policies::stickyLeastLoaded)));
+
+  private Policies() {}
+
+  /** All names, sorted. */
+  public static List<String> names() {
+    return List.copyOf(FACTORIES.keySet());
+  }
+
+  /**
+   * A policy of its own, with what learns for it.
+   *
+   * @throws IllegalArgumentException if no policy has this name; the message tells all names and
+   *     the nearest one
+   */
+  public static PolicySetup create(String name, PolicyParts parts) {
+    Function<PolicyParts, PolicySetup> factory = FACTORIES.get(name);
+    if (factory == null) {
+      throw new IllegalArgumentException(
+          "policy: %s (expected: one of %s; nearest: %s)"
+              .formatted(name, String.join(", ", names()), nearest(name)));
+    }
+    return factory.apply(parts);
+  }
+
+  private static PolicySetup plain(Policy policy) {
+    return new PolicySetup(policy, List.of());
+  }
+
+  private static PolicySetup cacheAware(PolicyParts parts) {
+    CacheAwareSettings settings = parts.settings().cacheAware();
+    PrefixIndex index = new PrefixIndex(settings.maxIndexBytes(), parts.maxWorkers());
+    PrefixLearner learner = new PrefixLearner(index, parts.maxWorkers());
+    return new PolicySetup(
+        new CacheAwarePolicy(settings, learner, parts.dice()), List.of(learner), null, index);
+  }
+
+  private static PolicySetup consistentHash(PolicyParts parts) {
+    PolicySettings settings = parts.settings();
+    return plain(
+        new ConsistentHashPolicy(
+            settings.virtualNodes(), new LoadBound(settings.hashLoadFactor()), parts.dice()));
+  }
+
+  private static PolicySetup rendezvousHash(PolicyParts parts) {
+    LoadBound bound = new LoadBound(parts.settings().hashLoadFactor());
+    return plain(new RendezvousHashPolicy(bound, parts.dice()));
+  }
+
+  private static PolicySetup stickyLeastLoaded(PolicyParts parts) {
+    PolicySettings settings = parts.settings();
+    SessionTable sessions =
+        new SessionTable(settings.maxSessions(), settings.sessionTtl(), parts.ticker());
+    Policy policy = new StickyLeastLoadedPolicy(sessions, parts.dice());
+    return new PolicySetup(policy, List.of(sessions), sessions);
+  }
+
+  private static String nearest(String name) {
+    String best = "";
+    int least = Integer.MAX_VALUE;
+    for (String known : FACTORIES.keySet()) {
+      int distance = distance(name, known);
+      if (distance < least) {
+        least = distance;
+        best = known;
+      }
+    }
+    return best;
+  }
+
+  /** Levenshtein's: characters to insert, delete or replace. */
+  private static int distance(String a, String b) {
+    int[] row = new int[b.length() + 1];
+    for (int j = 0; j <= b.length(); j++) {
+      row[j] = j;
+    }
+    for (int i = 1; i <= a.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j <= b.length(); j++) {
+        int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(replaced, Math.min(row[j], row[j - 1]) + 1);
+      }
+    }
+    return row[b.length()];
+  }
+}

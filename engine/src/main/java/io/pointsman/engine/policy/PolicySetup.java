@@ -1,0 +1,35 @@
+package io.pointsman.engine.policy;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A policy ready for use.
+ *
+ * @param learners what it learns from, told of each placement in this order
+ * @param sessions the sessions that it keeps, one of the learners; null if it keeps none
+ * @param prefixes the prefixes that it knows, to be measured; null if it knows none
+ */
+public record PolicySetup(
+    Policy policy,
+    List<Learner> learners,
+    @Nullable SessionTable sessions,
+    @Nullable PrefixIndex prefixes) {
+  public PolicySetup {
+    requireNonNull(policy, "policy");
+    learners = List.copyOf(learners);
+  }
+
+  /** A policy that knows no prefixes. */
+  public PolicySetup(Policy policy, List<Learner> learners, @Nullable SessionTable sessions) {
+    this(policy, learners, sessions, null);
+  }
+
+  /** A policy that keeps no sessions either. */
+  public PolicySetup(Policy policy, List<Learner> learners) {
+    this(policy, learners, null);
+  }
+}

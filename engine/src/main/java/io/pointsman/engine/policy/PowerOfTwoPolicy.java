@@ -1,0 +1,76 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code power_of_two}: of two eligible workers drawn at random the one with fewer requests in
+ * flight. Nearly as even as {@code least_load} at a cost that does not grow with the fleet, and
+ * without the herd that follows one least loaded worker (Mitzenmacher, "The Power of Two Choices in
+ * Randomized Load Balancing", 2001).
+ */
+final class PowerOfTwoPolicy implements Policy {
+  /** Draws that may hit a worker that is out before all eligible workers are counted. */
+  private static final int QUICK_DRAWS = 4;
+
+  private final Dice dice;
+
+  PowerOfTwoPolicy(Dice dice) {
+    this.dice = dice;
+  }
+
+  @Override
+  public Picker picker(Pool pool) {
+    return (request, now) -> {
+      request.notes().because(PickReason.LEAST_LOAD);
+      return pick(pool, request.tried(), now);
+    };
+  }
+
+  private @Nullable Worker pick(Pool pool, List<Worker> tried, long now) {
+    int size = pool.size();
+    for (int draws = 0; draws < QUICK_DRAWS && size > 1; draws++) {
+      int first = dice.roll(size);
+      int second = other(first, dice.roll(size - 1));
+      int firstLoad = pool.loadIfEligible(first, now, tried);
+      int secondLoad = pool.loadIfEligible(second, now, tried);
+      if (firstLoad != Pool.NOT_ELIGIBLE && secondLoad != Pool.NOT_ELIGIBLE) {
+        return pool.worker(firstLoad <= secondLoad ? first : second);
+      }
+    }
+    return pickByRank(pool, tried, now);
+  }
+
+  /** Draws two ranks among the eligible workers and looks for those who hold them. */
+  private @Nullable Worker pickByRank(Pool pool, List<Worker> tried, long now) {
+    int eligible = pool.eligible(now, tried);
+    if (eligible < 2) {
+      return pool.random(now, tried, dice);
+    }
+    int first = dice.roll(eligible);
+    int second = other(first, dice.roll(eligible - 1));
+    int best = -1;
+    int least = Pool.NOT_ELIGIBLE;
+    int rank = 0;
+    for (int i = 0; i < pool.size(); i++) {
+      int load = pool.loadIfEligible(i, now, tried);
+      if (load != Pool.NOT_ELIGIBLE) {
+        boolean drawn = rank == first || rank == second;
+        if (drawn && load < least) {
+          best = i;
+          least = load;
+        }
+        rank++;
+      }
+    }
+    return best < 0 ? pool.random(now, tried, dice) : pool.worker(best);
+  }
+
+  /** Makes a draw among all but {@code first} one among all. */
+  private static int other(int first, int draw) {
+    return draw < first ? draw : draw + 1;
+  }
+}

@@ -1,0 +1,72 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code rendezvous_hash}: of all workers the one whose hash together with the key is highest
+ * (Thaler and Ravishankar, 1998). Perfectly even shares without a ring, at a cost that grows with
+ * the fleet. The keys of a worker that is out go to each key's second choice, all others stay.
+ */
+final class RendezvousHashPolicy implements Policy {
+  private final LoadBound bound;
+  private final Dice dice;
+
+  RendezvousHashPolicy(LoadBound bound, Dice dice) {
+    this.bound = bound;
+    this.dice = dice;
+  }
+
+  @Override
+  public Picker picker(Pool pool) {
+    long[] hashes = new long[pool.size()];
+    for (int i = 0; i < hashes.length; i++) {
+      hashes[i] = PrefixBlocks.mix(AffinityKey.hash(pool.worker(i).id()));
+    }
+    return (request, now) ->
+        request.keyed()
+            ? highest(hashes, pool, request, now)
+            : RandomPolicy.pick(pool, request, now, dice);
+  }
+
+  private @Nullable Worker highest(long[] hashes, Pool pool, RoutingRequest request, long now) {
+    long key = request.affinityHash();
+    int below = bound.below(pool, now, request.tried());
+    Highest home = new Highest();
+    Highest allowed = new Highest();
+    Highest overloaded = new Highest();
+    for (int i = 0; i < hashes.length; i++) {
+      long score = PrefixBlocks.mix(key ^ hashes[i]);
+      home.offer(i, score);
+      int load = pool.loadIfEligible(i, now, request.tried());
+      if (load < below) {
+        allowed.offer(i, score);
+      } else if (load != Pool.NOT_ELIGIBLE) {
+        overloaded.offer(i, score);
+      }
+    }
+    // Loads move while they are read: all of them may have passed the bound.
+    int found = allowed.index >= 0 ? allowed.index : overloaded.index;
+    if (found < 0) {
+      return null;
+    }
+    request.notes().because(found == home.index ? PickReason.HASH : PickReason.HASH_SPILL);
+    return pool.worker(found);
+  }
+
+  /** The highest score so far and whose it is; never leaves the pick, so it is not allocated. */
+  private static final class Highest {
+    private int index = -1;
+    private long score;
+
+    void offer(int candidate, long offered) {
+      if (index < 0 || offered > score) {
+        index = candidate;
+        score = offered;
+      }
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Session.Home;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which worker serves which session. A session is what one {@link AffinityKey} of kind SESSION asks
+ * of one model in one role. It ages from the end of its last request, so a session with requests in
+ * flight never ends by itself.
+ *
+ * <p>Bounded: when the table is full the session idle for longest makes room, and when all have
+ * requests in flight a new one is not kept. Sessions that have aged out are removed whenever a
+ * session is bound.
+ *
+ * <p>Safe for use by several threads. Looking a session up takes no lock; binding, and the begin
+ * and end of a session's requests, take one lock for a few assignments.
+ */
+public final class SessionTable implements Learner {
+  /** Longer identities are not kept, so that the table is bounded in bytes as well. */
+  static final int LONGEST_ID = 256;
+
+  private final int maxSessions;
+  private final long ttlNanos;
+  private final Ticker ticker;
+
+  /** Written under the lock. Sessions with the same value are chained by {@link Session#next()}. */
+  private final ConcurrentHashMap<String, Session> byValue = new ConcurrentHashMap<>();
+
+  private final Map<Worker, Home> homes = new HashMap<>();
+  private final IdentityHashMap<Lease, Session> held = new IdentityHashMap<>();
+
+  /** In the order in which they became idle. */
+  private final LinkedHashSet<Session> idle = new LinkedHashSet<>();
+
+  private int size;
+
+  /**
+   * @param maxSessions most sessions kept at once; at least 1
+   * @param ttl how long a session is kept after the end of its last request
+   */
+  public SessionTable(int maxSessions, Duration ttl, Ticker ticker) {
+    this.maxSessions = maxSessions;
+    this.ticker = ticker;
+    ttlNanos = ttl.toNanos();
+  }
+
+  /** Sessions kept. */
+  public synchronized int size() {
+    return size;
+  }
+
+  /** Sessions bound to {@code worker}. */
+  public synchronized int sessions(Worker worker) {
+    Home home = homes.get(worker);
+    return home == null ? 0 : home.sessions();
+  }
+
+  /**
+   * Ends a session at its client's wish, in whatever header or field its id was sent and for every
+   * model. Requests in flight run to their end; the next one opens the session anew.
+   *
+   * @return whether there was one
+   */
+  public synchronized boolean finish(String sessionId) {
+    boolean found = false;
+    for (Session s = byValue.get(sessionId); s != null; s = s.next()) {
+      remove(s);
+      found = true;
+    }
+    return found;
+  }
+
+  /** Whether {@code request} belongs to a session that can be kept. */
+  static boolean concerns(RoutingRequest request) {
+    AffinityKey key = request.affinity();
+    return key != null
+        && key.kind() == AffinityKey.Kind.SESSION
+        && key.value().length() <= LONGEST_ID;
+  }
+
+  /** The worker that the request's session is bound to; null if to none. */
+  @Nullable Worker boundWorker(RoutingRequest request, long now) {
+    Session session = find(request);
+    return session == null || session.expired(now, ttlNanos) ? null : session.home().worker();
+  }
+
+  /** {@code worker} with the live number of sessions bound to it, for a picker to keep. */
+  synchronized Home home(Worker worker) {
+    return homes.computeIfAbsent(worker, Home::new);
+  }
+
+  /**
+   * Binds the request's session to {@code target}, unless another thread has just bound it to a
+   * worker that the request can go to.
+   *
+   * @param members the workers it can go to if they are eligible
+   * @return the worker it is bound to; null if the table is full of sessions in use
+   */
+  synchronized @Nullable Worker bind(
+      RoutingRequest request, Home target, Set<Worker> members, long now) {
+    expire(now);
+    Session session = find(request);
+    if (session == null) {
+      return open(request, target, now) ? target.worker() : null;
+    }
+    Worker bound = session.home().worker();
+    if (members.contains(bound) && request.admits(bound, now)) {
+      return bound;
+    }
+    session.moveTo(target);
+    return target.worker();
+  }
+
+  private boolean open(RoutingRequest request, Home target, long now) {
+    if (size >= maxSessions) {
+      if (idle.isEmpty()) {
+        return false;
+      }
+      remove(idle.getFirst());
+    }
+    AffinityKey key = Objects.requireNonNull(request.affinity(), "affinity");
+    Session next = byValue.get(key.value());
+    Session session = new Session(request, key, target, now, next);
+    byValue.put(key.value(), session);
+    idle.add(session);
+    size++;
+    return true;
+  }
+
+  private @Nullable Session find(RoutingRequest request) {
+    AffinityKey key = request.affinity();
+    if (key == null) {
+      return null;
+    }
+    Session s = byValue.get(key.value());
+    while (s != null && !s.isOf(key, request)) {
+      s = s.next();
+    }
+    return s;
+  }
+
+  private void expire(long now) {
+    while (!idle.isEmpty() && idle.getFirst().expired(now, ttlNanos)) {
+      remove(idle.getFirst());
+    }
+  }
+
+  private void remove(Session session) {
+    byValue.computeIfPresent(session.key().value(), (_, first) -> first.without(session));
+    idle.remove(session);
+    session.leave();
+    size--;
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {
+    if (!concerns(request)) {
+      return;
+    }
+    synchronized (this) {
+      Session session = find(request);
+      if (session != null) {
+        idle.remove(session);
+        session.began();
+        held.put(lease, session);
+      }
+    }
+  }
+
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    if (!concerns(request)) {
+      return;
+    }
+    synchronized (this) {
+      Session session = held.remove(lease);
+      if (session != null && session.ended(ticker.nanos())) {
+        idle.add(session);
+      }
+    }
+  }
+
+  @Override
+  public synchronized void forget(Worker worker) {
+    Home home = homes.remove(worker);
+    if (home == null || home.sessions() == 0) {
+      return;
+    }
+    for (Session first : byValue.values()) {
+      for (Session s = first; s != null; s = s.next()) {
+        if (s.home() == home) {
+          remove(s);
+        }
+      }
+    }
+  }
+}

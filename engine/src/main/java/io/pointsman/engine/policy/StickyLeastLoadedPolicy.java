@@ -1,0 +1,98 @@
+package io.pointsman.engine.policy;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Session.Home;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code sticky_least_loaded}: a session stays with its worker for as long as that is eligible. A
+ * new one goes to the worker with the fewest sessions, among equals to the one with the fewest
+ * requests in flight, among equals by chance. Requests of no session go to the least loaded worker.
+ *
+ * <p>A retry that may not go to the session's worker again goes elsewhere once; the session stays.
+ */
+final class StickyLeastLoadedPolicy implements Policy {
+  private final SessionTable sessions;
+  private final Dice dice;
+
+  StickyLeastLoadedPolicy(SessionTable sessions, Dice dice) {
+    this.sessions = sessions;
+    this.dice = dice;
+  }
+
+  @Override
+  public Picker picker(Pool pool) {
+    Home[] homes = pool.workers().stream().map(sessions::home).toArray(Home[]::new);
+    return new StickyPicker(pool, new HashSet<>(pool.workers()), homes);
+  }
+
+  private final class StickyPicker implements Picker {
+    private final Pool pool;
+    private final Set<Worker> members;
+    private final Home[] homes;
+
+    StickyPicker(Pool pool, Set<Worker> members, Home[] homes) {
+      this.pool = pool;
+      this.members = members;
+      this.homes = homes;
+    }
+
+    @Override
+    public @Nullable Worker pick(RoutingRequest request, long now) {
+      if (!SessionTable.concerns(request)) {
+        return LeastLoadPolicy.pick(pool, request, now, dice);
+      }
+      Worker bound = sessions.boundWorker(request, now);
+      if (bound == null || !members.contains(bound) || !bound.eligible(now)) {
+        return bind(request, now);
+      }
+      if (!request.admits(bound, now)) {
+        return LeastLoadPolicy.pick(pool, request, now, dice);
+      }
+      request.notes().because(PickReason.STICKY_HIT);
+      return bound;
+    }
+
+    private @Nullable Worker bind(RoutingRequest request, long now) {
+      Home target = fewestSessions(request, now);
+      if (target == null) {
+        return null;
+      }
+      Worker bound = sessions.bind(request, target, members, now);
+      if (bound == null) {
+        return LeastLoadPolicy.pick(pool, request, now, dice);
+      }
+      request.notes().because(PickReason.STICKY_BIND);
+      return bound;
+    }
+
+    private @Nullable Home fewestSessions(RoutingRequest request, long now) {
+      long fewest = Long.MAX_VALUE;
+      int ties = 0;
+      Home found = null;
+      for (int i = 0; i < homes.length; i++) {
+        long burden = burden(i, request, now);
+        if (burden > fewest || burden == Long.MAX_VALUE) {
+          continue;
+        }
+        ties = burden < fewest ? 1 : ties + 1;
+        fewest = burden;
+        // The n-th of n equals replaces the one found before with a chance of 1 in n.
+        found = ties == 1 || dice.roll(ties) == 0 ? homes[i] : found;
+      }
+      return found;
+    }
+
+    /** Sessions first, then requests in flight; the largest number for a worker that is out. */
+    private long burden(int index, RoutingRequest request, long now) {
+      int load = pool.loadIfEligible(index, now, request.tried());
+      return load == Pool.NOT_ELIGIBLE
+          ? Long.MAX_VALUE
+          : ((long) homes[index].sessions() << 32) | load;
+    }
+  }
+}

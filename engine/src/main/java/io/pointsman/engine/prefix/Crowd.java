@@ -1,0 +1,97 @@
+package io.pointsman.engine.prefix;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+
+/**
+ * The many workers that hold one block, one bit per slot. Any thread may add, remove and read; a
+ * bit set while the crowd is being widened may be lost, which costs a recomputed prefix and nothing
+ * else.
+ */
+public final class Crowd {
+  private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final int HEADER_BYTES = 64;
+
+  private final long hash;
+  private final long[] words;
+  private volatile int stamp;
+
+  private Crowd(long hash, long[] words, int stamp) {
+    this.hash = hash;
+    this.words = words;
+    this.stamp = stamp;
+  }
+
+  /** A crowd of nobody, with room for slots up to and including {@code slot}. */
+  static Crowd of(long hash, int slot, int stamp) {
+    return new Crowd(hash, new long[wordsFor(slot)], stamp);
+  }
+
+  /** The same crowd with room for {@code slot}. */
+  Crowd widened(int slot) {
+    return new Crowd(hash, Arrays.copyOf(words, wordsFor(slot)), stamp);
+  }
+
+  /** Bytes of a crowd that has room for {@code slot}. */
+  static int bytes(int slot) {
+    return HEADER_BYTES + wordsFor(slot) * Long.BYTES;
+  }
+
+  int bytes() {
+    return HEADER_BYTES + words.length * Long.BYTES;
+  }
+
+  private static int wordsFor(int slot) {
+    int words = (slot >>> 6) + 1;
+    return Math.max(8, Integer.highestOneBit(words * 2 - 1));
+  }
+
+  long hash() {
+    return hash;
+  }
+
+  int stamp() {
+    return stamp;
+  }
+
+  boolean covers(int slot) {
+    return slot >>> 6 < words.length;
+  }
+
+  void add(int slot, int now) {
+    if (!holds(slot)) {
+      long _ = (long) WORD.getAndBitwiseOr(words, slot >>> 6, 1L << slot);
+    }
+    if (stamp != now) {
+      stamp = now;
+    }
+  }
+
+  void remove(int slot) {
+    if (holds(slot)) {
+      long _ = (long) WORD.getAndBitwiseAnd(words, slot >>> 6, ~(1L << slot));
+    }
+  }
+
+  /** Whether the worker in {@code slot} holds the block. */
+  public boolean holds(int slot) {
+    int word = slot >>> 6;
+    return word < words.length && ((long) WORD.getOpaque(words, word) & 1L << slot) != 0;
+  }
+
+  void clear() {
+    for (int i = 0; i < words.length; i++) {
+      WORD.setOpaque(words, i, 0L);
+    }
+  }
+
+  boolean isEmpty() {
+    for (int i = 0; i < words.length; i++) {
+      if ((long) WORD.getOpaque(words, i) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,37 @@
+package io.pointsman.engine.prefix;
+
+/**
+ * The prefix lengths that are indexed: every one up to 32 blocks, then sixteen per doubling. A
+ * shared prefix is recognised to at least 15/16 of its length, and a prompt costs entries by the
+ * logarithm of its length: 80 for 256 blocks, 160 for 8,192.
+ */
+final class Milestones {
+  private static final int DENSE_BITS = 5;
+  private static final int DENSE = 1 << DENSE_BITS;
+  private static final int OCTAVE_BITS = 4;
+  private static final int OCTAVE = 1 << OCTAVE_BITS;
+
+  private Milestones() {}
+
+  /**
+   * The length in blocks of a milestone.
+   *
+   * @param ordinal at least 0
+   */
+  static int blocks(int ordinal) {
+    if (ordinal < DENSE) {
+      return ordinal + 1;
+    }
+    int beyond = ordinal - DENSE;
+    return (DENSE + 2 + 2 * (beyond & (OCTAVE - 1))) << (beyond >>> OCTAVE_BITS);
+  }
+
+  /** How many milestones are at most {@code blocks} long. */
+  static int upTo(int blocks) {
+    if (blocks <= DENSE) {
+      return blocks;
+    }
+    int octave = Integer.SIZE - 1 - Integer.numberOfLeadingZeros((blocks - 1) >>> DENSE_BITS);
+    return DENSE + (octave << OCTAVE_BITS) + (blocks >>> (octave + 1)) - OCTAVE;
+  }
+}

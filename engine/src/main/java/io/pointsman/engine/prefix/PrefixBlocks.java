@@ -1,0 +1,63 @@
+package io.pointsman.engine.prefix;
+
+/**
+ * The routing key of a prompt as chained 64-bit block hashes: the hash at position i stands for
+ * everything up to the end of block i. The last block may be shorter than the others, so that
+ * identical short prompts match too.
+ *
+ * <p>Immutable after construction; the array is not copied and must not be changed by the caller.
+ *
+ * @param hashes chained hashes; only the first {@code count} are meant
+ * @param count number of blocks, the last partial one included; 0 for a request without a prompt
+ * @param length length of the whole key, in the same unit as {@code blockLength}
+ * @param blockLength length of each block but the last: token ids, or bytes of text
+ * @param tokens estimated or exact number of prompt tokens
+ */
+@SuppressWarnings(
+    "ArrayRecordComponent") // a hot-path value: copying would cost more than the whole decision
+public record PrefixBlocks(long[] hashes, int count, int length, int blockLength, int tokens) {
+
+  /** The routing key of a request that has no prompt. */
+  public static final PrefixBlocks NONE = new PrefixBlocks(new long[0], 0, 0, 1, 0);
+
+  /**
+   * Chains the plain hashes of consecutive pieces, in place.
+   *
+   * @param salt hash of everything that must not share prefixes: model, adapter, cache salt
+   * @param pieces plain hash of each piece; overwritten with the chained hashes
+   * @param count number of pieces
+   */
+  public static PrefixBlocks chain(
+      long salt, long[] pieces, int count, int length, int blockLength, int tokens) {
+    long hash = mix(salt);
+    for (int i = 0; i < count; i++) {
+      hash = mix(hash ^ pieces[i]);
+      pieces[i] = hash;
+    }
+    return new PrefixBlocks(pieces, count, length, blockLength, tokens);
+  }
+
+  /** Share of the key, 0 to 1, that the first {@code matched} blocks cover. */
+  public double ratio(int matched) {
+    if (count == 0) {
+      return 0;
+    }
+    return matched >= count ? 1 : (double) matched * blockLength / length;
+  }
+
+  /** The hash of the whole key; of nothing, a constant. */
+  public long whole() {
+    return count == 0 ? 0 : hashes[count - 1];
+  }
+
+  /**
+   * Spreads every input bit over the whole output; a bijection, and 0 only for one input. The
+   * finaliser of SplitMix64 (Steele 2014).
+   */
+  public static long mix(long x) {
+    long z = x + 0x9E3779B97F4A7C15L;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+}

@@ -1,0 +1,340 @@
+package io.pointsman.engine.prefix;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which workers are thought to hold which prefixes: for each indexed prefix length of each prompt
+ * that was placed (see {@link Milestones}), the slots of the workers it was placed on.
+ *
+ * <p>Safe for any number of threads. Nothing ever waits: reads are lock-free, writes too. Writes
+ * that collide may be lost, never mixed up: a worker is found only for a block that was added for
+ * it and not forgotten since.
+ *
+ * <p>Bounded in bytes by construction. What was used least lately, by bucket, makes room; so a
+ * chain may have holes, and then a match may come out shorter than it is, never longer. Since a
+ * block's hash stands for everything before it, a deep block that is present is proof of all above
+ * it.
+ */
+public final class PrefixIndex {
+  /** What {@link #holder} answers when there is none. */
+  public static final int NOBODY = -1;
+
+  /** More holders of one block than this become a crowd. */
+  private static final int FEW = 4;
+
+  /** One part in so many of all bytes is for crowds. */
+  private static final int CROWD_SHARE = 8;
+
+  private static final long LEAST_BYTES = 64 * 1024;
+
+  /** A unit of age is 2^26 ns, 67 ms; ages are told apart up to four years. */
+  private static final int STAMP_SHIFT = 26;
+
+  /** A chain is renewed at most once in so many units of age, about a second. */
+  private static final int RENEWAL = 15;
+
+  private final long maxBytes;
+  private final Tenancies tenancies;
+  private final ClaimTable table;
+  private final Crowds crowds;
+
+  /**
+   * @param maxBytes most bytes it may ever take; at least 64 KiB
+   * @param slots worker slots, 1 to 65,536; slots above have no claims
+   */
+  public PrefixIndex(long maxBytes, int slots) {
+    if (maxBytes < LEAST_BYTES) {
+      throw new IllegalArgumentException(
+          "maxBytes: " + maxBytes + " (expected: >= " + LEAST_BYTES + ")");
+    }
+    if (slots < 1 || slots > 1 << 16) {
+      throw new IllegalArgumentException("slots: " + slots + " (expected: 1 to 65536)");
+    }
+    this.maxBytes = maxBytes;
+    tenancies = new Tenancies(slots);
+    crowds = new Crowds(maxBytes / CROWD_SHARE, slots);
+    table = new ClaimTable(maxBytes - maxBytes / CROWD_SHARE, tenancies);
+  }
+
+  /**
+   * The longest indexed prefix that any worker holds, in blocks; 0 if none. Looks at the whole
+   * prompt first, then halves: ten looks for 256 blocks, twice as many once claims are being
+   * replaced, because then a miss is believed only if the next longer prefix is missed too.
+   */
+  public int match(PrefixBlocks prefix) {
+    int count = prefix.count();
+    long[] hashes = prefix.hashes();
+    if (count == 0 || held(hashes[count - 1])) {
+      return count;
+    }
+    int end = Milestones.upTo(count - 1);
+    int found = end > 0 && likely(hashes, 0, end) ? halve(hashes, end) : -1;
+    while (found + 1 < end && held(hashes[Milestones.blocks(found + 1) - 1])) {
+      found++;
+    }
+    while (found >= 0 && !held(hashes[Milestones.blocks(found) - 1])) {
+      found--;
+    }
+    return found < 0 ? 0 : Milestones.blocks(found);
+  }
+
+  private int halve(long[] hashes, int end) {
+    int low = 0;
+    int high = end;
+    while (high - low > 1) {
+      int middle = (low + high) >>> 1;
+      if (likely(hashes, middle, end)) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** Whether the milestone is held, or one beyond it, which says the same. */
+  private boolean likely(long[] hashes, int milestone, int end) {
+    return held(hashes[Milestones.blocks(milestone) - 1])
+        || (table.evicting()
+            && milestone + 1 < end
+            && held(hashes[Milestones.blocks(milestone + 1) - 1]));
+  }
+
+  /** The longest indexed length below {@code blocks}; 0 if there is none. */
+  public static int shorter(int blocks) {
+    int below = Milestones.upTo(blocks - 1);
+    return below == 0 ? 0 : Milestones.blocks(below - 1);
+  }
+
+  private boolean held(long hash) {
+    long found = table.find(hash, 0);
+    while (found != -1) {
+      int claim = ClaimTable.claimOf(found);
+      if (Crowds.isReference(claim)) {
+        Crowd crowd = crowds.find(claim, hash);
+        if (crowd != null && !crowd.isEmpty()) {
+          return true;
+        }
+      } else if (tenancies.present(claim)) {
+        return true;
+      }
+      found = table.find(hash, next(found));
+    }
+    return false;
+  }
+
+  /**
+   * The few workers that hold a block, one at a time: start with cursor 0, go on with {@link
+   * #after}. A worker may come twice.
+   *
+   * @return {@link #NOBODY} at the end, else what {@link #slotOf} and {@link #after} understand
+   */
+  public int holder(long hash, int cursor) {
+    long found = table.find(hash, cursor);
+    while (found != -1) {
+      int claim = ClaimTable.claimOf(found);
+      if (!Crowds.isReference(claim) && tenancies.present(claim)) {
+        return ClaimTable.wayOf(found) << 16 | Tenancies.slotOf(claim);
+      }
+      found = table.find(hash, next(found));
+    }
+    return NOBODY;
+  }
+
+  /** The slot of the worker that {@link #holder} has found. */
+  public static int slotOf(int holder) {
+    return holder & 0xFFFF;
+  }
+
+  /** The cursor behind what {@link #holder} has found. */
+  public static int after(int holder) {
+    return (holder >>> 16) + 1;
+  }
+
+  /** The workers that hold a block when they are many; null when they are few. */
+  public @Nullable Crowd crowd(long hash) {
+    long found = table.find(hash, 0);
+    while (found != -1) {
+      int claim = ClaimTable.claimOf(found);
+      if (Crowds.isReference(claim)) {
+        return crowds.find(claim, hash);
+      }
+      found = table.find(hash, next(found));
+    }
+    return null;
+  }
+
+  /** The present tenancy of a slot, which {@link #add} asks for; changed by {@link #forget}. */
+  public int tenancy(int slot) {
+    return tenancies.of(slot);
+  }
+
+  /**
+   * Adds the prefixes of a prompt for a worker. The whole prompt comes first, so that an identical
+   * one that arrives meanwhile finds it, then from short to long.
+   *
+   * @param tenancy the worker's, as of a moment when it certainly had its slot; of no effect when
+   *     it has left since
+   * @param known blocks that the worker was found to hold already, which spares adding them
+   * @param now the engine's time in nanoseconds
+   */
+  public void add(PrefixBlocks prefix, int tenancy, int known, long now) {
+    int count = prefix.count();
+    int stamp = (int) (now >>> STAMP_SHIFT);
+    long[] hashes = prefix.hashes();
+    boolean fresh = known > 0 && fresh(hashes[known - 1], tenancy, stamp - RENEWAL);
+    if (count == 0 || (fresh && known >= count)) {
+      return;
+    }
+    int first = fresh ? Milestones.upTo(known) : 0;
+    int end = Milestones.upTo(count - 1);
+    int[] became = new int[ClaimTable.SHARED];
+    became[ClaimTable.RENEWED] = touch(hashes, first, end);
+    became[put(hashes[count - 1], tenancy, stamp)]++;
+    for (int i = first; i < end; i++) {
+      became[put(hashes[Milestones.blocks(i) - 1], tenancy, stamp)]++;
+    }
+    table.counted(became[ClaimTable.ADDED], became[ClaimTable.REPLACED]);
+  }
+
+  /**
+   * Lets the cache misses of what follows overlap; the answer keeps the reads from being dropped.
+   */
+  private int touch(long[] hashes, int first, int end) {
+    long seen = 0;
+    for (int i = first; i < end; i++) {
+      seen += table.touch(hashes[Milestones.blocks(i) - 1]);
+    }
+    return (int) seen;
+  }
+
+  private boolean fresh(long hash, int tenancy, int oldest) {
+    Crowd crowd = crowd(hash);
+    return crowd == null
+        ? table.usedSince(hash, tenancy, oldest)
+        : crowd.holds(Tenancies.slotOf(tenancy)) && crowd.stamp() - oldest >= 0;
+  }
+
+  private int put(long hash, int tenancy, int stamp) {
+    int became = table.putAlone(hash, tenancy, stamp);
+    return became == ClaimTable.SHARED ? putShared(hash, tenancy, stamp) : became;
+  }
+
+  private int putShared(long hash, int tenancy, int stamp) {
+    int others = 0;
+    int last = 0;
+    for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
+      int claim = ClaimTable.claimOf(found);
+      Crowd crowd = crowds.find(claim, hash);
+      if (crowd != null) {
+        join(claim, crowd, tenancy, stamp);
+        return table.put(hash, claim, stamp);
+      }
+      if (Crowds.isReference(claim) || !tenancies.present(claim)) {
+        table.clear(hash, claim);
+      } else {
+        others++;
+        last = claim;
+      }
+    }
+    if (others < FEW) {
+      return table.put(hash, tenancy, stamp);
+    }
+    int reference = gather(hash, tenancy, stamp);
+    if (reference == 0) {
+      table.clear(hash, last);
+    }
+    return table.put(hash, reference == 0 ? tenancy : reference, stamp);
+  }
+
+  private void join(int reference, Crowd crowd, int tenancy, int stamp) {
+    int slot = Tenancies.slotOf(tenancy);
+    Crowd wide = crowd.covers(slot) ? crowd : widen(reference, crowd, slot);
+    if (wide != null) {
+      wide.add(slot, stamp);
+      if (!tenancies.present(tenancy)) {
+        wide.remove(slot);
+      }
+    }
+  }
+
+  /** Null if a worker left meanwhile or another thread was first; then nothing is changed. */
+  private @Nullable Crowd widen(int reference, Crowd crowd, int slot) {
+    int departures = tenancies.departures();
+    Crowd wide = crowd.widened(slot);
+    return Tenancies.quiet(departures) && crowds.replace(reference, crowd, wide)
+        ? ifNobodyLeft(wide, departures)
+        : null;
+  }
+
+  /**
+   * Makes a crowd of a block's holders and one more.
+   *
+   * @return its reference, to be put in their place; 0 if there is no room for one
+   */
+  private int gather(long hash, int tenancy, int stamp) {
+    int departures = tenancies.departures();
+    int widest = Tenancies.slotOf(tenancy);
+    for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
+      widest = Math.max(widest, slotOf(h));
+    }
+    Crowd crowd = Crowd.of(hash, widest, stamp);
+    for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
+      if (crowd.covers(slotOf(h))) {
+        crowd.add(slotOf(h), stamp);
+      }
+    }
+    int reference = Tenancies.quiet(departures) ? crowds.open(crowd, stamp) : 0;
+    if (reference == 0) {
+      return 0;
+    }
+    join(reference, ifNobodyLeft(crowd, departures), tenancy, stamp);
+    for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
+      table.clear(hash, ClaimTable.claimOf(found));
+    }
+    return reference;
+  }
+
+  /**
+   * A crowd that was copied and published while a worker left may have that worker's bit; it is
+   * emptied rather than trusted.
+   */
+  private Crowd ifNobodyLeft(Crowd crowd, int departures) {
+    if (tenancies.departures() != departures) {
+      crowd.clear();
+    }
+    return crowd;
+  }
+
+  private static int next(long found) {
+    return ClaimTable.wayOf(found) + 1;
+  }
+
+  /**
+   * Forgets all that was added for the worker in {@code slot}, so that the slot can be given to
+   * another. Readers are not held up; takes time only by the number of crowds.
+   */
+  public synchronized void forget(int slot) {
+    tenancies.end(slot, () -> crowds.remove(slot));
+  }
+
+  /** Claims in use, those of workers that have left included until their place is taken. */
+  public long entries() {
+    return table.entries();
+  }
+
+  /** Claims replaced so far to stay within the bound. */
+  public long evictions() {
+    return table.evictions();
+  }
+
+  /** Bytes taken at present. */
+  public long bytes() {
+    return table.bytes() + crowds.bytes() + (long) tenancies.slots() * Integer.BYTES;
+  }
+
+  /** Most bytes it may ever take. */
+  public long maxBytes() {
+    return maxBytes;
+  }
+}

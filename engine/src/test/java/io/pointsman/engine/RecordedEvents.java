@@ -1,0 +1,36 @@
+package io.pointsman.engine;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** An engine's listener that keeps what it hears. */
+final class RecordedEvents implements EngineListener {
+  final List<PickReason> routed = new CopyOnWriteArrayList<>();
+  final List<RejectReason> rejected = new CopyOnWriteArrayList<>();
+  final List<Outcome> settled = new CopyOnWriteArrayList<>();
+  final List<RuntimeException> failures = new CopyOnWriteArrayList<>();
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {
+    routed.add(request.notes().reason());
+  }
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {
+    rejected.add(reason);
+  }
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {
+    settled.add(outcome);
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    failures.add(failure);
+  }
+}

@@ -1,0 +1,401 @@
+package io.pointsman.engine;
+
+import static io.pointsman.engine.TestFleet.spec;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.type;
+
+import io.pointsman.engine.Decision.Rejected;
+import io.pointsman.engine.Decision.Routed;
+import io.pointsman.engine.fleet.CircuitBreaker;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policies;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.PolicyParts;
+import io.pointsman.engine.policy.PolicySettings;
+import io.pointsman.engine.policy.PolicySetup;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class RoutingEngineTest {
+  private static final String SECOND = "second";
+
+  private final TestFleet fleet = TestFleet.of(3);
+  private final RecordedEvents events = new RecordedEvents();
+
+  private RoutingEngine engine(Policy policy, Learner... learners) {
+    return engine(policy, EngineSettings.DEFAULTS, learners);
+  }
+
+  private RoutingEngine engine(Policy policy, EngineSettings settings, Learner... learners) {
+    return new RoutingEngine(
+        fleet.fleet,
+        new PolicySetup(policy, List.of(learners)),
+        settings,
+        events,
+        fleet.clock::nanos,
+        fleet.dice);
+  }
+
+  private RoutingEngine leastLoad() {
+    PolicyParts parts =
+        new PolicyParts(fleet.clock::nanos, fleet.dice, 64, PolicySettings.DEFAULTS);
+    return engine(Policies.create("least_load", parts).policy());
+  }
+
+  private static Lease routed(Decision decision) {
+    assertThat(decision).isInstanceOf(Routed.class);
+    return ((Routed) decision).lease();
+  }
+
+  private static void assertRejected(Decision decision, RejectReason reason) {
+    assertThat(decision).asInstanceOf(type(Rejected.class)).returns(reason, Rejected::reason);
+  }
+
+  /** Puts every worker of the fleet into rest. */
+  private void restAll(Duration... rests) {
+    for (int i = 0; i < rests.length; i++) {
+      fleet.worker(i).rest(rests[i].toNanos());
+    }
+  }
+
+  @Test
+  void requestIsPlacedAndCounts() {
+    Lease lease = routed(leastLoad().decide(Requests.bare()));
+    assertThat(lease.worker().inFlight()).isEqualTo(1);
+    assertThat(events.routed).containsExactly(PickReason.LEAST_LOAD);
+
+    lease.succeeded();
+    assertThat(lease.worker().inFlight()).isZero();
+    assertThat(events.settled).containsExactly(Outcome.SUCCEEDED);
+  }
+
+  @Test
+  void policyThatThrowsIsReportedAndItsRequestGoesToTheLeastLoaded() {
+    RuntimeException fault = new IllegalStateException("fault of the policy");
+    fleet.load(fleet.worker(0), 1);
+    fleet.load(fleet.worker(2), 1);
+    RoutingEngine engine =
+        engine(
+            _ ->
+                (_, _) -> {
+                  throw fault;
+                });
+
+    assertThat(routed(engine.decide(Requests.bare())).worker()).isSameAs(fleet.worker(1));
+    assertThat(events.failures).containsExactly(fault);
+    assertThat(events.routed).containsExactly(PickReason.FALLBACK);
+  }
+
+  @Test
+  void policyThatCannotBuildAPickerIsReportedAndRequestsGoToTheLeastLoaded() {
+    Policy policy =
+        _ -> {
+          throw new IllegalStateException("no picker");
+        };
+    RoutingEngine engine = engine(policy);
+    fleet.add(spec("late", TestFleet.MODEL));
+
+    assertThat(events.failures).isNotEmpty();
+    routed(engine.decide(Requests.bare()));
+    assertThat(events.routed).containsExactly(PickReason.FALLBACK);
+  }
+
+  @Test
+  void ineligibleTriedAndMissingChoicesAreReplacedByTheLeastLoaded() {
+    fleet.kill(fleet.worker(0));
+    Picker dead = (_, _) -> fleet.worker(0);
+    assertThat(routed(engine(_ -> dead).decide(Requests.bare())).worker())
+        .isNotSameAs(fleet.worker(0));
+
+    Picker stubborn = (_, _) -> fleet.worker(1);
+    RoutingRequest retry = Requests.bare();
+    retry.exclude(fleet.worker(1));
+    assertThat(routed(engine(_ -> stubborn).decide(retry)).worker()).isSameAs(fleet.worker(2));
+
+    assertThat(routed(engine(_ -> (_, _) -> null).decide(Requests.bare())).worker()).isNotNull();
+    assertThat(events.routed)
+        .containsExactly(PickReason.FALLBACK, PickReason.FALLBACK, PickReason.FALLBACK);
+    assertThat(fleet.worker(0).inFlight()).isZero();
+  }
+
+  @Test
+  void learnerThatThrowsIsReportedAndLeaksNothing() {
+    Learner broken =
+        new Learner() {
+          @Override
+          public void placed(RoutingRequest request, Lease lease) {
+            throw new IllegalStateException("placed");
+          }
+
+          @Override
+          public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+            throw new IllegalStateException("ended");
+          }
+
+          @Override
+          public void forget(Worker worker) {
+            throw new IllegalStateException("forget");
+          }
+        };
+    RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), broken);
+    Lease lease = routed(engine.decide(Requests.bare()));
+    lease.succeeded();
+    fleet.fleet.remove("w2");
+
+    assertThat(lease.worker().inFlight()).isZero();
+    assertThat(events.settled).hasSize(1);
+    assertThat(events.failures)
+        .extracting(Throwable::getMessage)
+        .containsExactly("placed", "ended", "forget");
+  }
+
+  @Test
+  void unknownModelIsRefusedOrPlacedAnywhere() {
+    RoutingRequest request = RoutingRequest.builder().model("nobody's").build();
+    assertRejected(leastLoad().decide(request), RejectReason.UNKNOWN_MODEL);
+
+    RoutingEngine lenient =
+        engine(pool -> (_, _) -> pool.worker(0), new EngineSettings(UnknownModel.ANY_WORKER));
+    routed(lenient.decide(request));
+  }
+
+  @Test
+  void modelIsNotUnknownWhileAWorkerHasNotSaidWhatItServes() {
+    fleet.add(spec("silent"));
+    RoutingRequest request = RoutingRequest.builder().model("nobody's").build();
+
+    assertRejected(leastLoad().decide(request), RejectReason.NO_WORKERS);
+  }
+
+  @Test
+  void eachModelHasItsOwnWorkersAndNoModelMeansAny() {
+    Worker other = fleet.add(spec("other", SECOND));
+    RoutingEngine engine = leastLoad();
+    RoutingRequest second = RoutingRequest.builder().model(SECOND).build();
+
+    assertThat(routed(engine.decide(second)).worker()).isSameAs(other);
+    Set<Worker> any = new HashSet<>();
+    for (int i = 0; i < 3; i++) {
+      any.add(routed(engine.decide(RoutingRequest.builder().build())).worker());
+    }
+    assertThat(any).containsExactlyInAnyOrder(fleet.worker(0), fleet.worker(1), fleet.worker(2));
+  }
+
+  @Test
+  void emptyFleetHasNoWorkers() {
+    for (String id : List.of("w0", "w1", "w2")) {
+      fleet.fleet.remove(id);
+    }
+    RoutingEngine engine = leastLoad();
+
+    assertRejected(engine.decide(Requests.bare()), RejectReason.NO_WORKERS);
+    assertRejected(engine.decide(RoutingRequest.builder().build()), RejectReason.NO_WORKERS);
+    assertThat(events.rejected).hasSize(2);
+  }
+
+  @Test
+  void retryGoesToThoseNotTriedUntilNoneIsLeft() {
+    RoutingEngine engine = leastLoad();
+    RoutingRequest request = Requests.bare();
+    Set<Worker> tried = new HashSet<>();
+    for (int attempt = 0; attempt < 3; attempt++) {
+      Lease lease = routed(engine.decide(request));
+      assertThat(tried.add(lease.worker())).isTrue();
+      lease.failed(Failure.ERROR);
+      request.exclude(lease.worker());
+    }
+
+    assertRejected(engine.decide(request), RejectReason.ALL_TRIED);
+  }
+
+  @Test
+  void whenAllAreBusyTheShortestRestIsTold() {
+    restAll(Duration.ofSeconds(3), Duration.ofSeconds(1), Duration.ofSeconds(2));
+
+    assertThat(leastLoad().decide(Requests.bare()))
+        .isEqualTo(new Rejected(RejectReason.ALL_BUSY, 1_000_000_000));
+  }
+
+  @Test
+  void workersThatSaidBusyToThisVeryRequestAreBusyNotTried() {
+    RoutingEngine engine = leastLoad();
+    RoutingRequest request = Requests.bare();
+    for (int attempt = 0; attempt < 3; attempt++) {
+      Lease lease = routed(engine.decide(request));
+      lease.worker().rest(Duration.ofSeconds(5 - attempt).toNanos());
+      lease.ignored();
+      request.exclude(lease.worker());
+    }
+
+    assertThat(engine.decide(request))
+        .isEqualTo(new Rejected(RejectReason.ALL_BUSY, 3_000_000_000L));
+  }
+
+  @Test
+  void busyWorkerThatWasNotTriedIsWorthWaitingFor() {
+    RoutingRequest request = Requests.bare();
+    request.exclude(fleet.worker(0));
+    request.exclude(fleet.worker(1));
+    fleet.worker(2).rest(1_000);
+
+    assertThat(leastLoad().decide(request)).isEqualTo(new Rejected(RejectReason.ALL_BUSY, 1_000));
+  }
+
+  @Test
+  void fullWorkersAreBusyWithoutATime() {
+    fleet.add(spec("limited", SECOND).withMaxInFlight(1));
+    RoutingEngine engine = leastLoad();
+    RoutingRequest request = RoutingRequest.builder().model(SECOND).build();
+    Lease only = routed(engine.decide(request));
+    assertThat(engine.decide(request)).isEqualTo(new Rejected(RejectReason.ALL_BUSY, 0));
+
+    only.succeeded();
+    routed(engine.decide(request)).succeeded();
+  }
+
+  @Test
+  void workersThatAreOutAreNotBusy() {
+    fleet.kill(fleet.worker(0));
+    fleet.worker(1).drain(true);
+    fleet.worker(2).rest(1_000_000);
+    fleet.worker(2).drain(true);
+
+    assertThat(leastLoad().decide(Requests.bare()))
+        .isEqualTo(new Rejected(RejectReason.NONE_AVAILABLE, 0));
+  }
+
+  @Test
+  void stalledWorkersServeWhenNothingElseIsLeft() {
+    RoutingEngine engine = leastLoad();
+    routed(engine.decide(Requests.bare()));
+    Lease onTheSecond = routed(engine.decide(Requests.bare()));
+    fleet.clock.advance(Duration.ofSeconds(21));
+    fleet.fleet.checkStalls();
+    assertThat(fleet.fleet.snapshot().workers()).filteredOn(Worker::stalled).hasSize(2);
+
+    Worker last = routed(engine.decide(Requests.bare())).worker();
+    assertThat(last.inFlight()).isEqualTo(1);
+    fleet.kill(last);
+    assertThat(routed(engine.decide(Requests.bare())).worker()).isNotSameAs(last);
+    assertThat(onTheSecond.settled()).isFalse();
+  }
+
+  @Test
+  void pinnedRequestGoesToItsWorkerOnly() {
+    fleet.load(fleet.worker(2), 5);
+    RoutingEngine engine = leastLoad();
+    assertThat(routed(engine.decide(Requests.pinned("w2"))).worker()).isSameAs(fleet.worker(2));
+    assertThat(events.routed).containsExactly(PickReason.PINNED);
+
+    assertRejected(engine.decide(Requests.pinned("gone")), RejectReason.NO_WORKERS);
+    RoutingRequest retry = Requests.pinned("w2");
+    retry.exclude(fleet.worker(2));
+    assertRejected(engine.decide(retry), RejectReason.ALL_TRIED);
+    fleet.kill(fleet.worker(2));
+    assertRejected(engine.decide(Requests.pinned("w2")), RejectReason.NONE_AVAILABLE);
+  }
+
+  @Test
+  void pinnedWorkerOfAnotherModelIsNotAsked() {
+    fleet.add(spec("other", SECOND));
+
+    assertRejected(leastLoad().decide(Requests.pinned("other")), RejectReason.NO_WORKERS);
+  }
+
+  @Test
+  void halfOpenBreakerLetsOneRequestThrough() {
+    Worker sick = fleet.add(spec("sick", SECOND));
+    RoutingEngine engine = leastLoad();
+    RoutingRequest request = RoutingRequest.builder().model(SECOND).build();
+    for (int i = 0; i < 10; i++) {
+      routed(engine.decide(request)).failed(Failure.ERROR);
+    }
+    assertRejected(engine.decide(request), RejectReason.NONE_AVAILABLE);
+
+    fleet.clock.advance(Duration.ofSeconds(60));
+    Lease probe = routed(engine.decide(request));
+    assertRejected(engine.decide(request), RejectReason.NONE_AVAILABLE);
+    assertThat(sick.inFlight()).isEqualTo(1);
+
+    probe.succeeded();
+    routed(engine.decide(request)).succeeded();
+    routed(engine.decide(request)).succeeded();
+    assertThat(sick.breaker().state()).isEqualTo(CircuitBreaker.State.CLOSED);
+  }
+
+  @Test
+  void learnersHearOfPlacementsEndingsAndLeavingOnce() {
+    Heard heard = new Heard();
+    RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), heard);
+    RoutingRequest request = Requests.bare();
+    routed(engine.decide(request)).failed(Failure.TIMEOUT);
+    fleet.fleet.remove("w1");
+    fleet.fleet.remove("w2");
+
+    assertThat(heard.news).containsExactly("placed w0", "ended w0", "forget w1", "forget w2");
+  }
+
+  @Test
+  void placementOnAWorkerThatLeavesMeanwhileIsForgottenAfterIt() {
+    Heard heard = new Heard();
+    Learner remover =
+        new Heard() {
+          @Override
+          public void placed(RoutingRequest request, Lease lease) {
+            fleet.fleet.remove(lease.worker().id());
+          }
+        };
+    RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), remover, heard);
+    routed(engine.decide(Requests.bare())).ignored();
+
+    assertThat(heard.news).containsExactly("forget w0", "placed w0", "forget w0", "ended w0");
+  }
+
+  @Test
+  void pickersOfPoolsThatDidNotChangeAreKept() {
+    List<Pool> built = new ArrayList<>();
+    Policy policy =
+        pool -> {
+          built.add(pool);
+          return (_, _) -> null;
+        };
+    fleet.add(spec("other", SECOND));
+    RoutingEngine engine = engine(policy);
+    built.clear();
+    fleet.add(spec("third", SECOND));
+
+    assertThat(engine.fleet()).isSameAs(fleet.fleet);
+    assertThat(built).extracting(Pool::size).containsExactlyInAnyOrder(5, 2);
+  }
+
+  private static class Heard implements Learner {
+    final List<String> news = new ArrayList<>();
+
+    @Override
+    public void placed(RoutingRequest request, Lease lease) {
+      news.add("placed " + lease.worker());
+    }
+
+    @Override
+    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+      news.add("ended " + lease.worker());
+    }
+
+    @Override
+    public void forget(Worker worker) {
+      news.add("forget " + worker);
+    }
+  }
+}

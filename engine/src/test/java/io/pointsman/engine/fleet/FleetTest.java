@@ -1,0 +1,301 @@
+package io.pointsman.engine.fleet;
+
+import static io.pointsman.engine.TestFleet.spec;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.engine.TestFleet;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class FleetTest {
+  private static final FleetSettings ONE_SLOT =
+      new FleetSettings(
+          1, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS);
+
+  private final TestFleet test = new TestFleet();
+  private final Fleet fleet = test.fleet;
+
+  @Test
+  void newWorkerTakesTrafficAfterItsFirstGoodProbe() {
+    Worker worker = fleet.add(spec("a"));
+    assertThat(worker.eligible(test.now())).isFalse();
+
+    worker.probed(true);
+    assertThat(worker.eligible(test.now())).isTrue();
+  }
+
+  @Test
+  void addingAnIdTwiceAnswersTheWorkerThatHasIt() {
+    Worker first = fleet.add(spec("a"));
+    long version = fleet.snapshot().version();
+
+    assertThat(fleet.add(spec("a", "other"))).isSameAs(first);
+    assertThat(fleet.snapshot().version()).isEqualTo(version);
+  }
+
+  @Test
+  void manyWorkersAreAddedAsOneChange() {
+    List<Worker> added = fleet.addAll(List.of(spec("a"), spec("b"), spec("a")));
+
+    assertThat(added).extracting(Worker::id).containsExactly("a", "b", "a");
+    assertThat(fleet.snapshot().workers()).extracting(Worker::id).containsExactly("a", "b");
+    assertThat(fleet.snapshot().version()).isEqualTo(1);
+  }
+
+  @Test
+  void listenerHearsThePresentAndThenEachChangeInOrder() {
+    fleet.add(spec("a"));
+    List<Long> versions = new ArrayList<>();
+    fleet.listen(snapshot -> versions.add(snapshot.version()));
+    fleet.add(spec("b"));
+    fleet.remove("a");
+    fleet.remove("nobody");
+
+    assertThat(versions).containsExactly(1L, 2L, 3L);
+  }
+
+  @Test
+  void listenerThatJoinsWhileTheFleetChangesMissesNothing() throws Exception {
+    try (ExecutorService pool = Executors.newFixedThreadPool(1)) {
+      for (int round = 0; round < 50; round++) {
+        Fleet busy = new Fleet(FleetSettings.DEFAULTS, test.clock::nanos);
+        CountDownLatch started = new CountDownLatch(1);
+        Future<?> changes =
+            pool.submit(
+                () -> {
+                  started.countDown();
+                  for (int i = 0; i < 30; i++) {
+                    busy.add(spec("w" + i));
+                  }
+                });
+        started.await();
+        List<Long> versions = new ArrayList<>();
+        busy.listen(snapshot -> versions.add(snapshot.version()));
+        changes.get(30, TimeUnit.SECONDS);
+
+        assertThat(versions.getLast()).isEqualTo(30);
+        for (int i = 1; i < versions.size(); i++) {
+          assertThat(versions.get(i)).isEqualTo(versions.get(i - 1) + 1);
+        }
+      }
+    }
+  }
+
+  @Test
+  void workersAreFoundByIdRoleAndModel() {
+    Worker a = fleet.add(spec("a", "m1", "m2"));
+    Worker b = fleet.add(spec("b", "m2"));
+    Worker prefill =
+        fleet.add(
+            new WorkerSpec(
+                "p", "http://p", Role.PREFILL, Set.of("m1"), WorkerSpec.NO_RANK, 0, Map.of()));
+    FleetSnapshot snapshot = fleet.snapshot();
+
+    assertThat(snapshot.worker("b")).isSameAs(b);
+    assertThat(snapshot.worker("c")).isNull();
+    assertThat(pool("m1").workers()).containsExactly(a);
+    assertThat(pool("m2").workers()).containsExactly(a, b);
+    assertThat(snapshot.pool(Role.REGULAR, "m3")).isNull();
+    assertThat(snapshot.pool(Role.PREFILL).workers()).containsExactly(prefill);
+    assertThat(snapshot.modelNames()).containsExactly("m1", "m2");
+    assertThat(snapshot.allModelsKnown()).isTrue();
+  }
+
+  @Test
+  void learnedModelsMoveTheWorkerBetweenPools() {
+    Worker worker = fleet.add(spec("a"));
+    assertThat(fleet.snapshot().allModelsKnown()).isFalse();
+
+    fleet.learnModels(worker, Set.of("m1"));
+    long version = fleet.snapshot().version();
+    assertThat(pool("m1").workers()).containsExactly(worker);
+    assertThat(fleet.snapshot().allModelsKnown()).isTrue();
+
+    fleet.learnModels(worker, Set.of("m1"));
+    assertThat(fleet.snapshot().version()).isEqualTo(version);
+  }
+
+  @Test
+  void modelsOfAWorkerThatHasLeftAreNotPublished() {
+    Worker gone = fleet.add(spec("a"));
+    fleet.remove("a");
+    fleet.add(spec("a"));
+    long version = fleet.snapshot().version();
+    fleet.learnModels(gone, Set.of("m1"));
+
+    assertThat(fleet.snapshot().version()).isEqualTo(version);
+    assertThat(fleet.snapshot().modelNames()).isEmpty();
+  }
+
+  @Test
+  void poolsThatDoNotChangeAreKept() {
+    fleet.add(spec("a", "m1"));
+    Pool before = pool("m1");
+    fleet.add(spec("b", "m2"));
+    assertThat(pool("m1").workers()).isEqualTo(before.workers());
+
+    Pool kept = pool("m1");
+    fleet.add(spec("c", "m2"));
+    assertThat(pool("m1")).isSameAs(kept);
+  }
+
+  @Test
+  void modelThatAllServeSharesThePoolOfAll() {
+    fleet.addAll(List.of(spec("a", "m1"), spec("b", "m1", "m2")));
+
+    assertThat(pool("m1")).isSameAs(fleet.snapshot().pool(Role.REGULAR));
+    assertThat(pool("m2")).isNotSameAs(fleet.snapshot().pool(Role.REGULAR));
+  }
+
+  @Test
+  void removedWorkerGetsNothingMoreAndItsRequestsRunToTheirEnd() {
+    Worker worker = test.add(spec("a"));
+    Lease running = test.lease(worker);
+    assertThat(fleet.remove("a")).isSameAs(worker);
+
+    assertThat(worker.left()).isTrue();
+    assertThat(worker.eligible(test.now())).isFalse();
+    worker.drain(false);
+    assertThat(worker.draining()).isTrue();
+    assertThat(worker.tryLease(test.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.inFlight()).isEqualTo(1);
+
+    running.succeeded();
+    assertThat(worker.inFlight()).isZero();
+    assertThat(fleet.remove("a")).isNull();
+  }
+
+  @Test
+  void slotIsReusedOnceTheLastRequestHasEnded() {
+    TestFleet small = new TestFleet(ONE_SLOT);
+    Worker old = small.add(spec("a"));
+    Lease running = small.lease(old);
+    small.fleet.remove("a");
+    assertThatThrownBy(() -> small.fleet.add(spec("b")))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("workers: 0 (expected: at most 1)");
+
+    running.ignored();
+    assertThat(small.fleet.add(spec("b")).slot()).isEqualTo(old.slot());
+  }
+
+  @Test
+  void workersBeforeTheOneThatFindsNoRoomAreAdded() {
+    TestFleet small = new TestFleet(ONE_SLOT);
+    assertThatThrownBy(() -> small.fleet.addAll(List.of(spec("a"), spec("b"))))
+        .isInstanceOf(IllegalStateException.class);
+
+    assertThat(small.fleet.snapshot().worker("a")).isNotNull();
+    assertThat(small.fleet.snapshot().worker("b")).isNull();
+  }
+
+  @Test
+  void workerThatHasLeftDoesNotTouchItsSlotsNextOwner() {
+    TestFleet small = new TestFleet(ONE_SLOT);
+    Worker old = small.add(spec("a"));
+    Pool stale = small.pool();
+    Lease lease = small.lease(old);
+    small.fleet.remove("a");
+    lease.succeeded();
+    Worker next = small.add(spec("b"));
+    small.load(next, 3);
+
+    small.kill(old);
+    old.rest(1_000_000_000);
+    old.drain(true);
+    lease.progressed();
+    assertThat(next.eligible(small.now())).isTrue();
+    assertThat(next.draining()).isFalse();
+
+    assertThat(old.tryLease(small.now(), 0, (_, _) -> {})).isNull();
+    assertThat(stale.worker(0).eligible(small.now())).isFalse();
+    assertThat(next.inFlight()).isEqualTo(3);
+    assertThat(old.inFlight()).isZero();
+
+    next.drain(true);
+    next.rest(1_000_000_000);
+    assertThat(old.stalled()).isFalse();
+    old.probed(true);
+    old.drain(false);
+    assertThat(next.draining()).isTrue();
+  }
+
+  @Test
+  void nextOwnerStartsWithoutTheMarksOfTheLast() {
+    TestFleet small = new TestFleet(ONE_SLOT);
+    Worker old = small.add(spec("a"));
+    old.rest(1_000_000_000_000L);
+    for (int i = 0; i < 3; i++) {
+      old.probed(false);
+    }
+    small.fleet.remove("a");
+    Worker next = small.fleet.add(spec("b"));
+
+    assertThat(next.draining()).isFalse();
+    assertThat(next.eligible(small.now())).isFalse();
+    next.probed(true);
+    assertThat(next.eligible(small.now())).isTrue();
+  }
+
+  @Test
+  void requestsThatRaceWithRemovalLeaveEveryCountAtZero() throws Exception {
+    TestFleet small = new TestFleet(ONE_SLOT);
+    Worker[] current = {small.add(spec("w"))};
+    List<Worker> all = new ArrayList<>(List.of(current[0]));
+    try (ExecutorService pool = Executors.newFixedThreadPool(2)) {
+      CountDownLatch stop = new CountDownLatch(1);
+      List<Future<?>> clients = new ArrayList<>();
+      for (int t = 0; t < 2; t++) {
+        clients.add(pool.submit(() -> request(small, stop)));
+      }
+      for (int i = 0; i < 2000; i++) {
+        small.fleet.remove("w");
+        current[0] = addOnceFree(small);
+        all.add(current[0]);
+      }
+      stop.countDown();
+      for (Future<?> client : clients) {
+        client.get(30, TimeUnit.SECONDS);
+      }
+    }
+    assertThat(all).allSatisfy(w -> assertThat(w.inFlight()).isZero());
+    assertThat(current[0].eligible(small.now())).isTrue();
+  }
+
+  private static void request(TestFleet small, CountDownLatch stop) {
+    while (stop.getCount() > 0) {
+      Pool pool = small.pool();
+      for (int i = 0; i < 3 && !pool.isEmpty(); i++) {
+        Lease lease = pool.worker(0).tryLease(small.now(), 1, (_, _) -> {});
+        if (lease != null) {
+          assertThat(lease.worker().inFlight()).isPositive();
+          lease.succeeded();
+        }
+      }
+    }
+  }
+
+  private static Worker addOnceFree(TestFleet small) {
+    while (true) {
+      try {
+        return small.add(spec("w"));
+      } catch (IllegalStateException e) {
+        Thread.onSpinWait(); // the removed one still has a request in flight
+      }
+    }
+  }
+
+  private Pool pool(String model) {
+    return Objects.requireNonNull(fleet.snapshot().pool(Role.REGULAR, model), model);
+  }
+}

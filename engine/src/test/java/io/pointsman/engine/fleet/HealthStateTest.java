@@ -1,0 +1,89 @@
+package io.pointsman.engine.fleet;
+
+import static io.pointsman.engine.fleet.HealthState.Status.HEALTHY;
+import static io.pointsman.engine.fleet.HealthState.Status.SUSPECT;
+import static io.pointsman.engine.fleet.HealthState.Status.UNHEALTHY;
+import static io.pointsman.engine.fleet.HealthState.Status.UNKNOWN;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.engine.fleet.HealthState.Status;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class HealthStateTest {
+  private final List<Status> changes = new ArrayList<>();
+  private final HealthState health = health();
+
+  private HealthState health() {
+    HealthState[] made = new HealthState[1];
+    made[0] = new HealthState(new HealthSettings(3, 2), () -> changes.add(made[0].status()));
+    return made[0];
+  }
+
+  /** A good probe for each +, a failed one for each -, a refused connection for each x. */
+  private void happens(String events) {
+    for (int i = 0; i < events.length(); i++) {
+      switch (events.charAt(i)) {
+        case '+' -> health.probed(true);
+        case '-' -> health.probed(false);
+        case 'x' -> health.refused();
+        default -> throw new AssertionError(events);
+      }
+    }
+  }
+
+  @ParameterizedTest(name = "{0} -> {1}")
+  @CsvSource({
+    "'', UNKNOWN",
+    "+, HEALTHY",
+    "-, UNHEALTHY",
+    "x, UNKNOWN",
+    // One good probe is enough for a worker that was never healthy.
+    "----+, HEALTHY",
+    // failureThreshold probes in a row put a healthy one out, and not fewer.
+    "+--, HEALTHY",
+    "+---, UNHEALTHY",
+    "+--+--, HEALTHY",
+    // Then it needs successThreshold good ones in a row.
+    "+---+, UNHEALTHY",
+    "+---++, HEALTHY",
+    "+---+-+, UNHEALTHY",
+    "+---+-++, HEALTHY",
+    // A refused connection puts it out at once; the next good probe brings it back.
+    "+x, SUSPECT",
+    "+xx, SUSPECT",
+    "+x+, HEALTHY",
+    "+x-, UNHEALTHY",
+    "+x--+, HEALTHY",
+    "+---x++, HEALTHY",
+    // The count of failures does not survive a refusal.
+    "+--x+--, HEALTHY",
+    "+x+---+, UNHEALTHY",
+  })
+  void eventsLeadTo(String events, Status end) {
+    happens(events);
+
+    assertThat(health.status()).isEqualTo(end);
+    assertThat(health.healthy()).isEqualTo(end == HEALTHY);
+  }
+
+  @Test
+  void eachChangeIsToldOnce() {
+    happens("++---++x+");
+
+    assertThat(changes).containsExactly(HEALTHY, UNHEALTHY, HEALTHY, SUSPECT, HEALTHY);
+    assertThat(changes).doesNotContain(UNKNOWN);
+  }
+
+  @Test
+  void settingsOutOfRangeAreRefusedByName() {
+    assertThatThrownBy(() -> new HealthSettings(0, 1))
+        .hasMessage("failureThreshold: 0 (expected: >= 1)");
+    assertThatThrownBy(() -> new HealthSettings(1, 0))
+        .hasMessage("successThreshold: 0 (expected: >= 1)");
+  }
+}

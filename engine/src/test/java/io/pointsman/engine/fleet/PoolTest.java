@@ -1,0 +1,98 @@
+package io.pointsman.engine.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.TestFleet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class PoolTest {
+  private final TestFleet fleet = TestFleet.of(8);
+  private final Pool pool = fleet.pool();
+
+  private Map<String, Integer> count(int times, Supplier<@Nullable Worker> pick) {
+    Map<String, Integer> counts = new HashMap<>();
+    for (int i = 0; i < times; i++) {
+      Worker worker = pick.get();
+      counts.merge(worker == null ? "nobody" : worker.id(), 1, Integer::sum);
+    }
+    return counts;
+  }
+
+  private Map<String, Integer> leastLoaded(int times, List<Worker> tried) {
+    return count(times, () -> pool.leastLoaded(fleet.now(), tried, fleet.dice));
+  }
+
+  @Test
+  void leastLoadedIsUniformOverTies() {
+    fleet.load(fleet.worker(0), 2);
+    fleet.load(fleet.worker(3), 1);
+    Map<String, Integer> counts = leastLoaded(6000, List.of());
+
+    assertThat(counts).containsOnlyKeys("w1", "w2", "w4", "w5", "w6", "w7");
+    assertThat(counts.values()).allMatch(n -> n > 850 && n < 1150);
+  }
+
+  @Test
+  void leastLoadedPassesOverThoseThatAreOutOrTried() {
+    for (int i = 4; i < 8; i++) {
+      fleet.kill(fleet.worker(i));
+    }
+    fleet.load(fleet.worker(0), 1);
+    fleet.load(fleet.worker(3), 5);
+
+    assertThat(leastLoaded(50, List.of(fleet.worker(1), fleet.worker(2)))).containsOnlyKeys("w0");
+    assertThat(leastLoaded(50, pool.workers())).containsOnlyKeys("nobody");
+  }
+
+  @Test
+  void leastLoadedComparesLimitedWorkersByLoadToo() {
+    TestFleet limited = new TestFleet();
+    Worker a = limited.add(TestFleet.spec("a").withMaxInFlight(10));
+    Worker b = limited.add(TestFleet.spec("b").withMaxInFlight(2));
+    limited.load(a, 3);
+    limited.load(b, 1);
+    assertThat(limited.pool().leastLoaded(limited.now(), List.of(), limited.dice)).isSameAs(b);
+
+    limited.load(b, 1);
+    assertThat(limited.pool().leastLoaded(limited.now(), List.of(), limited.dice)).isSameAs(a);
+  }
+
+  @Test
+  void randomIsUniformEvenWhenMostAreOut() {
+    for (int i = 0; i < 6; i++) {
+      fleet.kill(fleet.worker(i));
+    }
+    Map<String, Integer> counts =
+        count(2000, () -> pool.random(fleet.now(), List.of(), fleet.dice));
+
+    assertThat(counts).containsOnlyKeys("w6", "w7");
+    assertThat(counts.values()).allMatch(n -> n > 850 && n < 1150);
+  }
+
+  @Test
+  void emptyPoolHasNobody() {
+    Pool empty = new TestFleet().pool();
+
+    assertThat(empty.leastLoaded(0, List.of(), fleet.dice)).isNull();
+    assertThat(empty.random(0, List.of(), fleet.dice)).isNull();
+    assertThat(empty.eligible(0, List.of())).isZero();
+  }
+
+  @Test
+  void loadIsReportedForEligibleWorkersOnly() {
+    fleet.load(fleet.worker(2), 3);
+    fleet.kill(fleet.worker(5));
+
+    assertThat(pool.loadIfEligible(2, fleet.now(), List.of())).isEqualTo(3);
+    assertThat(pool.loadIfEligible(5, fleet.now(), List.of())).isEqualTo(Pool.NOT_ELIGIBLE);
+    assertThat(pool.loadIfEligible(2, fleet.now(), List.of(fleet.worker(2))))
+        .isEqualTo(Pool.NOT_ELIGIBLE);
+    assertThat(pool.eligible(fleet.now(), List.of(fleet.worker(2)))).isEqualTo(6);
+    assertThat(pool.inFlight(2)).isEqualTo(3);
+  }
+}

@@ -1,0 +1,206 @@
+package io.pointsman.engine.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.engine.TestFleet;
+import java.time.Duration;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+class StallTest {
+  private static final StallSettings SETTINGS =
+      new StallSettings(
+          true, Duration.ofSeconds(20), Duration.ofMillis(500), Duration.ofSeconds(60));
+
+  private final TestFleet fleet =
+      new TestFleet(
+          new FleetSettings(4, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, SETTINGS));
+  private final Worker worker = fleet.add(TestFleet.spec("a"));
+
+  private Lease lease(int tokens) {
+    return Objects.requireNonNull(worker.tryLease(fleet.now(), tokens, (_, _) -> {}), "lease");
+  }
+
+  private void silence(Duration duration) {
+    fleet.clock.advance(duration);
+    fleet.fleet.checkStalls();
+  }
+
+  @Test
+  void silentWorkerWithRequestsIsTakenOut() {
+    lease(0);
+    silence(Duration.ofSeconds(20));
+    assertThat(worker.eligible(fleet.now())).isTrue();
+
+    silence(Duration.ofNanos(1));
+    assertThat(worker.stalled()).isTrue();
+    assertThat(worker.eligible(fleet.now())).isFalse();
+    assertThat(worker.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+  }
+
+  @Test
+  void goodHealthProbeDoesNotBringItBack() {
+    lease(0);
+    silence(Duration.ofSeconds(21));
+    worker.probed(true);
+
+    assertThat(worker.eligible(fleet.now())).isFalse();
+  }
+
+  @Test
+  void nextProgressBringsItBack() {
+    Lease lease = lease(0);
+    silence(Duration.ofSeconds(21));
+    lease.progressed();
+
+    assertThat(worker.stalled()).isFalse();
+    assertThat(worker.eligible(fleet.now())).isTrue();
+  }
+
+  @Test
+  void prefillExplainsSilenceInProportionToThePrompt() {
+    lease(10_000);
+    silence(Duration.ofSeconds(25));
+    assertThat(worker.stalled()).isFalse();
+
+    silence(Duration.ofNanos(1));
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void answeredPromptExplainsNothingMore() {
+    lease(10_000).progressed();
+    silence(Duration.ofSeconds(21));
+
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void hugePromptExplainsNoMoreThanTheMost() {
+    lease(Integer.MAX_VALUE);
+    silence(Duration.ofSeconds(60));
+    assertThat(worker.stalled()).isFalse();
+
+    silence(Duration.ofNanos(1));
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void progressOfAnyRequestCounts() {
+    lease(0);
+    Lease moving = lease(0);
+    for (int i = 0; i < 10; i++) {
+      silence(Duration.ofSeconds(15));
+      moving.progressed();
+      assertThat(worker.stalled()).isFalse();
+    }
+  }
+
+  @Test
+  void idleWorkerNeverStalls() {
+    silence(Duration.ofDays(1));
+    assertThat(worker.stalled()).isFalse();
+
+    lease(0);
+    fleet.fleet.checkStalls();
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void stalledWorkerWithNothingLeftInFlightGetsAnotherChance() {
+    Lease lease = lease(0);
+    silence(Duration.ofSeconds(21));
+    lease.ignored();
+    silence(Duration.ofSeconds(1));
+
+    assertThat(worker.eligible(fleet.now())).isTrue();
+  }
+
+  @Test
+  void settingsOutOfRangeAreRefusedByName() {
+    assertThatThrownBy(
+            () -> new StallSettings(true, Duration.ZERO, Duration.ZERO, Duration.ofSeconds(1)))
+        .hasMessage("patience: PT0S (expected: > 0)");
+    assertThatThrownBy(
+            () ->
+                new StallSettings(
+                    true, Duration.ofSeconds(2), Duration.ZERO, Duration.ofSeconds(1)))
+        .hasMessage("most: PT1S (expected: >= patience, PT2S)");
+  }
+
+  @Test
+  void stallsAreNotLookedForWhenSwitchedOff() {
+    TestFleet off =
+        new TestFleet(
+            new FleetSettings(
+                4,
+                HealthSettings.DEFAULTS,
+                BreakerSettings.DEFAULTS,
+                new StallSettings(
+                    false, Duration.ofSeconds(1), Duration.ZERO, Duration.ofSeconds(1))));
+    Worker silent = off.add(TestFleet.spec("a"));
+    off.lease(silent);
+    off.clock.advance(Duration.ofHours(1));
+    off.fleet.checkStalls();
+
+    assertThat(silent.eligible(off.now())).isTrue();
+  }
+
+  @Test
+  void answersInOnePieceOweNoProgress() {
+    lease(0).answeredWhole();
+    lease(0).answeredWhole();
+    silence(Duration.ofHours(1));
+
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void oneStreamAmongAnswersInOnePieceOwesProgress() {
+    lease(0).answeredWhole();
+    Lease stream = lease(0);
+    silence(Duration.ofSeconds(21));
+    assertThat(worker.stalled()).isTrue();
+
+    stream.ignored();
+    fleet.fleet.checkStalls();
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void pileOfAnswersInOnePieceThatAllStaySilentIsAStall() {
+    for (int i = 0; i < 4; i++) {
+      lease(0).answeredWhole();
+    }
+    silence(Duration.ofSeconds(60));
+    assertThat(worker.stalled()).isFalse();
+
+    silence(Duration.ofNanos(1));
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void endedAnswersInOnePieceAreForgotten() {
+    lease(0).answeredWhole();
+    Lease ended = lease(0);
+    ended.answeredWhole();
+    ended.succeeded();
+    lease(0);
+    silence(Duration.ofSeconds(21));
+
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void reprieveGivesAnotherSpellOfPatience() {
+    lease(0);
+    silence(Duration.ofSeconds(21));
+    worker.reprieve();
+    silence(Duration.ofSeconds(20));
+    assertThat(worker.eligible(fleet.now())).isTrue();
+
+    silence(Duration.ofSeconds(1));
+    assertThat(worker.eligible(fleet.now())).isFalse();
+  }
+}

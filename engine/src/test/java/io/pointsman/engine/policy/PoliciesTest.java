@@ -1,0 +1,116 @@
+package io.pointsman.engine.policy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.pointsman.engine.TestFleet;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PoliciesTest {
+  private final TestFleet fleet = new TestFleet();
+  private final PolicyParts parts =
+      new PolicyParts(fleet.clock::nanos, fleet.dice, 64, PolicySettings.DEFAULTS);
+
+  @Test
+  void namesAreTheFlagValues() {
+    assertThat(Policies.names())
+        .isSorted()
+        .contains(
+            "consistent_hash",
+            "least_load",
+            "power_of_two",
+            "random",
+            "rendezvous_hash",
+            "round_robin",
+            "sticky_least_loaded");
+  }
+
+  @Test
+  void eachNameIsTheStemOfItsClass() {
+    for (String name : Policies.names()) {
+      String stem =
+          Stream.of(name.split("_", -1))
+              .map(word -> word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1))
+              .collect(Collectors.joining());
+
+      assertThat(Policies.create(name, parts).policy().getClass().getSimpleName())
+          .isEqualTo(stem + "Policy");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "round-robin, round_robin",
+    "least_loaded, least_load",
+    "power_of_two_choices, power_of_two",
+    "RANDOM, random",
+    "sticky, random",
+  })
+  void unknownNameIsRefusedWithAllNamesAndTheNearest(String name, String nearest) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Policies.create(name, parts))
+        .withMessageStartingWith("policy: " + name + " (expected: one of ")
+        .withMessageContaining(String.join(", ", Policies.names()))
+        .withMessageEndingWith("; nearest: " + nearest + ")");
+  }
+
+  @Test
+  void policyThatIsNotOfferedIsRefusedByName() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Policies.create("kv_aware", parts))
+        .withMessageStartingWith("policy: kv_aware (expected: one of ");
+  }
+
+  @Test
+  void onlyAPolicyThatKeepsSessionsTellsThem() {
+    PolicySetup sticky = Policies.create("sticky_least_loaded", parts);
+    assertThat(sticky.sessions()).isNotNull();
+    assertThat(sticky.learners()).containsExactly(sticky.sessions());
+
+    assertThat(Policies.create("round_robin", parts).sessions()).isNull();
+  }
+
+  @Test
+  void defaultsAreThoseOfTheDocumentation() {
+    assertThat(PolicySettings.DEFAULTS)
+        .isEqualTo(
+            new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000));
+    assertThat(CacheAwareSettings.DEFAULTS)
+        .returns(0.3, CacheAwareSettings::cacheThreshold)
+        .returns(64, CacheAwareSettings::balanceAbsThreshold)
+        .returns(1.5, CacheAwareSettings::balanceRelThreshold);
+  }
+
+  @Test
+  void settingsOutOfRangeAreRefusedByName() {
+    assertRefused("virtualNodes: 0 (expected: 1 to 10000)", () -> settings(0, 0, 1, 1));
+    assertRefused(
+        "hashLoadFactor: 0.5 (expected: >= 1, or 0 for no bound)", () -> settings(1, 0.5, 1, 1));
+    assertRefused(
+        "hashLoadFactor: NaN (expected: >= 1, or 0 for no bound)",
+        () -> settings(1, Double.NaN, 1, 1));
+    assertRefused("sessionTtl: PT0S (expected: > 0)", () -> settings(1, 0, 0, 1));
+    assertRefused("maxSessions: 0 (expected: >= 1)", () -> settings(1, 0, 1, 0));
+    assertRefused(
+        "cacheThreshold: 1.5 (expected: 0 to 1)",
+        () -> new CacheAwareSettings(1.5, 64, 1.5, 1 << 20));
+    assertRefused(
+        "balanceRelThreshold: 0.5 (expected: >= 1)",
+        () -> new CacheAwareSettings(0.5, 64, 0.5, 1 << 20));
+  }
+
+  private static PolicySettings settings(int nodes, double factor, int ttlSeconds, int sessions) {
+    return new PolicySettings(
+        nodes, factor, CacheAwareSettings.DEFAULTS, Duration.ofSeconds(ttlSeconds), sessions);
+  }
+
+  private static void assertRefused(String message, Runnable settings) {
+    assertThatIllegalArgumentException().isThrownBy(settings::run).withMessage(message);
+  }
+}

@@ -1,0 +1,79 @@
+package io.pointsman.engine.prefix;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class ClaimTableTest {
+  private static final int BLOCKS = 64;
+  private static final int ROUNDS = 300_000;
+
+  private final Tenancies tenancies = new Tenancies(BLOCKS);
+  private final ClaimTable table = new ClaimTable(64 << 10, tenancies);
+
+  /** All blocks share one bucket, so that every write replaces what another thread wrote. */
+  private static long hash(int block) {
+    return (long) (block + 1) << 16;
+  }
+
+  @Test
+  void wordsOfTwoWritersAreNeverTakenForOneEntry() throws Exception {
+    List<Callable<Integer>> writers = List.of(() -> writeAndRead(1), () -> writeAndRead(2));
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      for (Future<Integer> wrong : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
+        assertThat(wrong.get()).isZero();
+      }
+    }
+    assertThat(table.evicting()).isTrue();
+  }
+
+  /** Each block is claimed for the slot of its own number, by whichever thread. */
+  private int writeAndRead(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    int wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+      int block = random.nextInt(BLOCKS);
+      table.putAlone(hash(block), tenancies.of(block), i);
+      int other = random.nextInt(BLOCKS);
+      for (long found = table.find(hash(other), 0);
+          found != -1;
+          found = table.find(hash(other), ClaimTable.wayOf(found) + 1)) {
+        wrong += ClaimTable.claimOf(found) == tenancies.of(other) ? 0 : 1;
+      }
+    }
+    return wrong;
+  }
+
+  @Test
+  void growthLeavesThoseWhoLeftBehind() {
+    for (int block = 0; block < ClaimTable.WAYS; block++) {
+      table.putAlone(hash(block), tenancies.of(block), 9 - block);
+    }
+    tenancies.end(3, () -> {});
+    table.putAlone(hash(40), tenancies.of(40), 10);
+
+    assertThat(table.find(hash(3), 0)).isEqualTo(-1);
+    for (int block : List.of(0, 1, 2, 4, 5, 6, 7, 40)) {
+      assertThat(table.find(hash(block), 0)).isNotEqualTo(-1);
+    }
+  }
+
+  @Test
+  void renewedClaimOutlivesOlderOnes() {
+    for (int block = 0; block < ClaimTable.WAYS; block++) {
+      table.putAlone(hash(block), tenancies.of(block), block);
+    }
+    assertThat(table.putAlone(hash(0), tenancies.of(0), 20)).isEqualTo(ClaimTable.RENEWED);
+    assertThat(table.putAlone(hash(40), tenancies.of(40), 21)).isEqualTo(ClaimTable.REPLACED);
+
+    assertThat(table.find(hash(0), 0)).isNotEqualTo(-1);
+    assertThat(table.find(hash(1), 0)).isEqualTo(-1);
+  }
+}

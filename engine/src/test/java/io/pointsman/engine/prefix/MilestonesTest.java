@@ -1,0 +1,55 @@
+package io.pointsman.engine.prefix;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class MilestonesTest {
+  private static final int LONGEST = 70_000;
+
+  @Test
+  void lengthsGrow() {
+    for (int i = 1; Milestones.blocks(i) < LONGEST; i++) {
+      assertThat(Milestones.blocks(i)).isGreaterThan(Milestones.blocks(i - 1));
+    }
+  }
+
+  @Test
+  void everyLengthUpToThirtyTwoIsOne() {
+    for (int i = 0; i < 32; i++) {
+      assertThat(Milestones.blocks(i)).isEqualTo(i + 1);
+    }
+  }
+
+  @Test
+  void everyLengthIsKnownToFifteenSixteenths() {
+    for (int blocks = 1; blocks < LONGEST; blocks++) {
+      int below = Milestones.blocks(Milestones.upTo(blocks) - 1);
+      assertThat(below).isLessThanOrEqualTo(blocks).isGreaterThan(blocks * 15 / 16 - 1);
+    }
+  }
+
+  @Test
+  void countAgreesWithTheLengths() {
+    int count = 0;
+    for (int blocks = 0; blocks < LONGEST; blocks++) {
+      if (Milestones.blocks(count) == blocks) {
+        count++;
+      }
+      assertThat(Milestones.upTo(blocks)).isEqualTo(count);
+    }
+  }
+
+  @Test
+  void promptCostsLogarithmOfItsLength() {
+    assertThat(Milestones.upTo(256)).isEqualTo(80);
+    assertThat(Milestones.upTo(8192)).isEqualTo(160);
+  }
+
+  @Test
+  void powersOfTwoAreExact() {
+    for (int blocks = 1; blocks < LONGEST; blocks *= 2) {
+      assertThat(Milestones.blocks(Milestones.upTo(blocks) - 1)).isEqualTo(blocks);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package io.pointsman.engine.prefix;
+
+import static io.pointsman.engine.prefix.PrefixIndexProperties.holders;
+import static io.pointsman.engine.prefix.Prompts.prompt;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Writers that collide in a table far too small for them, readers and a fleet that changes. */
+class PrefixIndexConcurrencyTest {
+  private static final int SLOTS = 40;
+  private static final int FAMILIES = 40;
+  private static final int ROUNDS = 6_000;
+
+  private final PrefixIndex index = new PrefixIndex(64 << 10, SLOTS);
+
+  /** Prompts of even families are placed in even slots only, odd ones in odd slots only. */
+  @Test
+  void claimsAreNeverMixedUp() throws Exception {
+    List<Callable<Integer>> work = new ArrayList<>();
+    for (int writer = 0; writer < 3; writer++) {
+      int seed = writer;
+      work.add(() -> write(new SplittableRandom(seed)));
+    }
+    work.add(() -> forgetAndCheck(new SplittableRandom(11)));
+    work.add(() -> read(new SplittableRandom(12)));
+
+    assertThat(run(work)).containsOnly(0);
+    assertThat(index.evictions()).isPositive();
+    assertThat(index.bytes()).isLessThanOrEqualTo(index.maxBytes());
+  }
+
+  @Test
+  void samePromptFromManyThreadsIsFound() throws Exception {
+    List<Callable<Integer>> work = new ArrayList<>();
+    for (int writer = 0; writer < 4; writer++) {
+      int slot = writer;
+      work.add(
+          () -> {
+            for (int i = 0; i < 200; i++) {
+              index.add(prompt(i, 40, 1, 40), index.tenancy(slot), 0, i);
+            }
+            return index.match(prompt(199, 40, 1, 40)) == 40 ? 0 : 1;
+          });
+    }
+    assertThat(run(work)).containsOnly(0);
+  }
+
+  private Integer write(SplittableRandom random) {
+    for (int i = 0; i < ROUNDS; i++) {
+      int family = random.nextInt(FAMILIES);
+      int slot = random.nextInt(SLOTS / 4) * 2 + (family & 1);
+      PrefixBlocks prompt = prompt(family, 30, random.nextInt(50), 60);
+      index.add(prompt, index.tenancy(slot), index.match(prompt) / 2, i * 50_000_000L);
+    }
+    return 0;
+  }
+
+  private Integer read(SplittableRandom random) {
+    int wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+      int family = random.nextInt(FAMILIES);
+      PrefixBlocks prompt = prompt(family, 30, random.nextInt(50), 60);
+      int matched = index.match(prompt);
+      if (matched > 0) {
+        for (int slot : holders(index, prompt.hashes()[matched - 1])) {
+          wrong += (slot & 1) == (family & 1) ? 0 : 1;
+        }
+      }
+    }
+    return wrong;
+  }
+
+  /** Slots of the upper half are this thread's alone: what it forgot must be gone. */
+  private Integer forgetAndCheck(SplittableRandom random) {
+    int wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+      int family = random.nextInt(FAMILIES);
+      int slot = SLOTS / 2 + random.nextInt(SLOTS / 4) * 2 + (family & 1);
+      PrefixBlocks prompt = prompt(family, 30, random.nextInt(50), 60);
+      index.add(prompt, index.tenancy(slot), 0, i * 50_000_000L);
+      index.forget(slot);
+      for (long hash : prompt.hashes()) {
+        wrong += holders(index, hash).contains(slot) ? 1 : 0;
+      }
+      index.forget(random.nextInt(SLOTS / 2));
+    }
+    return wrong;
+  }
+
+  private static List<Integer> run(List<Callable<Integer>> work) throws Exception {
+    List<Integer> results = new ArrayList<>();
+    try (ExecutorService threads = Executors.newFixedThreadPool(work.size())) {
+      List<Future<Integer>> futures = threads.invokeAll(work, 60, TimeUnit.SECONDS);
+      for (Future<Integer> future : futures) {
+        results.add(future.get());
+      }
+    }
+    return results;
+  }
+}

@@ -1,0 +1,142 @@
+package io.pointsman.engine.prefix;
+
+import static io.pointsman.engine.prefix.PrefixIndexProperties.holders;
+import static io.pointsman.engine.prefix.Prompts.prompt;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class PrefixIndexTest {
+  private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
+
+  @Test
+  void matchEndsWherePromptsPart() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 4);
+    index.add(prompt("abcdef"), index.tenancy(1), 0, 0);
+
+    assertThat(index.match(prompt("abcdXY"))).isEqualTo(4);
+    assertThat(index.match(prompt("Xbcdef"))).isZero();
+    assertThat(index.match(prompt("abcdefghij"))).isEqualTo(6);
+    assertThat(index.match(PrefixBlocks.NONE)).isZero();
+  }
+
+  @Test
+  void moreThanFourHoldersAreACrowd() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 40);
+    PrefixBlocks prompt = prompt("abcd");
+    long hash = prompt.whole();
+    for (int slot = 0; slot < 40; slot++) {
+      index.add(prompt, index.tenancy(slot), 0, 0);
+      assertThat(index.crowd(hash) != null).isEqualTo(slot >= 4);
+      assertThat(holders(index, hash)).hasSize(slot + 1);
+    }
+  }
+
+  @Test
+  void crowdWidensToTheHighestSlot() {
+    PrefixIndex index = new PrefixIndex(8 << 20, 1 << 16);
+    PrefixBlocks prompt = prompt("abcd");
+    int[] slots = {0, 1, 2, 3, 4, 700, 65_535};
+    for (int slot : slots) {
+      index.add(prompt, index.tenancy(slot), 0, 0);
+    }
+
+    Crowd crowd = requireNonNull(index.crowd(prompt.whole()));
+    assertThat(IntStream.range(0, 1 << 16).filter(crowd::holds))
+        .containsExactly(0, 1, 2, 3, 4, 700, 65_535);
+  }
+
+  @Test
+  void withoutRoomForACrowdTheNewestHoldersAreKept() {
+    PrefixIndex index = new PrefixIndex(64 << 10, 1 << 16);
+    PrefixBlocks prompt = prompt("abcd");
+    for (int slot = 0; slot < 40; slot++) {
+      index.add(prompt, index.tenancy(slot), 0, 0);
+    }
+
+    assertThat(holders(index, prompt.whole())).hasSize(4).contains(39);
+  }
+
+  @Test
+  void whatWasUsedLeastLatelyMakesRoom() {
+    PrefixIndex index = new PrefixIndex(64 << 10, 4);
+    PrefixBlocks kept = prompt(1, 60, 1, 60);
+    PrefixBlocks idle = prompt(2, 60, 1, 60);
+    index.add(kept, index.tenancy(0), 0, 0);
+    index.add(idle, index.tenancy(0), 0, 0);
+    for (int i = 1; i <= 400; i++) {
+      index.add(prompt(3, 0, i, 60), index.tenancy(1), 0, i * MINUTE);
+      index.add(kept, index.tenancy(0), kept.count(), i * MINUTE);
+    }
+
+    assertThat(index.match(kept)).isEqualTo(60);
+    assertThat(index.match(idle)).isZero();
+    assertThat(index.bytes()).isLessThanOrEqualTo(64 << 10);
+  }
+
+  @Test
+  void holesDoNotHideWhatLiesBehindThem() {
+    PrefixIndex index = new PrefixIndex(64 << 10, 4);
+    int found = 0;
+    for (int i = 0; i < 400; i++) {
+      PrefixBlocks prompt = prompt(i, 200, 1, 200);
+      index.add(prompt, index.tenancy(0), 0, i * MINUTE);
+      PrefixBlocks earlier = prompt(Math.max(0, i - 8), 200, 1, 201);
+      found += index.match(earlier) >= 192 ? 1 : 0;
+    }
+
+    assertThat(index.evictions()).isPositive();
+    assertThat(found).isGreaterThan(360);
+  }
+
+  @Test
+  void idleIndexIsSmall() {
+    PrefixIndex index = new PrefixIndex(256 << 20, 16_384);
+    assertThat(index.bytes()).isLessThan(256 << 10);
+
+    for (int i = 0; i < 100; i++) {
+      index.add(prompt(i, 256, 1, 256), index.tenancy(i), 0, 0);
+    }
+    assertThat(index.entries()).isEqualTo(8_000);
+    assertThat(index.bytes()).isLessThan(8 << 20);
+  }
+
+  @Test
+  void tenancyThatHasEndedAddsNothing() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 16);
+    for (int slot = 0; slot < 8; slot++) {
+      index.add(prompt("crowded"), index.tenancy(slot), 0, 0);
+    }
+    int ended = index.tenancy(9);
+    index.forget(9);
+
+    index.add(prompt("few"), ended, 0, 0);
+    index.add(prompt("crowded"), ended, 0, 0);
+    assertThat(index.match(prompt("few"))).isZero();
+    assertThat(holders(index, prompt("crowded").whole())).doesNotContain(9).hasSize(8);
+  }
+
+  @Test
+  void timeThatWrapsAroundAgesOnTheSame() {
+    PrefixIndex index = new PrefixIndex(64 << 10, 4);
+    long start = Long.MAX_VALUE - 200 * MINUTE;
+    PrefixBlocks kept = prompt(1, 60, 1, 60);
+    for (int i = 0; i <= 400; i++) {
+      index.add(kept, index.tenancy(0), index.match(kept), start + i * MINUTE);
+      index.add(prompt(3, 0, i, 60), index.tenancy(1), 0, start + i * MINUTE);
+    }
+    assertThat(index.match(kept)).isEqualTo(60);
+  }
+
+  @Test
+  void nonsenseIsRefused() {
+    assertThatThrownBy(() -> new PrefixIndex(1000, 4))
+        .hasMessage("maxBytes: 1000 (expected: >= 65536)");
+    assertThatThrownBy(() -> new PrefixIndex(1 << 20, 0))
+        .hasMessage("slots: 0 (expected: 1 to 65536)");
+  }
+}

@@ -1,0 +1,205 @@
+package io.pointsman.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.Scale;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.failure.Fault;
+import java.io.IOException;
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A client leaves; the engine hears of it at once, whatever the request was doing. The time runs
+ * from the client's close to the engine's own count of aborted requests. 100 ms is what is meant;
+ * the bound leaves room for a machine that is busy with something else.
+ */
+final class AbortTest {
+  private static final Duration BOUND = Duration.ofSeconds(1);
+  private static final int ROUNDS = Scale.of(3, 50);
+  private static final String LONG_STREAM =
+      "{\"model\":\"sim\",\"stream\":true,\"max_tokens\":20000,\"prompt\":\"tell me all\"}";
+  private static final String LONG_WHOLE =
+      "{\"model\":\"sim\",\"max_tokens\":20000,\"user\":\"u1\",\"prompt\":\"tell me all\"}";
+
+  /** How a client goes away. */
+  enum Leaving {
+    CLOSE {
+      @Override
+      void by(RawClient client) throws IOException {
+        client.leave();
+      }
+    },
+    RESET {
+      @Override
+      void by(RawClient client) throws IOException {
+        client.reset();
+      }
+    };
+
+    abstract void by(RawClient client) throws IOException;
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void midStream(Leaving leaving) throws Exception {
+    try (Cluster cluster = slowEngines(1).start()) {
+      double worst = 0;
+      for (int round = 0; round <= ROUNDS; round++) {
+        RawClient client = RawClient.connect(cluster.port());
+        client.send("POST", "/v1/completions", LONG_STREAM).readHead();
+        client.readSome(new byte[500], 500);
+        worst = worst(worst, round, aborted(cluster.engine(0), client, leaving));
+      }
+      Scale.report(
+          "abort", "mid-stream, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void beforeHeaders(Leaving leaving) throws Exception {
+    try (Cluster cluster = slowEngines(1).start()) {
+      double worst = 0;
+      for (int round = 0; round <= ROUNDS; round++) {
+        RawClient client = RawClient.connect(cluster.port());
+        client.send("POST", "/v1/completions", LONG_WHOLE);
+        awaitRunning(cluster.engine(0));
+        worst = worst(worst, round, aborted(cluster.engine(0), client, leaving));
+      }
+      Scale.report(
+          "abort", "before headers, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void beforeHeadersOnAnUnknownPath(Leaving leaving) throws Exception {
+    try (Cluster cluster = slowEngines(1).start()) {
+      double worst = 0;
+      for (int round = 0; round <= ROUNDS; round++) {
+        RawClient client = RawClient.connect(cluster.port());
+        client.send(
+            "POST",
+            "/custom/generate",
+            "{\"token_ids\":[1,2,3],\"sampling_params\":{\"max_tokens\":20000}}");
+        awaitRunning(cluster.engine(0));
+        worst = worst(worst, round, aborted(cluster.engine(0), client, leaving));
+      }
+      Scale.report(
+          "abort", "unknown path, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whileQueuedTheEngineNeverSeesIt(Leaving leaving) throws Exception {
+    Cluster.Setup one = slowEngines(1).set("limits.max-concurrent-requests", 1);
+    try (Cluster cluster = one.start();
+        RawClient first = RawClient.connect(cluster.port())) {
+      first.send("POST", "/v1/completions", LONG_STREAM).readHead();
+      double worst = 0;
+      for (int round = 0; round <= ROUNDS; round++) {
+        RawClient second = RawClient.connect(cluster.port());
+        second.send("POST", "/v1/completions", LONG_WHOLE);
+        Await.until("one waits", Await.LONG, () -> cluster.router().queued() == 1);
+        leaving.by(second);
+        double waited = Await.until("queue is empty", BOUND, () -> cluster.router().queued() == 0);
+        worst = worst(worst, round, waited);
+      }
+      first.leave();
+      cluster.awaitQuiet();
+      Scale.report("abort", "queued, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+      assertThat(cluster.engine(0).state().requests().received()).isEqualTo(1);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whileBackingOffNoEngineSeesAnotherAttempt(Leaving leaving) throws Exception {
+    Cluster.Setup patient = slowEngines(2).set("retry.initial-backoff", "3s");
+    try (Cluster cluster = patient.start()) {
+      cluster.engines().forEach(engine -> engine.failures().always(new Fault.Status(500, 0)));
+      RawClient client = RawClient.connect(cluster.port());
+      client.send("POST", "/v1/completions", LONG_WHOLE);
+      Await.until("one attempt failed", Await.LONG, () -> failed(cluster) == 1);
+      leaving.by(client);
+      double waited =
+          Await.until("the request is over", BOUND, () -> cluster.router().running() == 0);
+      Await.pause(3500);
+
+      Scale.report("abort", "backing off, %s: %.1f ms".formatted(leaving, waited));
+      assertThat(received(cluster)).isEqualTo(1);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void duringTheSecondAttempt(Leaving leaving) throws Exception {
+    Cluster.Setup hashed = slowEngines(2).policy("consistent_hash").set("breaker.enabled", false);
+    try (Cluster cluster = hashed.start()) {
+      int first = engineOfUser(cluster);
+      SimEngine failing = cluster.engine(first);
+      SimEngine other = cluster.engine(1 - first);
+      failing.failures().always(new Fault.Status(500, 0));
+      double worst = 0;
+      for (int round = 0; round <= ROUNDS; round++) {
+        RawClient client = RawClient.connect(cluster.port());
+        client.send("POST", "/v1/completions", LONG_WHOLE);
+        awaitRunning(other);
+        assertThat(failing.state().requests().failed()).isEqualTo(round + 1);
+        worst = worst(worst, round, aborted(other, client, leaving));
+      }
+      Scale.report(
+          "abort", "second attempt, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+    }
+  }
+
+  /** The index of the engine that the user of all these requests hashes to. */
+  private static int engineOfUser(Cluster cluster) throws IOException {
+    String body = "{\"model\":\"sim\",\"max_tokens\":1,\"user\":\"u1\",\"prompt\":\"who?\"}";
+    String id =
+        RawClient.call(cluster.port(), "POST", "/v1/completions", body).header("x-engine-id");
+    return cluster.engine(0).id().equals(id) ? 0 : 1;
+  }
+
+  /** The longest so far; the first round, in which code is loaded, is held to the bound only. */
+  private static double worst(double before, int round, double millis) {
+    return round == 0 ? before : Math.max(before, millis);
+  }
+
+  private static Cluster.Setup slowEngines(int count) {
+    return Cluster.of(count).engines(sim -> sim.withLinearLatency(0, 5));
+  }
+
+  private static void awaitRunning(SimEngine engine) {
+    Await.until("a request runs", Await.LONG, () -> running(engine) == 1);
+  }
+
+  private static int running(SimEngine engine) {
+    return engine.state().sequences().running();
+  }
+
+  private static long received(Cluster cluster) {
+    return cluster.engines().stream().mapToLong(e -> e.state().requests().received()).sum();
+  }
+
+  private static long failed(Cluster cluster) {
+    return cluster.engines().stream().mapToLong(e -> e.state().requests().failed()).sum();
+  }
+
+  /** Leaves, and waits until the engine has counted it; answers milliseconds. */
+  private static double aborted(SimEngine engine, RawClient client, Leaving leaving)
+      throws IOException {
+    long before = engine.state().abortedInAll();
+    leaving.by(client);
+    return Await.until(
+        () -> "engine counts the abort: " + engine.state(),
+        BOUND,
+        () -> engine.state().abortedInAll() == before + 1 && running(engine) == 0);
+  }
+}

@@ -1,0 +1,197 @@
+package io.pointsman.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.cli.Commands;
+import io.pointsman.app.compat.VllmRouterLauncher;
+import io.pointsman.app.config.PointsmanConfig;
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine;
+
+/** What the pages say can be typed, exists; what they point to, too. */
+final class DocumentationTest {
+  private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
+  private static final Pattern FENCE = Pattern.compile("(?ms)^```[a-z]*\\n(.*?)^```");
+  private static final Pattern LINK = Pattern.compile("]\\(([^)#\\s]+)(#[^)]*)?\\)");
+  private static final Pattern TEST_FLAG = Pattern.compile("-Dtest='?([A-Za-z]+)");
+  private static final Pattern MODULE_FLAG = Pattern.compile("-pl ([a-z,]+)");
+  private static final Pattern FLAG = Pattern.compile("\\s(--[a-z][a-z-]*)");
+  private static final Pattern MACHINE_PATH =
+      Pattern.compile(
+          "(?<![\\w.}~-])/(" + String.join("|", "work", "home", "root", "Users") + ")/");
+
+  /** Commands of the launcher itself, which are not part of the program. */
+  private static final Set<String> OF_THE_LAUNCHER = Set.of("bench", "build");
+
+  private record Typed(String page, String line) {}
+
+  static List<Path> pages() throws IOException {
+    List<Path> pages = new ArrayList<>();
+    try (Stream<Path> files = Files.list(ROOT)) {
+      files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
+    }
+    try (Stream<Path> files = Files.walk(ROOT.resolve("docs"))) {
+      files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
+    }
+    return pages.stream().sorted().toList();
+  }
+
+  @Test
+  void launcherCommandsAndTheirFlagsExist() throws IOException {
+    List<Typed> typed =
+        typedLines().stream().filter(t -> t.line().startsWith("./pointsman ")).toList();
+
+    assertThat(typed).isNotEmpty();
+    assertThat(typed).allSatisfy(DocumentationTest::commandExists);
+  }
+
+  private static void commandExists(Typed typed) {
+    String name = typed.line().replaceFirst("^\\S+\\s+", "").replaceFirst("\\s.*", "");
+    if (name.isEmpty() || OF_THE_LAUNCHER.contains(name) || name.startsWith("-")) {
+      return;
+    }
+    CommandLine command = Commands.root().getSubcommands().get(name);
+    if (command == null) {
+      throw new AssertionError(typed.page() + ": " + typed.line() + " (expected: a command)");
+    }
+    if (name.equals("vllm-router")) {
+      translates(typed);
+      return;
+    }
+    Matcher flags = FLAG.matcher(typed.line().replaceAll("[|&;#].*", ""));
+    while (flags.find()) {
+      assertThat(command.getCommandSpec().optionsMap().keySet())
+          .as(typed.page() + ": " + typed.line())
+          .contains(flags.group(1));
+    }
+  }
+
+  /** That command reads its flags itself: it must take the whole line. */
+  private static void translates(Typed typed) {
+    String flags = typed.line().replaceFirst("^\\S+\\s+\\S+\\s*", "").replaceAll("\\s#.*", "");
+    List<String> words = Pattern.compile("\\s+").splitAsStream(flags).toList();
+    PointsmanConfig.from(VllmRouterLauncher.translate(words, Map.of()));
+  }
+
+  @Test
+  void mavenCommandsNameModulesAndTestsThatExist() throws IOException {
+    for (Typed typed : typedLines()) {
+      if (!typed.line().startsWith("mvn ")) {
+        continue;
+      }
+      Matcher modules = MODULE_FLAG.matcher(typed.line());
+      while (modules.find()) {
+        assertThat(modules.group(1).split(","))
+            .as(typed.line())
+            .allSatisfy(module -> assertThat(ROOT.resolve(module).resolve("pom.xml")).exists());
+      }
+      Matcher tests = TEST_FLAG.matcher(typed.line());
+      while (tests.find()) {
+        assertThat(testClasses()).as(typed.line()).contains(tests.group(1) + ".java");
+      }
+    }
+  }
+
+  @Test
+  void scriptsThatAreTypedExist() throws IOException {
+    for (Typed typed : typedLines()) {
+      String script = typed.line().replaceFirst("\\s.*", "");
+      if (script.matches("(\\./|\\.ci/|it/|bench/)[\\w./-]+")) {
+        assertThat(ROOT.resolve(script)).as(typed.page() + ": " + typed.line()).isExecutable();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
+  void linksLeadToFiles(Path page) throws IOException {
+    Matcher links = LINK.matcher(Files.readString(page));
+    while (links.find()) {
+      if (!links.group(1).matches("[a-z]+:.*")) {
+        assertThat(page.resolveSibling(links.group(1))).as(page.toString()).exists();
+      }
+    }
+  }
+
+  @Test
+  void nothingNamesAPathOfSomebodysMachine() throws IOException {
+    List<String> found = new ArrayList<>();
+    for (Path file : textFiles()) {
+      Matcher paths = MACHINE_PATH.matcher(Files.readString(file));
+      if (paths.find()) {
+        found.add(ROOT.relativize(file) + ": " + paths.group());
+      }
+    }
+
+    assertThat(found).isEmpty();
+  }
+
+  /** Every line within a fence, continued lines joined. */
+  private static List<Typed> typedLines() throws IOException {
+    List<Typed> lines = new ArrayList<>();
+    for (Path page : pages()) {
+      Matcher fences = FENCE.matcher(Files.readString(page));
+      while (fences.find()) {
+        for (String line : joined(fences.group(1)).lines().toList()) {
+          String command = line.strip().replaceFirst("^\\$ ", "");
+          lines.add(new Typed(ROOT.relativize(page).toString(), command));
+        }
+      }
+    }
+    return lines;
+  }
+
+  private static String joined(String lines) {
+    return lines.replaceAll("\\\\\\n\\s*", " ");
+  }
+
+  private static List<String> testClasses() throws IOException {
+    return walk().stream()
+        .map(file -> file.getFileName().toString())
+        .filter(name -> name.endsWith("Test.java") || name.endsWith("Properties.java"))
+        .toList();
+  }
+
+  private static List<Path> textFiles() throws IOException {
+    Pattern text = Pattern.compile(".*\\.(md|java|xml|ya?ml|json|js|py|txt|config)|[^.]+");
+    return walk().stream().filter(f -> text.matcher(f.getFileName().toString()).matches()).toList();
+  }
+
+  /** All files of the repository that are not built or fetched. */
+  private static List<Path> walk() throws IOException {
+    List<Path> files = new ArrayList<>();
+    Set<String> skipped = Set.of("target", ".git", "node_modules", ".idea");
+    Files.walkFileTree(
+        ROOT,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+            return skipped.contains(String.valueOf(directory.getFileName()))
+                ? FileVisitResult.SKIP_SUBTREE
+                : FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            files.add(file);
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return files;
+  }
+}

@@ -1,0 +1,137 @@
+package io.pointsman.it.compat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Keys, retries and breakers. */
+@Timeout(120)
+class VllmRouterFailuresTest {
+  private static final String QUICK_BREAKER =
+      "--policy round_robin --disable-retries --cb-failure-threshold 2 --cb-success-threshold 1"
+          + " --cb-timeout-duration-secs 1";
+
+  @SuppressWarnings("NullAway.Init")
+  private MockWorker bad;
+
+  @SuppressWarnings("NullAway.Init")
+  private MockWorker good;
+
+  @BeforeEach
+  void start() throws IOException {
+    bad = MockWorker.start("bad");
+    good = MockWorker.start("good");
+  }
+
+  @AfterEach
+  void stop() {
+    bad.close();
+    good.close();
+  }
+
+  @Test
+  void aKeyThatTheWorkerAsksForIsPassedThrough() throws Exception {
+    good.apiKey = "correct";
+    try (LaunchedRouter router = LaunchedRouter.start("--policy round_robin", good)) {
+      assertThat(router.complete("x").statusCode()).isEqualTo(401);
+      assertThat(router.complete("x", "Authorization", "Bearer wrong").statusCode()).isEqualTo(401);
+      assertThat(router.complete("x", "Authorization", "Bearer correct").statusCode())
+          .isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aWorkerThatAlwaysFailsIsHiddenByAnother() throws Exception {
+    bad.status = 500;
+    try (LaunchedRouter router = LaunchedRouter.start("--policy round_robin", bad, good)) {
+      for (int i = 0; i < 30; i++) {
+        assertThat(router.complete("p" + i).statusCode()).isEqualTo(200);
+      }
+      assertThat(bad.requests()).isPositive();
+    }
+  }
+
+  @Test
+  void aWorkerThatCrashesIsHiddenByAnother() throws Exception {
+    bad.crashes = true;
+    try (LaunchedRouter router = LaunchedRouter.start("--policy round_robin", bad, good)) {
+      for (int i = 0; i < 10; i++) {
+        assertThat(router.complete("p" + i).statusCode()).isEqualTo(200);
+      }
+    }
+  }
+
+  @Test
+  void aFailingWorkersBreakerOpensAndRecovers() throws Exception {
+    bad.status = 500;
+    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad)) {
+      assertThat(router.complete("a").statusCode()).isEqualTo(500);
+      assertThat(router.complete("b").statusCode()).isEqualTo(500);
+      assertThat(router.complete("c").statusCode()).isEqualTo(503);
+      bad.status = 200;
+      Thread.sleep(1200);
+      assertThat(router.complete("d").statusCode()).isEqualTo(200);
+      assertThat(router.complete("e").statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aFailedTrialOpensTheBreakerAgain() throws Exception {
+    bad.status = 500;
+    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad)) {
+      router.complete("a");
+      router.complete("b");
+      assertThat(router.complete("c").statusCode()).isEqualTo(503);
+      Thread.sleep(1200);
+      assertThat(router.complete("d").statusCode()).isEqualTo(500);
+      assertThat(router.complete("e").statusCode()).isEqualTo(503);
+    }
+  }
+
+  @Test
+  void withoutBreakersFailuresGoOn() throws Exception {
+    bad.status = 500;
+    try (LaunchedRouter router =
+        LaunchedRouter.start(QUICK_BREAKER + " --disable-circuit-breaker", bad)) {
+      for (int i = 0; i < 6; i++) {
+        assertThat(router.complete("p" + i).statusCode()).isEqualTo(500);
+      }
+    }
+  }
+
+  @Test
+  void breakersAreEachWorkersOwn() throws Exception {
+    bad.status = 500;
+    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad, good)) {
+      int failed = 0;
+      for (int i = 0; i < 12; i++) {
+        failed += router.complete("p" + i).statusCode() == 500 ? 1 : 0;
+      }
+      assertThat(failed).isEqualTo(2);
+      assertThat(router.complete("last").statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void wrongRequestsDoNotOpenBreakers() throws Exception {
+    good.status = 400;
+    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, good)) {
+      for (int i = 0; i < 6; i++) {
+        assertThat(router.complete("p" + i).statusCode()).isEqualTo(400);
+      }
+    }
+  }
+
+  @Test
+  void aLargeBodyIsRefused() throws Exception {
+    try (LaunchedRouter router =
+        LaunchedRouter.start("--policy round_robin --max-payload-size 1048576", good)) {
+      assertThat(router.complete("x".repeat(500_000)).statusCode()).isEqualTo(200);
+      assertThat(router.complete("x".repeat(1_200_000)).statusCode()).isEqualTo(413);
+    }
+  }
+}

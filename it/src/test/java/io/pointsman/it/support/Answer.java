@@ -1,0 +1,60 @@
+package io.pointsman.it.support;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What came back for one request.
+ *
+ * @param head status line and headers
+ * @param body the body without its framing, still compressed if it was
+ * @param complete whether the framing says that nothing is missing
+ */
+@SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+public record Answer(Head head, byte[] body, boolean complete) {
+
+  /** A header line; the name as it was written. */
+  public record Header(String name, String value) {}
+
+  /** A status line with its headers. */
+  public record Head(int status, List<Header> headers) {
+    public Head {
+      headers = List.copyOf(headers);
+    }
+
+    /** The first value of a header, whatever its case; null if there is none. */
+    public @Nullable String header(String name) {
+      for (Header header : headers) {
+        if (header.name().equalsIgnoreCase(name)) {
+          return header.value();
+        }
+      }
+      return null;
+    }
+
+    boolean chunked() {
+      String coding = header("transfer-encoding");
+      return coding != null && coding.toLowerCase(Locale.ROOT).contains("chunked");
+    }
+
+    /** The value of {@code content-length}; -1 without one. */
+    long contentLength() {
+      String length = header("content-length");
+      return length == null ? -1 : Long.parseLong(length.strip());
+    }
+  }
+
+  public int status() {
+    return head.status();
+  }
+
+  public @Nullable String header(String name) {
+    return head.header(name);
+  }
+
+  public String text() {
+    return new String(body, StandardCharsets.UTF_8);
+  }
+}

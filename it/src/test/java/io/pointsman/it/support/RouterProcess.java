@@ -1,0 +1,120 @@
+package io.pointsman.it.support;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The router as a process of its own, with the memory settings of the launcher. */
+public final class RouterProcess implements AutoCloseable {
+  private static final String MAIN = "io.pointsman.app.cli.Main";
+
+  /** Of the launcher's options those that bear on memory and on what is loaded. */
+  private static final List<String> LIKE_THE_LAUNCHER =
+      List.of(
+          "-XX:+UseSerialGC",
+          "-Xms24m",
+          "-XX:MaxDirectMemorySize=2g",
+          "-XX:+UseCompactObjectHeaders",
+          "-XX:ReservedCodeCacheSize=64m",
+          "--enable-native-access=ALL-UNNAMED",
+          "--sun-misc-unsafe-memory-access=allow");
+
+  private static final Duration START_LIMIT = Duration.ofSeconds(60);
+
+  private final Process process;
+  private final Path log;
+  private final int port;
+
+  private RouterProcess(Process process, Path log, int port) {
+    this.process = process;
+    this.log = log;
+    this.port = port;
+  }
+
+  /** Starts {@code serve} in front of {@code workers} and waits until it is ready. */
+  public static RouterProcess serve(List<String> workers, String... flags) throws IOException {
+    int port = freePort();
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(LIKE_THE_LAUNCHER);
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN, "serve"));
+    command.addAll(List.of("--port", "" + port, "--metrics-port", "0"));
+    command.addAll(List.of("--workers", String.join(",", workers)));
+    command.addAll(List.of(flags));
+    Path log = Files.createTempFile("pointsman-router", ".log");
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    RouterProcess router =
+        new RouterProcess(builder.redirectOutput(log.toFile()).start(), log, port);
+    try {
+      Await.until(router::output, START_LIMIT, router::ready);
+    } catch (AssertionError e) {
+      router.process.destroyForcibly();
+      throw e;
+    }
+    return router;
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private boolean ready() {
+    if (!process.isAlive()) {
+      throw new AssertionError("the router ended: " + output());
+    }
+    try {
+      return RawClient.call(port, "GET", "/readiness", "").status() == 200;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private String output() {
+    try {
+      return Files.readString(log);
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  public int port() {
+    return port;
+  }
+
+  public boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** Tells it to stop (SIGTERM). */
+  public void terminate() {
+    process.destroy();
+  }
+
+  /** Waits for its end; answers the exit code. */
+  public int awaitExit() {
+    Await.until("the router ends", Await.LONG, () -> !process.isAlive());
+    return process.exitValue();
+  }
+
+  /** Memory that is resident now, in KB. */
+  public long residentKb() throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc", "" + process.pid(), "status"))) {
+      if (line.startsWith("VmRSS:")) {
+        return Long.parseLong(line.replaceAll("[^0-9]", ""));
+      }
+    }
+    throw new IOException("VmRSS: missing (expected: Linux)");
+  }
+
+  @Override
+  public void close() throws IOException {
+    process.destroyForcibly();
+    Files.deleteIfExists(log);
+  }
+}

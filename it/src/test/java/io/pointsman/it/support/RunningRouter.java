@@ -1,0 +1,75 @@
+package io.pointsman.it.support;
+
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.YamlConfig;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Worker;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.util.List;
+
+/** The router in this process, started from the text of a configuration file. */
+public final class RunningRouter implements AutoCloseable {
+  private final Router router;
+  private final int port;
+  private final int metricsPort;
+
+  private RunningRouter(Router router) {
+    this.router = router;
+    port = URI.create(router.url()).getPort();
+    metricsPort = URI.create(String.valueOf(router.metricsUrl())).getPort();
+  }
+
+  static RunningRouter start(String yaml) {
+    PointsmanConfig config = PointsmanConfig.from(YamlConfig.parse("cluster", yaml));
+    return new RunningRouter(Router.start(config, "test"));
+  }
+
+  public List<Worker> workers() {
+    return router.fleet().snapshot().workers();
+  }
+
+  int port() {
+    return port;
+  }
+
+  /** Client requests for workers that are under way, queued ones included. */
+  public int running() {
+    return router.running();
+  }
+
+  /** Requests that wait for admission. */
+  public int queued() {
+    return router.queued();
+  }
+
+  /**
+   * The sum of a metric's values, as it is scraped; 0 if it has none yet.
+   *
+   * @param label part of the labels of those that count, such as {@code reason="connect"}
+   */
+  public double metric(String name, String label) {
+    double sum = 0;
+    for (String line : scrape().lines().toList()) {
+      boolean named = line.startsWith(name + " ") || line.startsWith(name + "{");
+      if (named && line.contains(label)) {
+        sum += Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1));
+      }
+    }
+    return sum;
+  }
+
+  private String scrape() {
+    try {
+      return RawClient.call(metricsPort, "GET", "/metrics", "").text();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    router.close();
+  }
+}

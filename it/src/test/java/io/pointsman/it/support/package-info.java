@@ -1,0 +1,5 @@
+/** Clients, engines and whole clusters for the scenarios. */
+@NullMarked
+package io.pointsman.it.support;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,51 @@
+package io.pointsman.proxy;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.request.AffinitySettings;
+
+/**
+ * What the data plane works with.
+ *
+ * @param engine who decides
+ * @param affinity where requests say whom they belong to
+ * @param routes what the router answers itself
+ * @param callers who may send requests
+ * @param ticker the clock of all timeouts; the same as the engine's
+ * @param dice jitter of retries, and request ids
+ */
+public record ProxyContext(
+    RoutingEngine engine,
+    AffinitySettings affinity,
+    LocalRoutes routes,
+    CallerCheck callers,
+    ProxyListener listener,
+    Ticker ticker,
+    Dice dice) {
+  public ProxyContext {
+    requireNonNull(engine, "engine");
+    requireNonNull(affinity, "affinity");
+    requireNonNull(routes, "routes");
+    requireNonNull(callers, "callers");
+    requireNonNull(listener, "listener");
+    requireNonNull(ticker, "ticker");
+    requireNonNull(dice, "dice");
+  }
+
+  /** A context in which everybody may send requests. */
+  public ProxyContext(
+      RoutingEngine engine,
+      AffinitySettings affinity,
+      LocalRoutes routes,
+      ProxyListener listener,
+      Ticker ticker,
+      Dice dice) {
+    this(engine, affinity, routes, CallerCheck.NONE, listener, ticker, dice);
+  }
+}

@@ -1,0 +1,223 @@
+package io.pointsman.proxy;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Future;
+import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.BusyStatus;
+import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.exchange.Cors;
+import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.exchange.Plane;
+import io.pointsman.proxy.reply.RequestIds;
+import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.proxy.upstream.UpstreamPools;
+import io.pointsman.request.RequestReader;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** The running data plane. It accepts connections before any worker is up. */
+@SuppressWarnings("FutureReturnValueIgnored") // closing is not waited for, or has no failure
+public final class ProxyServer implements AutoCloseable {
+  /**
+   * Unsent bytes for one client above which its worker is read no further, and below which again.
+   */
+  private static final WriteBufferWaterMark CLIENT_WATER_MARK =
+      new WriteBufferWaterMark(32 << 10, 128 << 10);
+
+  private static final int STORED_RESPONSES = 100_000;
+
+  private final ProxySettings settings;
+  private final Plane plane;
+  private final EventLoopGroup loops;
+  private final Map<EventExecutor, LoopState> states = new HashMap<>();
+  private final Channel listener;
+
+  private ProxyServer(ProxySettings settings, ProxyContext context) throws IOException {
+    this.settings = settings;
+    plane = plane(settings, context);
+    ListenSettings listen = settings.listen();
+    boolean epoll = useEpoll(listen.transport());
+    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    int count = loopCount(listen);
+    loops = new MultiThreadIoEventLoopGroup(count, new DefaultThreadFactory("pointsman-proxy"), io);
+    NameTable names = new NameTable(settings.upstream().nameTtl(), context.ticker());
+    Class<? extends Channel> socket = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
+    for (EventExecutor loop : loops) {
+      EventLoop own = (EventLoop) loop;
+      states.put(
+          loop,
+          new LoopState(
+              plane,
+              own,
+              kept -> new UpstreamPools(own, socket, settings.upstream(), names, kept),
+              new RequestReader(context.affinity()),
+              settings.upstream(),
+              count));
+    }
+    listener = bind(listen, epoll);
+  }
+
+  /**
+   * Binds the port and begins to serve.
+   *
+   * @throws IOException if the port cannot be bound
+   * @throws IllegalArgumentException if the transport is not available
+   */
+  public static ProxyServer start(ProxySettings settings, ProxyContext context) throws IOException {
+    return new ProxyServer(settings, context);
+  }
+
+  private static Plane plane(ProxySettings settings, ProxyContext context) {
+    return new Plane(
+        context.engine(),
+        context.routes(),
+        context.callers(),
+        context.listener(),
+        context.ticker(),
+        settings.limits(),
+        settings.timeouts(),
+        settings.headers(),
+        new Cors(settings.cors()),
+        settings.retry(),
+        new Backoff(settings.retry(), context.dice()),
+        new Admission(settings.admission(), context.ticker()),
+        new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
+        new ResponseOwners(STORED_RESPONSES),
+        new DrainGate(),
+        new BusyStatus(),
+        settings.sseKeepalive());
+  }
+
+  private Channel bind(ListenSettings listen, boolean epoll) throws IOException {
+    var bound =
+        new ServerBootstrap()
+            .group(loops)
+            .channel(epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class)
+            .option(ChannelOption.SO_BACKLOG, listen.backlog())
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(ChannelOption.SO_KEEPALIVE, true)
+            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
+            .childHandler(
+                new ChannelInitializer<Channel>() {
+                  @Override
+                  protected void initChannel(Channel client) {
+                    state(client.eventLoop()).accept(client);
+                  }
+                })
+            .bind(listen.host(), listen.port())
+            .awaitUninterruptibly();
+    if (!bound.isSuccess()) {
+      loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+      throw new IOException(
+          "listen: " + listen.host() + ":" + listen.port() + " (expected: a free port)",
+          bound.cause());
+    }
+    return bound.channel();
+  }
+
+  private LoopState state(EventExecutor loop) {
+    LoopState state = states.get(loop);
+    if (state == null) {
+      throw new IllegalStateException("loop: " + loop + " (expected: one of the server's)");
+    }
+    return state;
+  }
+
+  private static boolean useEpoll(Transport transport) {
+    return switch (transport) {
+      case AUTO -> Epoll.isAvailable();
+      case NIO -> false;
+      case EPOLL -> {
+        if (!Epoll.isAvailable()) {
+          throw new IllegalArgumentException(
+              "transport: EPOLL (expected: NIO or AUTO, its native library does not load: "
+                  + Epoll.unavailabilityCause()
+                  + ")");
+        }
+        yield true;
+      }
+    };
+  }
+
+  private static int loopCount(ListenSettings listen) {
+    return listen.eventLoops() > 0
+        ? listen.eventLoops()
+        : Runtime.getRuntime().availableProcessors();
+  }
+
+  /** The port that is listened on. */
+  public int port() {
+    return ((InetSocketAddress) listener.localAddress()).getPort();
+  }
+
+  /** Requests for workers that are under way, those that wait for admission included. */
+  public int running() {
+    return states.values().stream().mapToInt(LoopState::running).sum();
+  }
+
+  /** Requests that wait for admission. */
+  public int queued() {
+    return plane.admission().queued();
+  }
+
+  /**
+   * Stops accepting connections, closes idle ones, and lets requests that are under way end.
+   * Returns at once; calling it again changes nothing.
+   */
+  public void beginDrain() {
+    plane.gate().drain();
+    listener.close().awaitUninterruptibly();
+    onEachLoop(LoopState::drain);
+  }
+
+  /**
+   * Drains, waits until all requests have ended or the drain timeout is over, cuts off the rest (a
+   * stream of events with an error event), and stops the event loops.
+   */
+  @Override
+  public void close() {
+    if (loops.isShuttingDown()) {
+      return;
+    }
+    beginDrain();
+    try {
+      plane.gate().await(settings.drainTimeout().toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    onEachLoop(LoopState::cut);
+    loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+
+  private void onEachLoop(Consumer<LoopState> action) {
+    List<Future<?>> done = new ArrayList<>();
+    states.forEach((loop, state) -> done.add(loop.submit(() -> action.accept(state))));
+    done.forEach(Future::awaitUninterruptibly);
+  }
+}

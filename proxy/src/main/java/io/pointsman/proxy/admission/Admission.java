@@ -1,0 +1,167 @@
+package io.pointsman.proxy.admission;
+
+import io.pointsman.engine.env.Ticker;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+
+/**
+ * The limit on requests under way, and on their rate, with a fair queue before it. A place is held
+ * from admission to the end of the answer. Shared by all event loops; without a limit it touches
+ * nothing shared, with one it takes a short lock.
+ */
+public final class Admission {
+  /** The answer to a request for a place. */
+  public enum Answer {
+    ADMITTED,
+    /** {@link Waiter#admitted} follows, or the waiter leaves first. */
+    QUEUED,
+    /** The queue is full. */
+    FULL
+  }
+
+  /** Someone who waits for a place. */
+  @FunctionalInterface
+  public interface Waiter {
+    /**
+     * It has the place. Called by whoever left its own or woke the queue, under the lock: only to
+     * be handed on to the waiter's own thread.
+     */
+    void admitted();
+  }
+
+  /** No wake-up is needed, or one is under way already. */
+  public static final long NO_WAKE = -1;
+
+  private final AdmissionSettings settings;
+  private final Ticker ticker;
+  private final LinkedHashSet<Waiter> queue = new LinkedHashSet<>();
+  private int held;
+  private double tokens;
+  private long refilledAt;
+  private boolean waking;
+
+  public Admission(AdmissionSettings settings, Ticker ticker) {
+    this.settings = settings;
+    this.ticker = ticker;
+    tokens = burst();
+    refilledAt = ticker.nanos();
+  }
+
+  public AdmissionSettings settings() {
+    return settings;
+  }
+
+  private boolean unlimited() {
+    return settings.maxConcurrentRequests() == 0 && settings.ratePerSecond() == 0;
+  }
+
+  private int burst() {
+    int most = settings.maxConcurrentRequests();
+    return most > 0 ? most : Math.max(1, settings.ratePerSecond());
+  }
+
+  /** Takes a place, or joins the end of the queue. */
+  public Answer enter(Waiter waiter) {
+    if (unlimited()) {
+      return Answer.ADMITTED;
+    }
+    synchronized (this) {
+      if (queue.isEmpty() && take()) {
+        return Answer.ADMITTED;
+      }
+      if (queue.size() >= settings.queueSize()) {
+        return Answer.FULL;
+      }
+      queue.add(waiter);
+      return Answer.QUEUED;
+    }
+  }
+
+  /** Gives a place back; who has waited longest gets it, as far as the rate allows. */
+  public void leave() {
+    if (unlimited()) {
+      return;
+    }
+    synchronized (this) {
+      held--;
+      admitWaiting();
+    }
+  }
+
+  /**
+   * When {@link #wake} is to be called so that a waiter is let in as soon as the rate allows.
+   *
+   * @return nanoseconds from now, or {@link #NO_WAKE}; who gets a time must keep it
+   */
+  public synchronized long wakeAfterNanos() {
+    if (settings.ratePerSecond() == 0 || waking || queue.isEmpty()) {
+      return NO_WAKE;
+    }
+    waking = true;
+    return nanosToToken(1);
+  }
+
+  /** Lets in who may go by now. */
+  public synchronized void wake() {
+    waking = false;
+    admitWaiting();
+  }
+
+  /** Nanoseconds until a request that came now would be let in by the rate; 0 without a rate. */
+  public synchronized long nanosToTurn() {
+    return settings.ratePerSecond() == 0 ? 0 : nanosToToken(queue.size() + 1);
+  }
+
+  private void admitWaiting() {
+    Iterator<Waiter> first = queue.iterator();
+    while (first.hasNext() && take()) {
+      Waiter next = first.next();
+      first.remove();
+      next.admitted();
+    }
+  }
+
+  private boolean take() {
+    int most = settings.maxConcurrentRequests();
+    if (most > 0 && held >= most) {
+      return false;
+    }
+    if (settings.ratePerSecond() > 0 && nanosToToken(1) > 0) {
+      return false;
+    }
+    tokens--;
+    held++;
+    return true;
+  }
+
+  /** Refills the bucket; nanoseconds until it holds {@code wanted} tokens. */
+  private long nanosToToken(int wanted) {
+    long now = ticker.nanos();
+    double perNano = settings.ratePerSecond() / 1e9;
+    tokens = Math.min(burst(), tokens + (now - refilledAt) * perNano);
+    refilledAt = now;
+    double missing = wanted - tokens;
+    return missing <= 0 ? 0 : (long) Math.ceil(missing / perNano);
+  }
+
+  /**
+   * Leaves the queue.
+   *
+   * @return false if the waiter has been given a place meanwhile, which it must give back
+   */
+  public boolean quit(Waiter waiter) {
+    synchronized (this) {
+      return queue.remove(waiter);
+    }
+  }
+
+  /** How many wait. */
+  public int queued() {
+    if (unlimited()) {
+      return 0;
+    }
+    synchronized (this) {
+      return queue.size();
+    }
+  }
+}

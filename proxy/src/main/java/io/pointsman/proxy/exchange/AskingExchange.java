@@ -1,0 +1,154 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.wire.RequestHead;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A request whose caller is being asked for. Keeps what has come of its body, which is what was
+ * read at once with the head, and lets the client wait with the rest. Belongs to the client's event
+ * loop.
+ */
+final class AskingExchange implements Conversation {
+  private static final Logger LOG = LoggerFactory.getLogger(AskingExchange.class);
+
+  private final ClientConnection client;
+  private final RequestHead head;
+  private final Deque<ByteBuf> parts = new ArrayDeque<>();
+  private boolean received;
+  private boolean broken;
+  private boolean over;
+
+  AskingExchange(ClientConnection client, RequestHead head) {
+    this.client = client;
+    this.head = head;
+  }
+
+  /** Has {@code authorization} looked at. */
+  void ask(CallerCheck check, String authorization) {
+    client.setReading(false);
+    Thread.ofVirtual().name("pointsman-caller").start(() -> asked(check, authorization));
+  }
+
+  /** On a virtual thread. */
+  private void asked(CallerCheck check, String authorization) {
+    boolean admitted = false;
+    try {
+      admitted = check.ask(authorization);
+    } catch (RuntimeException e) {
+      LOG.error("a caller could not be checked", e);
+    }
+    boolean verdict = admitted;
+    try {
+      client.state().loop().execute(() -> decided(verdict));
+    } catch (RejectedExecutionException e) {
+      LOG.debug("the router has stopped before a caller was checked", e);
+    }
+  }
+
+  private void decided(boolean admitted) {
+    if (over) {
+      return;
+    }
+    over = true;
+    client.setReading(true);
+    if (admitted) {
+      handOver(client.admit(head));
+    } else {
+      release();
+      client.refuseCaller(head);
+    }
+  }
+
+  private void handOver(@Nullable Conversation next) {
+    if (next == null) {
+      release();
+      return;
+    }
+    for (ByteBuf part = parts.poll(); part != null; part = parts.poll()) {
+      if (client.busyWith(next)) {
+        next.content(part);
+      } else {
+        part.release();
+      }
+    }
+    if (client.busyWith(next)) {
+      if (broken) {
+        next.contentBroken();
+      } else if (received) {
+        next.contentEnd();
+      }
+    }
+    if (client.busyWith(next)) {
+      next.contentPause();
+    }
+  }
+
+  private void release() {
+    parts.forEach(ByteBuf::release);
+    parts.clear();
+  }
+
+  @Override
+  public void begin() {}
+
+  @Override
+  public void content(ByteBuf part) {
+    if (over) {
+      part.release();
+    } else {
+      parts.add(part);
+    }
+  }
+
+  @Override
+  public void contentEnd() {
+    received = true;
+  }
+
+  @Override
+  public void contentBroken() {
+    broken = true;
+  }
+
+  @Override
+  public void contentPause() {}
+
+  @Override
+  public boolean received() {
+    return received;
+  }
+
+  @Override
+  public void clientGone() {
+    over = true;
+    release();
+  }
+
+  @Override
+  public void clientWritable(boolean writable) {}
+
+  @Override
+  public void checkTimeouts(long now) {}
+
+  @Override
+  public void cut() {
+    if (!over) {
+      over = true;
+      release();
+      client.reply(
+          head,
+          client.state().plane().requestIds().of(head),
+          Reply.of(ProxyError.SHUTTING_DOWN, ProxyError.SHUTTING_DOWN.message()),
+          received);
+    }
+  }
+}

@@ -1,0 +1,487 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.upstream.Connecting;
+import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.upstream.UpstreamPool;
+import io.pointsman.proxy.upstream.UpstreamUser;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One try of a request on one worker: holds the lease and the connection, and lets go of both on
+ * every way out. Its phases follow each other as its methods do. Belongs to the event loop.
+ */
+final class Attempt implements UpstreamUser {
+  private enum Phase {
+    CONNECTING,
+    AWAITING_HEAD,
+    /** Keeps an error while it is open whether another worker is tried. */
+    HOLDING,
+    RELAYING,
+    OVER
+  }
+
+  /** Most heads look like this one or are smaller: so much is looked at first. */
+  private static final int FIRST_LOOK = 2048;
+
+  /** More interim answers than this are a fault. */
+  private static final int MOST_INTERIM = 64;
+
+  /** How long a worker rests that says it is busy, but not for how long. */
+  private static final long REST_NANOS = 200_000_000L;
+
+  /** How often the worker's progress is noted at most. */
+  private static final long PROGRESS_NANOS = 50_000_000L;
+
+  private final Exchange exchange;
+  private final LoopState state;
+  private final Lease lease;
+  private final Worker worker;
+  private final UpstreamPool pool;
+  private Phase phase = Phase.CONNECTING;
+  private @Nullable Connecting connecting;
+  private @Nullable UpstreamConnection connection;
+  private @Nullable ByteBuf partialHead;
+  private @Nullable HeldAnswer held;
+  private @Nullable ResponseRelay relay;
+  private boolean pooled;
+  private boolean resent;
+  private boolean requestSent;
+  private boolean reusable;
+  private int interim;
+  private int status;
+  private long activeAt;
+  private long progressAt;
+
+  Attempt(Exchange exchange, Lease lease) {
+    this.exchange = exchange;
+    this.lease = lease;
+    state = exchange.state();
+    worker = lease.worker();
+    pool = state.pools().to(worker);
+  }
+
+  Worker worker() {
+    return worker;
+  }
+
+  /**
+   * Takes a connection that is there, or opens one. A request that cannot be sent again needs one
+   * that is certainly alive.
+   */
+  void start() {
+    activeAt = state.now();
+    UpstreamConnection unused = exchange.sendsOnce() ? null : pool.take(this, activeAt);
+    if (unused != null) {
+      connected(unused);
+    } else {
+      open();
+    }
+  }
+
+  private void open() {
+    phase = Phase.CONNECTING;
+    pool.connect(this, opening -> connecting = opening);
+  }
+
+  @Override
+  public void connectFailed(Throwable cause) {
+    phase = Phase.OVER;
+    lease.failed(Failure.CONNECT);
+    exchange.attemptFailed(this, RetryReason.CONNECT, ProxyError.UPSTREAM_CONNECT);
+  }
+
+  /** Sends the request, or as much of it as has come. */
+  @Override
+  public void connected(UpstreamConnection ready) {
+    connecting = null;
+    connection = ready;
+    pooled = ready.reused();
+    phase = Phase.AWAITING_HEAD;
+    requestSent = false;
+    activeAt = state.now();
+    exchange.send(pool.heads(), ready);
+    ready.flush();
+  }
+
+  /** The last byte of the request has been sent. */
+  void requestSent() {
+    requestSent = true;
+    activeAt = state.now();
+  }
+
+  /** A part of a request that is being streamed has been sent. */
+  void requestMoved() {
+    activeAt = state.now();
+  }
+
+  @Override
+  public void received(ByteBuf bytes) {
+    activeAt = state.now();
+    switch (phase) {
+      case AWAITING_HEAD -> awaitHead(bytes);
+      case HOLDING -> hold(bytes);
+      case RELAYING -> relay(bytes);
+      case CONNECTING, OVER -> bytes.release();
+    }
+  }
+
+  private void awaitHead(ByteBuf bytes) {
+    ByteBuf in = bytes;
+    if (partialHead != null) {
+      in = partialHead.writeBytes(bytes);
+      partialHead = null;
+      bytes.release();
+    }
+    while (in.isReadable()) {
+      int length = parseHead(in);
+      if (length == ResponseHead.INCOMPLETE) {
+        keepPartialHead(in);
+        return;
+      }
+      if (length == ResponseHead.MALFORMED || state.head().status() == 101) {
+        in.release();
+        protocolFault();
+        return;
+      }
+      in.skipBytes(length);
+      if (!state.head().interim()) {
+        headArrived(state.head(), in);
+        return;
+      }
+      if (++interim > MOST_INTERIM) {
+        in.release();
+        protocolFault();
+        return;
+      }
+      if (state.head().status() != 100) {
+        exchange.interim(state.head());
+      }
+    }
+    in.release();
+  }
+
+  private int parseHead(ByteBuf in) {
+    int all = Math.min(in.readableBytes(), state.maxHeadBytes());
+    int length = parseHead(in, Math.min(all, FIRST_LOOK));
+    if (length == ResponseHead.INCOMPLETE && all > FIRST_LOOK) {
+      length = parseHead(in, all);
+    }
+    boolean tooLarge = length == ResponseHead.INCOMPLETE && all == state.maxHeadBytes();
+    return tooLarge ? ResponseHead.MALFORMED : length;
+  }
+
+  private int parseHead(ByteBuf in, int length) {
+    byte[] scratch = state.scratch(length);
+    in.getBytes(in.readerIndex(), scratch, 0, length);
+    return state.head().parse(scratch, length);
+  }
+
+  private void keepPartialHead(ByteBuf in) {
+    ByteBuf own = state.allocator().buffer(in.readableBytes() + FIRST_LOOK);
+    own.writeBytes(in);
+    in.release();
+    partialHead = own;
+  }
+
+  private void protocolFault() {
+    drop();
+    lease.failed(Failure.ERROR);
+    exchange.attemptFailed(this, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+  }
+
+  /** {@code in} is what came behind the head; taken over. */
+  private void headArrived(ResponseHead head, ByteBuf in) {
+    status = head.status();
+    reusable = head.reusable();
+    progressAt = activeAt;
+    lease.progressed();
+    exchange.headArrived(activeAt);
+    if (exchange.holds(status)) {
+      byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
+      held = new HeldAnswer(worker, head, bytes, exchange.method(), state.allocator());
+      phase = Phase.HOLDING;
+      hold(in);
+    } else {
+      relayFrom(head, in);
+    }
+  }
+
+  private static long rest(long retryAfterSeconds) {
+    return retryAfterSeconds > 0 ? retryAfterSeconds * 1_000_000_000L : REST_NANOS;
+  }
+
+  private void hold(ByteBuf in) {
+    HeldAnswer error = held;
+    if (error == null) {
+      in.release();
+      return;
+    }
+    if (!error.complete() && !error.keep(in)) {
+      protocolFault();
+    } else if (error.complete()) {
+      held(error);
+    } else if (!error.fits()) {
+      giveUpHolding(error);
+    }
+  }
+
+  /** The error is too large to be kept: it is passed on. */
+  private void giveUpHolding(HeldAnswer error) {
+    held = null;
+    state.head().parse(error.head(), error.head().length);
+    relayFrom(state.head(), error.takeBody());
+  }
+
+  private void held(HeldAnswer error) {
+    held = null;
+    phase = Phase.OVER;
+    letGo(error.surplus());
+    if (error.busy()) {
+      worker.rest(rest(error.retryAfterSeconds()));
+      lease.ignored();
+    } else {
+      settle();
+    }
+    exchange.attemptHeld(this, error);
+  }
+
+  /** 5xx is the worker's fault, but for those that say that it does not know how. */
+  private void settle() {
+    if (status >= 500 && status != 501 && status != 505) {
+      lease.failed(Failure.ERROR);
+    } else {
+      lease.succeeded();
+    }
+  }
+
+  private void relayFrom(ResponseHead head, ByteBuf in) {
+    ResponseRelay begun = exchange.beginRelay(this, head);
+    relay = begun;
+    phase = Phase.RELAYING;
+    if (begun.empty()) {
+      boolean surplus = in.isReadable();
+      in.release();
+      begun.sendHead();
+      finish(begun, surplus);
+    } else if (in.isReadable()) {
+      relay(in);
+    } else {
+      in.release();
+    }
+  }
+
+  private void relay(ByteBuf in) {
+    ResponseRelay under = relay;
+    if (under == null) {
+      in.release();
+      return;
+    }
+    exchange.bodyArrived(in, activeAt);
+    if (activeAt - progressAt > PROGRESS_NANOS) {
+      progressAt = activeAt;
+      lease.progressed();
+    }
+    switch (under.relay(in)) {
+      case MORE -> {
+        if (!exchange.clientWritable() && connection != null) {
+          connection.setReading(false);
+        }
+      }
+      case DONE -> finish(under, under.surplus());
+      case MALFORMED -> breakOff(Failure.ERROR, ProxyError.UPSTREAM_BROKE_OFF);
+    }
+  }
+
+  @Override
+  public void receivedAll() {
+    ResponseRelay under = relay;
+    if (phase == Phase.RELAYING && under != null) {
+      under.sendHead();
+      exchange.flush();
+    }
+  }
+
+  private void finish(ResponseRelay under, boolean surplus) {
+    phase = Phase.OVER;
+    letGo(surplus);
+    settle();
+    exchange.answered(status, under);
+  }
+
+  /** Gives the connection back if it can serve again. */
+  private void letGo(boolean surplus) {
+    UpstreamConnection done = connection;
+    connection = null;
+    if (done == null) {
+      return;
+    }
+    if (reusable && requestSent && !surplus) {
+      done.release(activeAt);
+    } else {
+      done.abort();
+    }
+  }
+
+  @Override
+  public void disconnected(boolean orderly) {
+    connection = null;
+    switch (phase) {
+      case AWAITING_HEAD -> closedBeforeHead();
+      case HOLDING -> closedWhileHolding(orderly);
+      case RELAYING -> closedWhileRelaying(orderly);
+      case CONNECTING, OVER -> {}
+    }
+  }
+
+  private void closedBeforeHead() {
+    boolean stale = pooled && partialHead == null && interim == 0;
+    drop();
+    if (stale && !resent && exchange.replayable()) {
+      resent = true;
+      exchange.resends();
+      open();
+      return;
+    }
+    lease.failed(Failure.ERROR);
+    exchange.attemptFailed(this, RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+  }
+
+  private void closedWhileHolding(boolean orderly) {
+    HeldAnswer error = held;
+    if (error != null && orderly && error.endOfConnection()) {
+      held(error);
+      return;
+    }
+    drop();
+    lease.failed(Failure.ERROR);
+    exchange.attemptFailed(this, RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+  }
+
+  /** Only a worker that closes in order has said that this was all. */
+  private void closedWhileRelaying(boolean orderly) {
+    ResponseRelay under = relay;
+    if (under != null && orderly && under.endOfConnection()) {
+      finish(under, false);
+    } else {
+      breakOff(Failure.ERROR, ProxyError.UPSTREAM_BROKE_OFF);
+    }
+  }
+
+  /** The answer cannot be completed. */
+  private void breakOff(Failure failure, ProxyError error) {
+    ResponseRelay under = relay;
+    drop();
+    lease.failed(failure);
+    if (under != null) {
+      exchange.brokenOff(under, error);
+    }
+  }
+
+  @Override
+  public void writable(boolean writable) {
+    exchange.workerWritable(writable);
+  }
+
+  /** The client takes bytes again. */
+  void clientWritable(boolean writable) {
+    if (connection != null && phase == Phase.RELAYING) {
+      connection.setReading(writable);
+      activeAt = state.now();
+    }
+  }
+
+  @Nullable UpstreamConnection connection() {
+    return connection;
+  }
+
+  /** Looks whether the worker takes too long. */
+  void checkTimeouts(long now, TimeoutSettings timeouts, long keepAliveNanos) {
+    long silent = now - activeAt;
+    switch (phase) {
+      case AWAITING_HEAD -> {
+        if (!exchange.waitsForClient() && over(silent, timeouts.firstByte().toNanos())) {
+          drop();
+          lease.failed(Failure.TIMEOUT);
+          exchange.attemptFailed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
+        }
+      }
+      case HOLDING -> {
+        if (over(silent, timeouts.idle().toNanos())) {
+          drop();
+          lease.failed(Failure.TIMEOUT);
+          exchange.attemptFailed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
+        }
+      }
+      case RELAYING -> checkRelay(silent, timeouts, keepAliveNanos);
+      case CONNECTING, OVER -> {}
+    }
+  }
+
+  private static boolean over(long silent, long timeout) {
+    return timeout > 0 && silent > timeout;
+  }
+
+  private void checkRelay(long silent, TimeoutSettings timeouts, long keepAliveNanos) {
+    if (!exchange.clientWritable()) {
+      // It is the client that holds the answer up: the worker is not to count as stalled.
+      lease.progressed();
+      if (over(silent, timeouts.clientIdle().toNanos())) {
+        exchange.clientStalled();
+      }
+    } else if (over(silent, timeouts.idle().toNanos())) {
+      breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
+    } else if (over(silent, keepAliveNanos) && relay != null) {
+      relay.keepAlive();
+      exchange.flush();
+    }
+  }
+
+  /** Ends it from outside: the client has left, or the whole took too long. */
+  void abandon(@Nullable Failure failure) {
+    boolean settled = phase == Phase.OVER;
+    drop();
+    if (settled) {
+      return;
+    }
+    if (failure == null) {
+      lease.ignored();
+    } else {
+      lease.failed(failure);
+    }
+  }
+
+  /** The answer that is being relayed; null before. */
+  @Nullable ResponseRelay relay() {
+    return phase == Phase.RELAYING ? relay : null;
+  }
+
+  /** Lets go of the connection and of every buffer. */
+  private void drop() {
+    phase = Phase.OVER;
+    if (connecting != null) {
+      connecting.cancel();
+      connecting = null;
+    }
+    if (connection != null) {
+      connection.abort();
+      connection = null;
+    }
+    if (partialHead != null) {
+      partialHead.release();
+      partialHead = null;
+    }
+    if (held != null) {
+      held.release();
+      held = null;
+    }
+  }
+}

@@ -1,0 +1,426 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.wire.RequestHead;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client's connection: one request after the other, each to the end of its answer. Requests that
+ * the client sends ahead wait in the decoder, as bytes, a bounded number of them. All fields belong
+ * to the connection's event loop.
+ *
+ * <p>The client is read also while its answer is on the way, because that is how its leaving is
+ * noticed; only when it sends ahead, or faster than a worker takes, reading pauses.
+ */
+@SuppressWarnings({
+  "FutureReturnValueIgnored", // a failed write closes the connection, which is seen
+  "ReferenceEquality" // whether the conversation is still this one
+})
+final class ClientConnection extends ChannelInboundHandlerAdapter {
+  /** How long a client that is told to go may go on sending what nobody reads. */
+  private static final long LINGER_NANOS = 2_000_000_000L;
+
+  private final LoopState state;
+  private final Plane plane;
+  private final Channel channel;
+  private final ClientDecoder decoder;
+  private int index = -1;
+  private @Nullable Conversation current;
+  private boolean lingering;
+  private boolean closing;
+
+  /** When the connection became idle, or the head that is coming began; or lingering began. */
+  private long since;
+
+  private boolean headComing;
+
+  ClientConnection(LoopState state, Channel channel) {
+    this.state = state;
+    plane = state.plane();
+    this.channel = channel;
+    decoder = new ClientDecoder(plane.limits(), this);
+  }
+
+  /** Makes a new channel a client's connection. */
+  static void init(LoopState state, Channel channel) {
+    ClientConnection connection = new ClientConnection(state, channel);
+    channel.pipeline().addLast(connection.decoder, connection);
+  }
+
+  LoopState state() {
+    return state;
+  }
+
+  void movedTo(int newIndex) {
+    index = newIndex;
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext ctx) {
+    plane.gate().opened();
+    since = state.now();
+    index = state.add(this);
+    if (plane.gate().draining()) {
+      channel.close();
+    }
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext ctx) {
+    if (index < 0) {
+      return;
+    }
+    state.remove(index);
+    index = -1;
+    closing = true;
+    Conversation interrupted = current;
+    current = null;
+    if (interrupted != null) {
+      interrupted.clientGone();
+    }
+    plane.gate().closed();
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    channel.close();
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    if (current != null) {
+      current.clientWritable(channel.isWritable());
+    }
+  }
+
+  /** Bytes came, of whatever. */
+  void bytesCame() {
+    if (current == null && !headComing && !lingering) {
+      headComing = true;
+      since = state.now();
+    }
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+    if (lingering || closing) {
+      ReferenceCountUtil.release(msg);
+      return;
+    }
+    if (msg instanceof HttpRequest request) {
+      headComing = false;
+      begin(new RequestHead(request));
+    }
+    if (msg instanceof HttpContent content) {
+      content(content);
+    }
+  }
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext ctx) {
+    if (current != null) {
+      current.contentPause();
+    }
+  }
+
+  private void content(HttpContent content) {
+    Conversation receiver = current;
+    if (receiver == null || receiver.received()) {
+      content.release();
+    } else if (content.decoderResult().isFailure()) {
+      content.release();
+      receiver.contentBroken();
+    } else {
+      if (content.content().isReadable()) {
+        receiver.content(content.content());
+      } else {
+        content.release();
+      }
+      if (content instanceof LastHttpContent && receiver == current) {
+        receiver.contentEnd();
+      }
+    }
+  }
+
+  /** Decides who answers a request whose head has come. */
+  private void begin(RequestHead head) {
+    RequestHead.Fault fault = head.fault();
+    if (fault != null) {
+      refuse(head, error(fault), null);
+    } else if (head.method().equals("TRACE") || head.method().equals("CONNECT")) {
+      refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    } else if (plane.cors().preflight(head)) {
+      preflight(head);
+    } else {
+      checkCaller(head);
+    }
+  }
+
+  private void checkCaller(RequestHead head) {
+    String authorization = head.headers().get("authorization");
+    switch (plane.callers().known(authorization)) {
+      case ADMITTED -> dispatch(head);
+      case REFUSED -> refuseCaller(head);
+      case UNKNOWN -> {
+        AskingExchange asking = new AskingExchange(this, head);
+        current = asking;
+        asking.ask(plane.callers(), authorization == null ? "" : authorization);
+      }
+    }
+  }
+
+  /** Goes on with a request whose caller may come in. */
+  @Nullable Conversation admit(RequestHead head) {
+    current = null;
+    dispatch(head);
+    return current;
+  }
+
+  boolean busyWith(@Nullable Conversation conversation) {
+    return conversation != null && current == conversation;
+  }
+
+  void refuseCaller(RequestHead head) {
+    ProxyError error = ProxyError.INVALID_API_KEY;
+    Reply reply = Reply.of(error, error.message()).with("www-authenticate", "Bearer");
+    reply(head, plane.requestIds().of(head), reply, answering());
+  }
+
+  private void dispatch(RequestHead head) {
+    LocalRoutes.Methods local = plane.routes().at(head.path());
+    if (local == null) {
+      start(new Exchange(this, head), head);
+    } else {
+      beginLocal(local, head);
+    }
+  }
+
+  private void beginLocal(LocalRoutes.Methods local, RequestHead head) {
+    LocalEndpoint endpoint = local.forMethod(head.method());
+    if (endpoint == null) {
+      refuse(head, ProxyError.METHOD_NOT_ALLOWED, local.allow());
+    } else {
+      start(new LocalExchange(this, head, endpoint), head);
+    }
+  }
+
+  private void start(Conversation conversation, RequestHead head) {
+    current = conversation;
+    conversation.begin();
+    if (current == conversation && head.expectsContinue() && head.hasBody()) {
+      write(channel.alloc().buffer(CONTINUE.length).writeBytes(CONTINUE));
+      flush();
+    }
+  }
+
+  private static final byte[] CONTINUE = {
+    'H', 'T', 'T', 'P', '/', '1', '.', '1', ' ', '1', '0', '0', ' ', 'C', 'o', 'n', 't', 'i', 'n',
+    'u', 'e', '\r', '\n', '\r', '\n'
+  };
+
+  Reply tooLarge() {
+    return Reply.of(
+        ProxyError.BODY_TOO_LARGE,
+        "request body: too large (expected: at most " + plane.limits().maxBodyBytes() + " bytes)");
+  }
+
+  private static ProxyError error(RequestHead.Fault fault) {
+    return switch (fault) {
+      case MALFORMED -> ProxyError.MALFORMED_REQUEST;
+      case URI_TOO_LONG -> ProxyError.URI_TOO_LONG;
+      case HEADERS_TOO_LARGE -> ProxyError.HEADERS_TOO_LARGE;
+      case VERSION -> ProxyError.VERSION_NOT_SUPPORTED;
+      case EXPECTATION -> ProxyError.EXPECTATION_FAILED;
+    };
+  }
+
+  /** Answers a request that goes no further, and closes: what follows it may be anything. */
+  private void refuse(RequestHead head, ProxyError error, @Nullable String allow) {
+    Reply reply = Reply.of(error, error.message());
+    String id = head.fault() == null ? plane.requestIds().of(head) : plane.requestIds().make("");
+    reply(head, id, allow == null ? reply : reply.with("allow", allow), false);
+  }
+
+  private void preflight(RequestHead head) {
+    String lines = plane.cors().lines(head) + plane.cors().preflightLines();
+    Reply reply = new Reply(204, Map.of(), new byte[0]);
+    boolean keep = head.keepAlive() && !head.hasBody() && !plane.gate().draining();
+    String id = plane.requestIds().of(head);
+    write(reply.render(channel.alloc(), id, lines + connectionLine(head, keep), false));
+    finished(keep);
+  }
+
+  /**
+   * Sends an answer of the router's own, and is done with the request.
+   *
+   * @param complete whether the request was received completely, so that another may follow
+   */
+  void reply(RequestHead head, String requestId, Reply reply, boolean complete) {
+    boolean keep = mayKeep(head, complete);
+    write(render(head, requestId, reply, keep));
+    finished(keep);
+  }
+
+  /** Whether another request may follow on this connection. */
+  boolean mayKeep(RequestHead head, boolean complete) {
+    return complete && head.keepAlive() && !plane.gate().draining();
+  }
+
+  /** An answer of the router's own, as bytes. */
+  ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
+    String more = plane.cors().lines(head) + connectionLine(head, keep);
+    return reply.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
+  }
+
+  static String connectionLine(RequestHead head, boolean keep) {
+    if (!keep) {
+      return "connection: close\r\n";
+    }
+    return head.http10() ? "connection: keep-alive\r\n" : "";
+  }
+
+  /** Queues bytes for the client; takes over their ownership. */
+  void write(ByteBuf bytes) {
+    channel.write(bytes, channel.voidPromise());
+  }
+
+  void flush() {
+    channel.flush();
+  }
+
+  boolean writable() {
+    return channel.isWritable();
+  }
+
+  Channel channel() {
+    return channel;
+  }
+
+  /** Reads on, or lets the client wait. */
+  void setReading(boolean reading) {
+    if (channel.config().isAutoRead() != reading) {
+      channel.config().setAutoRead(reading);
+    }
+  }
+
+  /**
+   * The answer is complete.
+   *
+   * @param keep whether the next request may follow; if not, the client is told that this was the
+   *     end, and what it still sends is thrown away for a while, so that it can read its answer
+   */
+  void finished(boolean keep) {
+    boolean complete = current != null && current.received();
+    current = null;
+    flush();
+    if (closing) {
+      return;
+    }
+    since = state.now();
+    if (keep && !plane.gate().draining()) {
+      decoder.resume();
+    } else if (complete) {
+      closing = true;
+      closeAfterWrites();
+    } else {
+      linger();
+    }
+  }
+
+  private void closeAfterWrites() {
+    channel.writeAndFlush(channel.alloc().buffer(0)).addListener(ChannelFutureListener.CLOSE);
+  }
+
+  private void linger() {
+    lingering = true;
+    setReading(true);
+    if (channel instanceof DuplexChannel duplex) {
+      channel.write(channel.alloc().buffer(0)).addListener(_ -> duplex.shutdownOutput());
+      flush();
+    } else {
+      channel.close();
+    }
+  }
+
+  /** Whether a request that was received completely is being answered. */
+  boolean answering() {
+    return current != null && current.received();
+  }
+
+  /** Whether nothing that the client sends matters any more. */
+  boolean ending() {
+    return lingering || closing;
+  }
+
+  /** Breaks the connection so that the client cannot take what it got for a whole answer. */
+  void breakOff(boolean reset) {
+    current = null;
+    closing = true;
+    if (reset) {
+      channel.config().setOption(ChannelOption.SO_LINGER, 0);
+    }
+    closeAfterWrites();
+  }
+
+  void checkTimeouts(long now) {
+    if (current != null) {
+      current.checkTimeouts(now);
+      return;
+    }
+    if (lingering) {
+      if (now - since > LINGER_NANOS) {
+        channel.close();
+      }
+      return;
+    }
+    TimeoutSettings timeouts = plane.timeouts();
+    if (headComing && over(timeouts.clientHead().toNanos(), now)) {
+      headTimedOut();
+    } else if (!headComing && over(timeouts.clientIdle().toNanos(), now)) {
+      channel.close();
+    }
+  }
+
+  private boolean over(long timeout, long now) {
+    return timeout > 0 && now - since > timeout;
+  }
+
+  private void headTimedOut() {
+    Reply reply = Reply.of(ProxyError.REQUEST_TIMEOUT, ProxyError.REQUEST_TIMEOUT.message());
+    write(
+        reply.render(channel.alloc(), plane.requestIds().make(""), "connection: close\r\n", true));
+    finished(false);
+  }
+
+  /** Closes unless a request is under way, behind what the client has not read yet. */
+  void drain() {
+    if (current == null && !ending()) {
+      closing = true;
+      closeAfterWrites();
+    }
+  }
+
+  /** Ends what is under way. */
+  void cut() {
+    if (current != null) {
+      current.cut();
+    }
+    closing = true;
+    closeAfterWrites();
+  }
+}

@@ -1,0 +1,171 @@
+package io.pointsman.proxy.exchange;
+
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.Endpoint;
+import org.jspecify.annotations.Nullable;
+
+/** What an exchange notes about itself as it goes. Belongs to the client's event loop. */
+final class ExchangeReport implements RequestReport {
+  /** What is told of a client that left before its answer. */
+  private static final int CLIENT_LEFT = 499;
+
+  private final RequestHead head;
+  private final Endpoint endpoint;
+  private final String requestId;
+  private final long startedAt;
+  private @Nullable String model;
+  private int status = CLIENT_LEFT;
+  private Blame blame = Blame.NONE;
+  private @Nullable Worker worker;
+  private int attempts;
+  private boolean streamed;
+  private boolean clientLeft;
+  private long nanosToHead = NEVER;
+  private long nanosToFirstByte = NEVER;
+  private long nanosToEnd = NEVER;
+  private long bytesIn;
+  private long bytesOut;
+  private long chunksOut;
+
+  ExchangeReport(RequestHead head, Endpoint endpoint, String requestId, long startedAt) {
+    this.head = head;
+    this.endpoint = endpoint;
+    this.requestId = requestId;
+    this.startedAt = startedAt;
+  }
+
+  long startedAt() {
+    return startedAt;
+  }
+
+  void asks(@Nullable String forModel) {
+    model = forModel;
+  }
+
+  void tries(Worker next) {
+    worker = next;
+    attempts++;
+  }
+
+  void headArrived(long now) {
+    nanosToHead = now - startedAt;
+  }
+
+  /** The answer's head goes to the client. */
+  void answers(int code, Worker by, boolean events) {
+    status = code;
+    blame = code < 400 ? Blame.NONE : code < 500 ? Blame.CLIENT : Blame.UPSTREAM;
+    worker = by;
+    streamed = events;
+  }
+
+  void bodyArrived(long now) {
+    chunksOut++;
+    if (nanosToFirstByte == NEVER) {
+      nanosToFirstByte = now - startedAt;
+    }
+  }
+
+  void sent(long bytes) {
+    bytesOut += bytes;
+  }
+
+  void leftByClient() {
+    clientLeft = true;
+  }
+
+  void ended(int code, Blame whose, long received, long now) {
+    status = code;
+    blame = whose;
+    bytesIn = received;
+    nanosToEnd = now - startedAt;
+  }
+
+  @Override
+  public Endpoint endpoint() {
+    return endpoint;
+  }
+
+  @Override
+  public String method() {
+    return head.method();
+  }
+
+  @Override
+  public String uri() {
+    return head.uri();
+  }
+
+  @Override
+  public String requestId() {
+    return requestId;
+  }
+
+  @Override
+  public @Nullable String model() {
+    return model;
+  }
+
+  @Override
+  public int status() {
+    return status;
+  }
+
+  @Override
+  public Blame blame() {
+    return blame;
+  }
+
+  @Override
+  public @Nullable Worker worker() {
+    return worker;
+  }
+
+  @Override
+  public int attempts() {
+    return attempts;
+  }
+
+  @Override
+  public boolean streamed() {
+    return streamed;
+  }
+
+  @Override
+  public boolean clientLeft() {
+    return clientLeft;
+  }
+
+  @Override
+  public long nanosToHead() {
+    return nanosToHead;
+  }
+
+  @Override
+  public long nanosToFirstByte() {
+    return nanosToFirstByte;
+  }
+
+  @Override
+  public long nanosToEnd() {
+    return nanosToEnd;
+  }
+
+  @Override
+  public long bytesIn() {
+    return bytesIn;
+  }
+
+  @Override
+  public long bytesOut() {
+    return bytesOut;
+  }
+
+  @Override
+  public long chunksOut() {
+    return chunksOut;
+  }
+}

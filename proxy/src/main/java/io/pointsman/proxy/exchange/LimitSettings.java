@@ -1,0 +1,45 @@
+package io.pointsman.proxy.exchange;
+
+/**
+ * How large a client's request may be.
+ *
+ * @param maxBodyBytes largest body, in bytes; 413 above it
+ * @param maxHeaderBytes largest header section, in bytes, at least 256; 431 above it
+ * @param maxUriBytes longest request line, in bytes, at least 64; 414 above it
+ * @param maxBufferedBody bodies up to so many bytes are kept until the answer begins, so that they
+ *     can be read whole and sent again; a larger one is routed on its head and streamed on, without
+ *     retries. At most {@link Integer#MAX_VALUE} / 2; 0 keeps none.
+ */
+public record LimitSettings(
+    long maxBodyBytes, int maxHeaderBytes, int maxUriBytes, int maxBufferedBody) {
+
+  public static final LimitSettings DEFAULTS =
+      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20);
+
+  public LimitSettings {
+    if (maxBodyBytes < 0) {
+      throw new IllegalArgumentException("maxBodyBytes: " + maxBodyBytes + " (expected: >= 0)");
+    }
+    if (maxHeaderBytes < 256) {
+      throw new IllegalArgumentException(
+          "maxHeaderBytes: " + maxHeaderBytes + " (expected: >= 256)");
+    }
+    if (maxUriBytes < 64) {
+      throw new IllegalArgumentException("maxUriBytes: " + maxUriBytes + " (expected: >= 64)");
+    }
+    if (maxBufferedBody < 0 || maxBufferedBody > Integer.MAX_VALUE / 2) {
+      throw new IllegalArgumentException(
+          "maxBufferedBody: " + maxBufferedBody + " (expected: 0 to 1 GiB)");
+    }
+  }
+
+  /** The same with another largest body. */
+  public LimitSettings withMaxBodyBytes(long bytes) {
+    return new LimitSettings(bytes, maxHeaderBytes, maxUriBytes, maxBufferedBody);
+  }
+
+  /** The same with another bound of what is kept. */
+  public LimitSettings withMaxBufferedBody(int bytes) {
+    return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes);
+  }
+}

@@ -1,0 +1,200 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.pointsman.proxy.retry.RetryBudget;
+import io.pointsman.proxy.upstream.UpstreamPools;
+import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.RequestReader;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * What the exchanges of one event loop share: connections to workers, scratch memory, the retry
+ * budget, and the sweep that looks for timeouts. Belongs to its event loop, but for {@link
+ * #running}.
+ *
+ * <p>Timeouts cost nothing per request: whoever waits notes when it began to, and one sweep per
+ * loop looks at all of them about ten times within the shortest timeout.
+ */
+public final class LoopState {
+  private static final long MOST_SWEEP_NANOS = 1_000_000_000L;
+  private static final long LEAST_SWEEP_NANOS = 5_000_000L;
+  private static final int SWEEPS_PER_TIMEOUT = 10;
+
+  /** Scratch memory kept between requests; a larger body gets its own. */
+  private static final int KEPT_SCRATCH = 1 << 20;
+
+  private final Plane plane;
+  private final EventLoop loop;
+  private final UpstreamPools pools;
+  private final RequestReader reader;
+  private final RetryBudget budget;
+  private final int maxHeadBytes;
+  private final ResponseHead head = new ResponseHead();
+  private final List<ClientConnection> clients = new ArrayList<>();
+  private final long sweepNanos;
+  private byte[] scratch = new byte[8192];
+  private boolean sweeping;
+  private volatile int running;
+
+  /**
+   * @param pools makes the loop's connections to workers; it is handed what it must call when it
+   *     keeps a connection
+   * @param loops how many loops there are
+   */
+  public LoopState(
+      Plane plane,
+      EventLoop loop,
+      Function<Runnable, UpstreamPools> pools,
+      RequestReader reader,
+      UpstreamSettings upstream,
+      int loops) {
+    this.plane = plane;
+    this.loop = loop;
+    this.reader = reader;
+    this.pools = pools.apply(this::sweepLater);
+    budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
+    maxHeadBytes = upstream.maxHeadBytes();
+    sweepNanos = sweepNanos(plane, upstream);
+  }
+
+  private static long sweepNanos(Plane plane, UpstreamSettings upstream) {
+    TimeoutSettings t = plane.timeouts();
+    List<Duration> all =
+        List.of(
+            t.firstByte(),
+            t.idle(),
+            t.total(),
+            t.streamTotal(),
+            t.clientHead(),
+            t.clientBody(),
+            t.clientIdle(),
+            plane.sseKeepalive(),
+            upstream.poolIdleTimeout());
+    long shortest = Long.MAX_VALUE;
+    for (Duration timeout : all) {
+      shortest = timeout.isZero() ? shortest : Math.min(shortest, timeout.toNanos());
+    }
+    return Math.clamp(shortest / SWEEPS_PER_TIMEOUT, LEAST_SWEEP_NANOS, MOST_SWEEP_NANOS);
+  }
+
+  Plane plane() {
+    return plane;
+  }
+
+  EventLoop loop() {
+    return loop;
+  }
+
+  UpstreamPools pools() {
+    return pools;
+  }
+
+  RequestReader reader() {
+    return reader;
+  }
+
+  RetryBudget budget() {
+    return budget;
+  }
+
+  /** The parsed head of the answer that is being read just now. */
+  ResponseHead head() {
+    return head;
+  }
+
+  int maxHeadBytes() {
+    return maxHeadBytes;
+  }
+
+  ByteBufAllocator allocator() {
+    return ByteBufAllocator.DEFAULT;
+  }
+
+  long now() {
+    return plane.ticker().nanos();
+  }
+
+  /** Memory for the moment, of at least {@code length} bytes. */
+  byte[] scratch(int length) {
+    if (length > KEPT_SCRATCH) {
+      return new byte[length];
+    }
+    if (length > scratch.length) {
+      scratch = new byte[Math.max(length, Math.min(scratch.length * 2, KEPT_SCRATCH))];
+    }
+    return scratch;
+  }
+
+  /** Requests for workers under way on this loop; read by any thread. */
+  public int running() {
+    return running;
+  }
+
+  void count(int change) {
+    int counted = running + change;
+    running = counted;
+  }
+
+  int add(ClientConnection client) {
+    clients.add(client);
+    sweepLater();
+    return clients.size() - 1;
+  }
+
+  void remove(int index) {
+    ClientConnection last = clients.removeLast();
+    if (index < clients.size()) {
+      clients.set(index, last);
+      last.movedTo(index);
+    }
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // a sweep does not fail
+  private void sweepLater() {
+    if (!sweeping) {
+      sweeping = true;
+      loop.schedule(this::sweep, sweepNanos, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void sweep() {
+    sweeping = false;
+    long now = now();
+    for (int i = clients.size() - 1; i >= 0; i--) {
+      if (i < clients.size()) {
+        clients.get(i).checkTimeouts(now);
+      }
+    }
+    boolean unused = pools.sweep(now);
+    if (unused || !clients.isEmpty()) {
+      sweepLater();
+    }
+  }
+
+  /** Makes a channel that was accepted a client's connection. */
+  public void accept(Channel channel) {
+    ClientConnection.init(this, channel);
+  }
+
+  /** Closes connections that are between two requests; the others close after theirs. */
+  public void drain() {
+    for (ClientConnection client : List.copyOf(clients)) {
+      client.drain();
+    }
+  }
+
+  /** Ends everything that is under way. */
+  public void cut() {
+    for (ClientConnection client : List.copyOf(clients)) {
+      client.cut();
+    }
+    pools.closeIdle();
+  }
+}

@@ -1,0 +1,40 @@
+package io.pointsman.proxy.exchange;
+
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.BusyStatus;
+import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.RequestIds;
+import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import java.time.Duration;
+
+/**
+ * What all exchanges of the server share, whatever their event loop. Its parts are immutable or
+ * safe for use by several threads.
+ *
+ * @param sseKeepalive silence after which a stream of events gets a comment; 0 for none
+ */
+public record Plane(
+    RoutingEngine engine,
+    LocalRoutes routes,
+    CallerCheck callers,
+    ProxyListener listener,
+    Ticker ticker,
+    LimitSettings limits,
+    TimeoutSettings timeouts,
+    HeaderSettings headers,
+    Cors cors,
+    RetrySettings retry,
+    Backoff backoff,
+    Admission admission,
+    RequestIds requestIds,
+    ResponseOwners owners,
+    DrainGate gate,
+    BusyStatus busy,
+    Duration sseKeepalive) {}

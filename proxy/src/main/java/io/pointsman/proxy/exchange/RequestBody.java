@@ -1,0 +1,166 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.wire.Decimals;
+import io.pointsman.proxy.wire.RequestHead;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The body of a request: the bytes as they came, kept until the answer begins, so that they can be
+ * sent again. One that outgrows the bound is kept up to there and streamed on from there, once.
+ * Belongs to the client's event loop.
+ */
+final class RequestBody {
+  /** Parts smaller than this are copied together; each would hold on to a whole read otherwise. */
+  private static final int SMALL_PART = 2048;
+
+  private static final int OWN_PART = 16_384;
+
+  /** A body up to this size is copied behind its head, so that one buffer is sent. */
+  private static final int SENT_WITH_HEAD = 8192;
+
+  /** Room that a head and a body sent with it may need. */
+  static final int MOST_IN_ONE_BUFFER = 2 * SENT_WITH_HEAD;
+
+  private final RequestHead head;
+  private final ByteBufAllocator allocator;
+  private final int maxBuffered;
+  private final List<ByteBuf> parts = new ArrayList<>(2);
+  private int buffered;
+  private long total;
+  private boolean complete;
+  private boolean streaming;
+  private boolean lastIsOwn;
+
+  RequestBody(RequestHead head, ByteBufAllocator allocator, int maxBuffered) {
+    this.head = head;
+    this.allocator = allocator;
+    this.maxBuffered = maxBuffered;
+  }
+
+  /** Bytes that came so far. */
+  long total() {
+    return total;
+  }
+
+  boolean complete() {
+    return complete;
+  }
+
+  /** The last byte has come. */
+  void end() {
+    complete = true;
+  }
+
+  /** Whether it is, or is going to be, larger than what is kept. */
+  boolean outgrown() {
+    return !complete && (buffered >= maxBuffered || head.contentLength() > maxBuffered);
+  }
+
+  /** Whether all of it, from the first byte on, can be sent once more. */
+  boolean replayable() {
+    return !streaming;
+  }
+
+  /** Keeps a part; takes over its ownership. */
+  void keep(ByteBuf part) {
+    int length = part.readableBytes();
+    total += length;
+    buffered += length;
+    if (length >= SMALL_PART || (parts.isEmpty() && total == head.contentLength())) {
+      parts.add(part);
+      lastIsOwn = false;
+      return;
+    }
+    if (!lastIsOwn || parts.getLast().writableBytes() < length) {
+      parts.add(allocator.buffer(OWN_PART));
+      lastIsOwn = true;
+    }
+    parts.getLast().writeBytes(part);
+    part.release();
+  }
+
+  /** Bytes kept. */
+  int buffered() {
+    return buffered;
+  }
+
+  /** Copies what is kept into {@code target}, which has room for {@link #buffered} bytes. */
+  void copyTo(byte[] target) {
+    int at = 0;
+    for (ByteBuf part : parts) {
+      part.getBytes(part.readerIndex(), target, at, part.readableBytes());
+      at += part.readableBytes();
+    }
+  }
+
+  /** The length to announce to the worker; {@link RequestHead#UNKNOWN} for chunks. */
+  long announced() {
+    return complete ? total : head.contentLength();
+  }
+
+  /**
+   * Sends what is kept, behind the head.
+   *
+   * @param headBytes the head; taken over
+   */
+  void send(UpstreamConnection to, ByteBuf headBytes) {
+    boolean chunked = announced() == RequestHead.UNKNOWN;
+    if (complete && !chunked && buffered <= SENT_WITH_HEAD) {
+      for (ByteBuf part : parts) {
+        headBytes.writeBytes(part, part.readerIndex(), part.readableBytes());
+      }
+      to.write(headBytes);
+      return;
+    }
+    to.write(headBytes);
+    for (ByteBuf part : parts) {
+      forward(to, part.retainedDuplicate(), chunked);
+    }
+  }
+
+  /** From here on parts go straight to the worker: what was kept is let go, it cannot be resent. */
+  void beginStreaming() {
+    streaming = true;
+    release();
+  }
+
+  /** Sends on a part that is not kept; takes over its ownership. */
+  void stream(UpstreamConnection to, ByteBuf part) {
+    total += part.readableBytes();
+    forward(to, part, head.contentLength() == RequestHead.UNKNOWN);
+  }
+
+  /** Sends the end of a streamed body. */
+  void streamEnd(UpstreamConnection to) {
+    if (head.contentLength() == RequestHead.UNKNOWN) {
+      to.write(allocator.buffer(LAST_CHUNK.length).writeBytes(LAST_CHUNK));
+    }
+  }
+
+  private static final byte[] LAST_CHUNK = {'0', '\r', '\n', '\r', '\n'};
+
+  private void forward(UpstreamConnection to, ByteBuf part, boolean asChunk) {
+    if (!asChunk) {
+      to.write(part);
+      return;
+    }
+    ByteBuf size = allocator.buffer(10);
+    Decimals.writeChunkSize(size, part.readableBytes());
+    to.write(size);
+    to.write(part);
+    to.write(allocator.buffer(2).writeByte('\r').writeByte('\n'));
+  }
+
+  /** Lets go of everything kept. */
+  void release() {
+    for (ByteBuf part : parts) {
+      part.release();
+    }
+    parts.clear();
+    buffered = 0;
+  }
+}

@@ -1,0 +1,288 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.wire.BodyFraming;
+import io.pointsman.proxy.wire.BodyFraming.Kind;
+import io.pointsman.proxy.wire.ChunkFraming;
+import io.pointsman.proxy.wire.Decimals;
+import io.pointsman.proxy.wire.EventTail;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Passes an answer on to the client as the bytes that come: the head with this hop's lines
+ * exchanged, the body untouched. Its framing is only followed, to know where it ends and where
+ * something can be put in between. It changes in two cases: a body that ends with its connection
+ * gets chunks for a client that knows them, and chunks are undone for one that does not. Belongs to
+ * the event loop.
+ */
+final class ResponseRelay {
+  /** What became of the bytes. */
+  enum Progress {
+    MORE,
+    DONE,
+    MALFORMED
+  }
+
+  /** A body that comes with its head is copied behind it up to this size, to be sent as one. */
+  private static final int SENT_WITH_HEAD = 4096;
+
+  private final ClientConnection client;
+  private final RequestHead request;
+  private final BodyFraming framing;
+  private final boolean events;
+  private final boolean closesAfter;
+  private final EventTail tail = new EventTail();
+  private boolean surplus;
+  private boolean malformed;
+  private boolean cleanCut;
+  private @Nullable ByteBuf unsentHead;
+  private long bytesOut;
+
+  /**
+   * Begins the answer.
+   *
+   * @param head the worker's, valid during this call
+   * @param lines header lines to add, each with its line break
+   * @param keep whether the client's connection is to be kept afterwards, if its framing allows
+   */
+  ResponseRelay(
+      ClientConnection client, RequestHead request, ResponseHead head, String lines, boolean keep) {
+    this.client = client;
+    this.request = request;
+    framing = new BodyFraming(head, request.method());
+    events = head.eventStream() && !head.encoded();
+    closesAfter = !keep || (request.http10() && delimitedByClose());
+    unsentHead = writeHead(head, lines);
+  }
+
+  /** Whether an HTTP/1.0 client would have to learn the end from the connection. */
+  private boolean delimitedByClose() {
+    return framing.kind() == Kind.CHUNKED || framing.kind() == Kind.UNTIL_CLOSE;
+  }
+
+  private ByteBuf writeHead(ResponseHead head, String lines) {
+    ByteBuf out =
+        client.channel().alloc().buffer(head.length() + lines.length() + 96 + SENT_WITH_HEAD);
+    head.writeTo(out);
+    ByteBufUtil.writeAscii(out, lines);
+    if (delimitedByClose() && !request.http10()) {
+      out.writeBytes(CHUNKED);
+    }
+    ByteBufUtil.writeAscii(out, ClientConnection.connectionLine(request, !closesAfter));
+    out.writeShort(CRLF);
+    return out;
+  }
+
+  private static final int CRLF = '\r' << 8 | '\n';
+  private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
+  private static final byte[] LAST_CHUNK = ascii("0\r\n\r\n");
+  private static final byte[] KEEPALIVE = ascii(": keep-alive\n\n");
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+
+  /** Whether the client's connection ends with the answer. */
+  boolean closesAfter() {
+    return closesAfter;
+  }
+
+  /** Whether the worker sent more than its answer. */
+  boolean surplus() {
+    return surplus;
+  }
+
+  /** Whether the answer is a stream of events. */
+  boolean events() {
+    return events;
+  }
+
+  /** Bytes written to the client so far. */
+  long bytesOut() {
+    return bytesOut;
+  }
+
+  /** Whether the answer is complete without a body. */
+  boolean empty() {
+    return framing.empty();
+  }
+
+  /** Passes bytes of the body on; takes over their ownership. */
+  Progress relay(ByteBuf in) {
+    int from = in.readerIndex();
+    int to = in.writerIndex();
+    if (framing.kind() == Kind.CHUNKED && request.http10()) {
+      return undoChunks(in, from, to);
+    }
+    int end = framing.scan(in, from, to);
+    if (end == ChunkFraming.MALFORMED) {
+      return cutBeforeFault(in);
+    }
+    if (end >= 0 && end < to) {
+      surplus = true;
+      in.writerIndex(end);
+    }
+    if (framing.kind() == Kind.UNTIL_CLOSE) {
+      tail.append(in, from, to - from);
+      addChunk(in);
+    } else {
+      send(in);
+    }
+    return end >= 0 ? Progress.DONE : Progress.MORE;
+  }
+
+  private Progress undoChunks(ByteBuf in, int from, int to) {
+    ByteBuf data = client.channel().alloc().buffer(to - from);
+    int end = framing.chunks().scan(in, from, to, data);
+    surplus |= end >= 0 && end < to;
+    in.release();
+    tail.append(data, data.readerIndex(), data.readableBytes());
+    send(data);
+    malformed = end == ChunkFraming.MALFORMED;
+    return malformed ? Progress.MALFORMED : end >= 0 ? Progress.DONE : Progress.MORE;
+  }
+
+  /** Passes on the whole chunks before a broken one. */
+  private Progress cutBeforeFault(ByteBuf in) {
+    malformed = true;
+    int border = framing.chunks().border();
+    cleanCut = border >= 0;
+    if (border > in.readerIndex()) {
+      send(in.writerIndex(border));
+    } else {
+      in.release();
+    }
+    return Progress.MALFORMED;
+  }
+
+  private void addChunk(ByteBuf data) {
+    if (request.http10()) {
+      send(data);
+      return;
+    }
+    if (!data.isReadable()) {
+      data.release();
+      return;
+    }
+    ByteBuf size = client.channel().alloc().buffer(10);
+    Decimals.writeChunkSize(size, data.readableBytes());
+    send(size);
+    send(data);
+    send(client.channel().alloc().buffer(2).writeShort(CRLF));
+  }
+
+  private void send(ByteBuf bytes) {
+    bytesOut += bytes.readableBytes();
+    ByteBuf head = unsentHead;
+    if (head != null && bytes.readableBytes() <= SENT_WITH_HEAD) {
+      unsentHead = null;
+      bytesOut += head.readableBytes();
+      head.writeBytes(bytes);
+      bytes.release();
+      client.write(head);
+      return;
+    }
+    sendHead();
+    client.write(bytes);
+  }
+
+  /** Sends the head, if it has not gone with a part of the body yet. */
+  void sendHead() {
+    ByteBuf head = unsentHead;
+    if (head != null) {
+      unsentHead = null;
+      bytesOut += head.readableBytes();
+      client.write(head);
+    }
+  }
+
+  /** The worker's connection has ended; whether the answer is complete by that. */
+  boolean endOfConnection() {
+    if (framing.kind() != Kind.UNTIL_CLOSE) {
+      return false;
+    }
+    sendHead();
+    if (!request.http10()) {
+      send(client.channel().alloc().buffer(LAST_CHUNK.length).writeBytes(LAST_CHUNK));
+    }
+    return true;
+  }
+
+  /** Whether a line of the router's own would stand between two events and between two chunks. */
+  private boolean betweenEvents() {
+    if (!events) {
+      return false;
+    }
+    return switch (framing.kind()) {
+      case NONE, LENGTH -> false;
+      case UNTIL_CLOSE -> tail.betweenEvents();
+      case CHUNKED -> {
+        if (request.http10()) {
+          yield tail.betweenEvents();
+        }
+        boolean border = malformed ? cleanCut : framing.chunks().atBorder();
+        yield border && framing.chunks().tail().betweenEvents();
+      }
+    };
+  }
+
+  /** Puts a comment between two events, if that is where the stream stands. */
+  void keepAlive() {
+    if (betweenEvents()) {
+      addChunk(client.channel().alloc().buffer(KEEPALIVE.length).writeBytes(KEEPALIVE));
+    }
+  }
+
+  /**
+   * Ends the answer early: a stream of events with an error event and a proper end; an event or a
+   * chunk that was cut off is closed first. Anything else not at all, so that the connection has to
+   * be broken.
+   *
+   * @return whether it ended properly
+   */
+  boolean endWithError(ProxyError error) {
+    boolean whole = betweenEvents();
+    ByteBuf rest = client.channel().alloc().buffer();
+    if (!events || !completeChunk(rest)) {
+      rest.release();
+      return false;
+    }
+    sendHead();
+    send(rest);
+    String event = (whole ? "" : "\n\n") + "data: " + error.json(error.message()) + "\n\n";
+    ByteBuf bytes = client.channel().alloc().buffer(event.length());
+    ByteBufUtil.writeAscii(bytes, event);
+    addChunk(bytes);
+    if (!request.http10()) {
+      send(client.channel().alloc().buffer(LAST_CHUNK.length).writeBytes(LAST_CHUNK));
+    }
+    return true;
+  }
+
+  /** Brings the framing to where a chunk can be added; false if it has no such place. */
+  private boolean completeChunk(ByteBuf out) {
+    return switch (framing.kind()) {
+      case NONE, LENGTH -> false;
+      case UNTIL_CLOSE -> true;
+      case CHUNKED -> request.http10() || (malformed ? cleanCut : framing.chunks().complete(out));
+    };
+  }
+
+  /** Whether the client must see a reset to know that the answer is not whole. */
+  boolean breakNeedsReset() {
+    return request.http10() && delimitedByClose();
+  }
+
+  /** Lets go of what was never sent. */
+  void release() {
+    if (unsentHead != null) {
+      unsentHead.release();
+      unsentHead = null;
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package io.pointsman.proxy.local;
+
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request to an endpoint of the router's own.
+ *
+ * @param path percent-encoded path without the query string
+ * @param query query string without the question mark; empty if there is none
+ * @param headers values by lower-case name, in the order in which they came
+ * @param body the body, bounded by the limits of the listener; not copied
+ * @param requestId what the answer will carry as {@code x-request-id}
+ */
+@SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+public record LocalRequest(
+    String method,
+    String path,
+    String query,
+    Map<String, List<String>> headers,
+    byte[] body,
+    String requestId) {
+
+  /** The first value of a header, or null. */
+  public @Nullable String header(String name) {
+    List<String> values = headers.get(name.toLowerCase(Locale.ROOT));
+    return values == null || values.isEmpty() ? null : values.getFirst();
+  }
+
+  /** The first value of a query parameter, decoded; null if it is not given. */
+  public @Nullable String parameter(String name) {
+    for (String pair : query.split("&", -1)) {
+      int equals = pair.indexOf('=');
+      String key = equals < 0 ? pair : pair.substring(0, equals);
+      if (decode(key).equals(name)) {
+        return equals < 0 ? "" : decode(pair.substring(equals + 1));
+      }
+    }
+    return null;
+  }
+
+  /** The path after {@code prefix}, decoded; empty if the path is the prefix. */
+  public String pathAfter(String prefix) {
+    return decode(path.substring(Math.min(prefix.length(), path.length())).replace("+", "%2B"));
+  }
+
+  private static String decode(String text) {
+    try {
+      return URLDecoder.decode(text, StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException e) {
+      return text;
+    }
+  }
+}

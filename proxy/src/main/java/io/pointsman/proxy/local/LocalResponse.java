@@ -1,0 +1,54 @@
+package io.pointsman.proxy.local;
+
+import static java.util.Objects.requireNonNull;
+
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * The answer of an endpoint of the router's own. Framing headers and {@code x-request-id} are added
+ * on the way out.
+ *
+ * @param status 200 to 599
+ * @param headers names and values without line breaks
+ */
+@SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+public record LocalResponse(int status, Map<String, String> headers, byte[] body) {
+
+  public LocalResponse {
+    if (status < 200 || status > 599) {
+      throw new IllegalArgumentException("status: " + status + " (expected: 200 to 599)");
+    }
+    headers = Map.copyOf(headers);
+    headers.forEach(LocalResponse::checkHeader);
+    requireNonNull(body, "body");
+  }
+
+  private static void checkHeader(String name, String value) {
+    if (name.isEmpty() || (name + value).chars().anyMatch(c -> c == '\r' || c == '\n' || c == 0)) {
+      throw new IllegalArgumentException("header: " + name + " (expected: no line breaks)");
+    }
+  }
+
+  /** A JSON document. */
+  public static LocalResponse json(int status, String json) {
+    return of(status, "application/json", json);
+  }
+
+  public static LocalResponse text(int status, String text) {
+    return of(status, "text/plain; charset=utf-8", text);
+  }
+
+  private static LocalResponse of(int status, String type, String body) {
+    return new LocalResponse(
+        status, Map.of("content-type", type), body.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** This answer with one more header. */
+  public LocalResponse withHeader(String name, String value) {
+    Map<String, String> more = new LinkedHashMap<>(headers);
+    more.put(name, value);
+    return new LocalResponse(status, more, body);
+  }
+}

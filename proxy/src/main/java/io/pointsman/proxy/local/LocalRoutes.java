@@ -1,0 +1,112 @@
+package io.pointsman.proxy.local;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which paths the router answers itself, by method. Immutable. An exact path is looked up before
+ * prefixes, a longer prefix before a shorter one. A GET route answers HEAD too.
+ */
+public final class LocalRoutes {
+  /** Answers nothing itself. */
+  public static final LocalRoutes NONE = builder().build();
+
+  private final Map<String, Methods> exact;
+  private final List<Prefixed> prefixes;
+
+  private LocalRoutes(Builder builder) {
+    exact = new HashMap<>();
+    builder.exact.forEach((path, methods) -> exact.put(path, new Methods(Map.copyOf(methods))));
+    List<Prefixed> all = new ArrayList<>();
+    builder.prefixes.forEach(
+        (path, methods) -> all.add(new Prefixed(path, new Methods(Map.copyOf(methods)))));
+    all.sort((a, b) -> Integer.compare(b.prefix.length(), a.prefix.length()));
+    prefixes = List.copyOf(all);
+  }
+
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** The routes at {@code path} (without query string); null if it is for the workers. */
+  public @Nullable Methods at(String path) {
+    Methods found = exact.get(path);
+    if (found != null || prefixes.isEmpty()) {
+      return found;
+    }
+    for (Prefixed candidate : prefixes) {
+      if (path.startsWith(candidate.prefix) && path.length() > candidate.prefix.length()) {
+        return candidate.methods;
+      }
+    }
+    return null;
+  }
+
+  private record Prefixed(String prefix, Methods methods) {}
+
+  /** What one path answers. */
+  public static final class Methods {
+    private final Map<String, LocalEndpoint> byName;
+
+    private Methods(Map<String, LocalEndpoint> byName) {
+      this.byName = byName;
+    }
+
+    /** The endpoint for {@code method}; null if the path exists but not with this method. */
+    public @Nullable LocalEndpoint forMethod(String method) {
+      LocalEndpoint found = byName.get(method);
+      return found == null && method.equals("HEAD") ? byName.get("GET") : found;
+    }
+
+    /** The value of an {@code Allow} header. */
+    public String allow() {
+      return String.join(", ", new TreeMap<>(byName).keySet());
+    }
+  }
+
+  /** Collects routes. */
+  public static final class Builder {
+    private final Map<String, Map<String, LocalEndpoint>> exact = new TreeMap<>();
+    private final Map<String, Map<String, LocalEndpoint>> prefixes = new TreeMap<>();
+
+    private Builder() {}
+
+    /** Answers {@code method} at exactly {@code path}. */
+    public Builder on(String method, String path, LocalEndpoint endpoint) {
+      return add(exact, method, path, endpoint);
+    }
+
+    /**
+     * Answers {@code method} at every path that continues {@code prefix}, which ends in a slash.
+     */
+    public Builder below(String method, String prefix, LocalEndpoint endpoint) {
+      if (!prefix.endsWith("/")) {
+        throw new IllegalArgumentException("prefix: " + prefix + " (expected: ends in /)");
+      }
+      return add(prefixes, method, prefix, endpoint);
+    }
+
+    private Builder add(
+        Map<String, Map<String, LocalEndpoint>> routes,
+        String method,
+        String path,
+        LocalEndpoint endpoint) {
+      if (!path.startsWith("/")) {
+        throw new IllegalArgumentException("path: " + path + " (expected: begins with /)");
+      }
+      Map<String, LocalEndpoint> methods = routes.computeIfAbsent(path, _ -> new TreeMap<>());
+      if (methods.putIfAbsent(method, endpoint) != null) {
+        throw new IllegalArgumentException("route: " + method + " " + path + " (expected: once)");
+      }
+      return this;
+    }
+
+    public LocalRoutes build() {
+      return new LocalRoutes(this);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package io.pointsman.proxy.reply;
+
+import io.pointsman.proxy.telemetry.Blame;
+import java.util.Locale;
+
+/**
+ * Everything that can go wrong in the router's eyes, with what the client is told: the one table
+ * from failure to status. Type and code are those of OpenAI's error object.
+ */
+public enum ProxyError {
+  MALFORMED_REQUEST(400, Blame.CLIENT, "request: malformed (expected: HTTP/1.1)"),
+  INVALID_BODY(400, Blame.CLIENT, "request body: (expected: a JSON object)"),
+  INVALID_API_KEY(401, Blame.CLIENT, "authorization: (expected: Bearer and a valid API key)"),
+  UNKNOWN_MODEL(404, "invalid_request_error", "model_not_found", Blame.CLIENT, "model: not found"),
+  METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed here"),
+  REQUEST_TIMEOUT(408, Blame.CLIENT, "request: did not come in time"),
+  BODY_TOO_LARGE(413, Blame.CLIENT, "request body: too large"),
+  URI_TOO_LONG(414, Blame.CLIENT, "request line: too long"),
+  EXPECTATION_FAILED(417, Blame.CLIENT, "expect: (expected: 100-continue)"),
+  HEADERS_TOO_LARGE(431, Blame.CLIENT, "headers: too large"),
+  VERSION_NOT_SUPPORTED(505, Blame.CLIENT, "version: (expected: HTTP/1.0 or HTTP/1.1)"),
+
+  QUEUE_FULL(429, "rate_limit_error", "queue_full", Blame.ROUTER, "too many requests wait already"),
+  QUEUE_TIMEOUT(503, Blame.ROUTER, "waited too long for a place among the running requests"),
+  NO_WORKERS(503, Blame.ROUTER, "no worker is registered for this request"),
+  NONE_AVAILABLE(503, Blame.ROUTER, "no worker is available at the moment"),
+  ALL_BUSY(503, "server_error", "all_busy", Blame.UPSTREAM, "all workers are busy"),
+  SHUTTING_DOWN(503, Blame.ROUTER, "the router is shutting down"),
+  INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
+
+  UPSTREAM_CONNECT(502, Blame.UPSTREAM, "the worker cannot be reached"),
+  UPSTREAM_RESET(502, Blame.UPSTREAM, "the worker closed the connection without an answer"),
+  UPSTREAM_PROTOCOL(502, Blame.UPSTREAM, "the worker's answer is not valid HTTP"),
+  UPSTREAM_TIMEOUT(504, Blame.UPSTREAM, "the worker did not answer in time"),
+  TOTAL_TIMEOUT(504, Blame.UPSTREAM, "the answer took longer than allowed"),
+  /** The answer had begun: told within a stream of events, or by breaking the connection. */
+  UPSTREAM_BROKE_OFF(502, Blame.UPSTREAM, "the worker broke off its answer"),
+  /** As {@link #UPSTREAM_BROKE_OFF}, by silence. */
+  UPSTREAM_STALLED(504, Blame.UPSTREAM, "the worker stopped in the middle of its answer");
+
+  private final int status;
+  private final String type;
+  private final String code;
+  private final Blame blame;
+  private final String message;
+
+  ProxyError(int status, Blame blame, String message) {
+    this.status = status;
+    this.blame = blame;
+    this.message = message;
+    type = blame == Blame.CLIENT ? "invalid_request_error" : "server_error";
+    code = name().toLowerCase(Locale.ROOT);
+  }
+
+  ProxyError(int status, String type, String code, Blame blame, String message) {
+    this.status = status;
+    this.type = type;
+    this.code = code;
+    this.blame = blame;
+    this.message = message;
+  }
+
+  public int status() {
+    return status;
+  }
+
+  public Blame blame() {
+    return blame;
+  }
+
+  /** What the client is told if there is nothing more precise. */
+  public String message() {
+    return message;
+  }
+
+  /**
+   * The error object as a JSON document on one line.
+   *
+   * @param detail told instead of {@link #message()}; cut where it is long
+   */
+  public String json(String detail) {
+    return "{\"error\":{\"message\":\""
+        + JsonText.escape(detail)
+        + "\",\"type\":\""
+        + type
+        + "\",\"param\":"
+        + (this == UNKNOWN_MODEL ? "\"model\"" : "null")
+        + ",\"code\":\""
+        + code
+        + "\"}}";
+  }
+}

@@ -1,0 +1,32 @@
+package io.pointsman.proxy.reply;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import org.jspecify.annotations.Nullable;
+
+/** What a client is told when the engine has no worker for its request. */
+public final class Rejections {
+  private Rejections() {}
+
+  public static ProxyError error(RejectReason reason) {
+    return switch (reason) {
+      case UNKNOWN_MODEL -> ProxyError.UNKNOWN_MODEL;
+      case NO_WORKERS -> ProxyError.NO_WORKERS;
+      case NONE_AVAILABLE, ALL_TRIED -> ProxyError.NONE_AVAILABLE;
+      case ALL_BUSY -> ProxyError.ALL_BUSY;
+    };
+  }
+
+  /**
+   * @param model the model asked for
+   * @param busyStatus what to answer while all workers are busy
+   */
+  public static Reply reply(Decision.Rejected rejected, @Nullable String model, int busyStatus) {
+    ProxyError error = error(rejected.reason());
+    if (error == ProxyError.UNKNOWN_MODEL) {
+      return Reply.of(error, "The model `" + model + "` does not exist.");
+    }
+    int status = error == ProxyError.ALL_BUSY ? busyStatus : error.status();
+    return Reply.of(error, status, error.message()).retryAfter(rejected.retryAfterNanos());
+  }
+}

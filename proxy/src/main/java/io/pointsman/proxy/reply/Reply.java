@@ -1,0 +1,76 @@
+package io.pointsman.proxy.reply;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pointsman.proxy.wire.Decimals;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * A whole answer made by the router: status, headers, body. Its framing follows from the request
+ * that it answers.
+ */
+@SuppressWarnings("ArrayRecordComponent") // built, written, forgotten
+public record Reply(int status, Map<String, String> headers, byte[] body) {
+
+  /** An error in OpenAI's shape. */
+  public static Reply of(ProxyError error, String detail) {
+    return of(error, error.status(), detail);
+  }
+
+  /** An error in OpenAI's shape with another status. */
+  public static Reply of(ProxyError error, int status, String detail) {
+    Map<String, String> headers = new LinkedHashMap<>();
+    headers.put("content-type", "application/json");
+    return new Reply(status, headers, error.json(detail).getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** This answer with one more header. */
+  public Reply with(String name, String value) {
+    Map<String, String> more = new LinkedHashMap<>(headers);
+    more.put(name, value);
+    return new Reply(status, more, body);
+  }
+
+  /**
+   * This answer with {@code Retry-After}.
+   *
+   * @param nanos when to try again; rounded up to whole seconds, at least one
+   */
+  public Reply retryAfter(long nanos) {
+    return with("retry-after", Long.toString(seconds(nanos)));
+  }
+
+  /** Whole seconds, at least one, that cover {@code nanos}. */
+  public static long seconds(long nanos) {
+    return Math.max(1, (nanos + 999_999_999L) / 1_000_000_000L);
+  }
+
+  /**
+   * The answer as bytes.
+   *
+   * @param more further header lines, each with its line break
+   * @param withBody false for the answer to a HEAD request
+   */
+  public ByteBuf render(
+      ByteBufAllocator allocator, String requestId, String more, boolean withBody) {
+    ByteBuf out = allocator.buffer(256 + more.length() + body.length);
+    ByteBufUtil.writeAscii(out, "HTTP/1.1 " + HttpResponseStatus.valueOf(status) + "\r\n");
+    headers.forEach((name, value) -> ByteBufUtil.writeUtf8(out, name + ": " + value + "\r\n"));
+    ByteBufUtil.writeAscii(out, "x-request-id: " + requestId + "\r\n");
+    ByteBufUtil.writeAscii(out, more);
+    if (status != 204) {
+      ByteBufUtil.writeAscii(out, "content-length: ");
+      Decimals.write(out, body.length);
+      ByteBufUtil.writeAscii(out, "\r\n");
+    }
+    ByteBufUtil.writeAscii(out, "\r\n");
+    if (withBody) {
+      out.writeBytes(body);
+    }
+    return out;
+  }
+}

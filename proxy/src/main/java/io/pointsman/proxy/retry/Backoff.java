@@ -1,0 +1,30 @@
+package io.pointsman.proxy.retry;
+
+import io.pointsman.engine.env.Dice;
+
+/** How long to wait before a retry: grows geometrically, with jitter both ways. Immutable. */
+public final class Backoff {
+  private static final int HALF_STEPS = 1000;
+
+  private final RetrySettings settings;
+  private final Dice dice;
+
+  public Backoff(RetrySettings settings, Dice dice) {
+    this.settings = settings;
+    this.dice = dice;
+  }
+
+  /**
+   * The wait before a retry, in nanoseconds.
+   *
+   * @param retries retries made before it
+   */
+  public long nanos(int retries) {
+    double grown = (double) settings.initialBackoff().toNanos();
+    grown *= Math.pow(settings.multiplier(), retries);
+    double plain = Math.min(grown, (double) settings.maxBackoff().toNanos());
+    int step = dice.roll(2 * HALF_STEPS + 1) - HALF_STEPS;
+    double spread = settings.jitter() * step / HALF_STEPS;
+    return (long) (plain * (1 + spread));
+  }
+}

@@ -1,0 +1,114 @@
+package io.pointsman.proxy.retry;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.wire.BodyFraming;
+import io.pointsman.proxy.wire.ChunkFraming;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+
+/**
+ * An error of a worker, kept while another one is tried: it is what the client gets if none does
+ * better. Bounded. Belongs to the event loop.
+ */
+public final class HeldAnswer {
+  /** Largest body that is kept; an answer with a larger one is passed on at once. */
+  public static final int MOST_BYTES = 65_536;
+
+  /** How vLLM says that its queue is full, as opposed to other reasons for a 503. */
+  private static final Pattern QUEUE_FULL_TYPE =
+      Pattern.compile("\"type\"\\s*:\\s*\"Service ?Unavailable");
+
+  private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
+
+  private final Worker worker;
+  private final int status;
+  private final long retryAfterSeconds;
+  private final byte[] head;
+  private final BodyFraming framing;
+  private final ByteBuf body;
+  private boolean complete;
+  private boolean surplus;
+
+  public HeldAnswer(
+      Worker worker, ResponseHead parsed, byte[] head, String method, ByteBufAllocator allocator) {
+    this.worker = worker;
+    this.head = head;
+    status = parsed.status();
+    retryAfterSeconds = parsed.retryAfterSeconds();
+    framing = new BodyFraming(parsed, method);
+    body = allocator.buffer(1024);
+    complete = framing.empty();
+  }
+
+  /** Keeps more of the body; takes over its ownership. False if that is not possible. */
+  public boolean keep(ByteBuf part) {
+    int end = framing.scan(part, part.readerIndex(), part.writerIndex());
+    surplus |= end >= 0 && end < part.writerIndex();
+    complete = end >= 0;
+    body.writeBytes(part);
+    part.release();
+    return end != ChunkFraming.MALFORMED;
+  }
+
+  public boolean fits() {
+    return body.readableBytes() <= MOST_BYTES;
+  }
+
+  public boolean complete() {
+    return complete;
+  }
+
+  /** Whether the worker sent more than its answer. */
+  public boolean surplus() {
+    return surplus;
+  }
+
+  /** The connection has ended; whether the answer is complete by that. */
+  public boolean endOfConnection() {
+    complete |= framing.kind() == BodyFraming.Kind.UNTIL_CLOSE;
+    return complete;
+  }
+
+  public Worker worker() {
+    return worker;
+  }
+
+  public int status() {
+    return status;
+  }
+
+  /** In seconds, or {@link ResponseHead#UNKNOWN}. */
+  public long retryAfterSeconds() {
+    return retryAfterSeconds;
+  }
+
+  /** Whether the worker says no more than that it has too much to do just now. */
+  public boolean busy() {
+    if (status == 429) {
+      return true;
+    }
+    return status == 503 && (retryAfterSeconds != ResponseHead.UNKNOWN || saysQueueFull());
+  }
+
+  private boolean saysQueueFull() {
+    String text = body.toString(StandardCharsets.ISO_8859_1);
+    return QUEUE_FULL_TYPE.matcher(text).find() && QUEUE_FULL_CODE.matcher(text).find();
+  }
+
+  /** The head as it came. */
+  public byte[] head() {
+    return head;
+  }
+
+  /** The body as it came, framing included; handed over. */
+  public ByteBuf takeBody() {
+    return body;
+  }
+
+  public void release() {
+    body.release();
+  }
+}

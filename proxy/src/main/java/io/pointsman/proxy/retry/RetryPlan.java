@@ -1,0 +1,117 @@
+package io.pointsman.proxy.retry;
+
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.telemetry.RetryReason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one request has tried so far, and whether it may try again: attempts, the budget, and the
+ * last error, which the client gets in the end. Belongs to the event loop.
+ */
+public final class RetryPlan {
+  /** Workers asked at most when those asked are busy, or do not keep a stored response. */
+  private static final int MOST_SEARCHED = 64;
+
+  private final RetrySettings settings;
+  private final Backoff backoff;
+  private final RetryBudget budget;
+  private int attempts;
+  private int waits;
+  private long shortestRest;
+  private @Nullable HeldAnswer held;
+  private @Nullable ProxyError lastError;
+
+  public RetryPlan(RetrySettings settings, Backoff backoff, RetryBudget budget) {
+    this.settings = settings;
+    this.backoff = backoff;
+    this.budget = budget;
+  }
+
+  public void attempted() {
+    attempts++;
+  }
+
+  /** Whether an answer with this status might be followed by another attempt. */
+  public boolean mayRetryAfter(int status) {
+    return attempts < settings.maxAttempts() && retryable(status);
+  }
+
+  public static boolean retryable(int status) {
+    return switch (status) {
+      case 408, 429, 500, 502, 503, 504 -> true;
+      default -> false;
+    };
+  }
+
+  /** An attempt ended without an answer. */
+  public void failed(ProxyError error) {
+    lastError = error;
+  }
+
+  /** An attempt ended with an error that is kept; it takes the place of an earlier one. */
+  public void hold(HeldAnswer answer) {
+    release();
+    held = answer;
+    if (answer.busy() && answer.retryAfterSeconds() > 0) {
+      shortestRest =
+          shortestRest == 0
+              ? answer.retryAfterSeconds()
+              : Math.min(shortestRest, answer.retryAfterSeconds());
+    }
+  }
+
+  /** The error that is kept, handed over; null if there is none. */
+  public @Nullable HeldAnswer takeHeld() {
+    HeldAnswer taken = held;
+    held = null;
+    return taken;
+  }
+
+  public @Nullable ProxyError lastError() {
+    return lastError;
+  }
+
+  /**
+   * When the first of the busy workers takes requests again, in seconds; 0 if not known.
+   *
+   * @param restNanos the shortest rest of all workers, as the engine knows it; 0 if it does not
+   */
+  public long shortestRestSeconds(long restNanos) {
+    long rest = restNanos > 0 ? Reply.seconds(restNanos) : shortestRest;
+    return shortestRest > 0 ? Math.min(shortestRest, rest) : rest;
+  }
+
+  /**
+   * Takes leave for another attempt; false if it must not be made. A busy worker has not begun with
+   * the request, so it does not count against the attempts: all others are asked.
+   */
+  public boolean another(RetryReason reason, long now) {
+    if (reason == RetryReason.NOT_THERE) {
+      return attempts < MOST_SEARCHED;
+    }
+    if (reason == RetryReason.BUSY && settings.maxAttempts() > 1) {
+      return attempts < MOST_SEARCHED && budget.withdraw(now);
+    }
+    return attempts < settings.maxAttempts() && budget.withdraw(now);
+  }
+
+  /**
+   * How long to wait before another attempt. A worker that refused or is busy has not begun with
+   * the request, so the next one is asked at once.
+   */
+  public long waitNanos(RetryReason reason) {
+    return switch (reason) {
+      case CONNECT, BUSY, NOT_THERE, STALE -> 0;
+      case RESET, PROTOCOL, TIMEOUT, STATUS -> backoff.nanos(waits++);
+    };
+  }
+
+  /** Lets go of the error that is kept. */
+  public void release() {
+    if (held != null) {
+      held.release();
+      held = null;
+    }
+  }
+}

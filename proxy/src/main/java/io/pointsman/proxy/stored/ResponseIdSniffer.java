@@ -1,0 +1,34 @@
+package io.pointsman.proxy.stored;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the id of a new response off the beginning of its answer, as it passes: from the object
+ * itself, or from the first event of a stream. Looks at a bounded number of bytes, then gives up.
+ */
+public final class ResponseIdSniffer {
+  private static final int MOST_BYTES = 16_384;
+
+  /** The id is short, and the first member of the object: in both forms the first "id" there is. */
+  private static final Pattern ID = Pattern.compile("\"id\"\\s*:\\s*\"([A-Za-z0-9_.-]{1,128})\"");
+
+  private final StringBuilder seen = new StringBuilder();
+  private boolean done;
+
+  /** The id, once, when {@code bytes} complete it; null before, after, or if there is none. */
+  public @Nullable String sniff(ByteBuf bytes) {
+    if (done) {
+      return null;
+    }
+    int length = Math.min(bytes.readableBytes(), MOST_BYTES - seen.length());
+    seen.append(bytes.toString(bytes.readerIndex(), length, StandardCharsets.ISO_8859_1));
+    Matcher found = ID.matcher(seen);
+    boolean hit = found.find();
+    done = hit || seen.length() >= MOST_BYTES;
+    return hit ? found.group(1) : null;
+  }
+}

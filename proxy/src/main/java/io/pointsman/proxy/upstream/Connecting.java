@@ -1,0 +1,119 @@
+package io.pointsman.proxy.upstream;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.concurrent.Future;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection that is coming up: the name is looked up, the socket connects, TLS shakes hands.
+ * Belongs to its event loop.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // the outcome of closing does not matter
+public final class Connecting implements NameTable.Asker {
+  /** Takes the failure of a handshake, of which its future tells too. */
+  private static final ChannelHandler QUIET = new Quiet();
+
+  @ChannelHandler.Sharable
+  private static final class Quiet extends ChannelInboundHandlerAdapter {
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+      ctx.close();
+    }
+  }
+
+  private final UpstreamPool pool;
+  private @Nullable UpstreamUser user;
+  private @Nullable Channel channel;
+  private boolean over;
+
+  Connecting(UpstreamPool pool, UpstreamUser user) {
+    this.pool = pool;
+    this.user = user;
+  }
+
+  /** Gives up; the user hears nothing more. */
+  public void cancel() {
+    user = null;
+    over = true;
+    if (channel != null) {
+      channel.close();
+    }
+  }
+
+  @Override
+  public void resolved(InetAddress address) {
+    if (over) {
+      return;
+    }
+    ChannelFuture connect =
+        pool.bootstrap().connect(new InetSocketAddress(address, pool.target().port()));
+    channel = connect.channel();
+    connect.addListener(this::connected);
+  }
+
+  @Override
+  public void unresolved(UnknownHostException cause) {
+    fail(cause);
+  }
+
+  private void connected(Future<? super Void> connect) {
+    Channel connected = channel;
+    if (over || connected == null) {
+      return;
+    }
+    if (!connect.isSuccess()) {
+      fail(connect.cause());
+      return;
+    }
+    if (!pool.target().tls()) {
+      ready(connected);
+      return;
+    }
+    SslHandler tls = pool.newTlsHandler(connected);
+    connected.pipeline().addLast(tls, QUIET);
+    tls.handshakeFuture().addListener(this::shookHands);
+  }
+
+  private void shookHands(Future<? super Channel> handshake) {
+    Channel connected = channel;
+    if (over || connected == null) {
+      return;
+    }
+    if (handshake.isSuccess()) {
+      connected.pipeline().remove(QUIET);
+      ready(connected);
+    } else {
+      connected.close();
+      fail(handshake.cause());
+    }
+  }
+
+  private void ready(Channel connected) {
+    UpstreamUser waiting = user;
+    over = true;
+    user = null;
+    if (waiting != null) {
+      UpstreamConnection connection = new UpstreamConnection(pool, connected, waiting);
+      connected.pipeline().addLast(connection);
+      connected.config().setAutoRead(true);
+      waiting.connected(connection);
+    }
+  }
+
+  private void fail(Throwable cause) {
+    UpstreamUser waiting = user;
+    over = true;
+    user = null;
+    if (waiting != null) {
+      waiting.connectFailed(cause);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+package io.pointsman.proxy.upstream;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.ChannelInputShutdownReadComplete;
+import io.netty.util.ReferenceCountUtil;
+import io.pointsman.engine.fleet.Worker;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection to a worker. It works for one user at a time and lies in its pool in between. All
+ * fields belong to the connection's event loop.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // a failed write closes the connection, which is seen
+public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
+  private final UpstreamPool pool;
+  private final Channel channel;
+  private @Nullable UpstreamUser user;
+  private boolean used;
+  private long idleSince;
+
+  UpstreamConnection(UpstreamPool pool, Channel channel, UpstreamUser user) {
+    this.pool = pool;
+    this.channel = channel;
+    this.user = user;
+  }
+
+  /** Whether it has served a request before: the worker may have closed it meanwhile. */
+  public boolean reused() {
+    return used;
+  }
+
+  /** The worker at its other end. */
+  public Worker worker() {
+    return pool.worker();
+  }
+
+  boolean open() {
+    return channel.isActive();
+  }
+
+  long idleSince() {
+    return idleSince;
+  }
+
+  /** Queues bytes; takes over their ownership. */
+  public void write(ByteBuf bytes) {
+    channel.write(bytes, channel.voidPromise());
+  }
+
+  /** Sends what was queued. */
+  public void flush() {
+    channel.flush();
+  }
+
+  public boolean writable() {
+    return channel.isWritable();
+  }
+
+  /** Reads on, or leaves further bytes to the system's buffers so that the worker has to wait. */
+  public void setReading(boolean reading) {
+    if (channel.config().isAutoRead() != reading) {
+      channel.config().setAutoRead(reading);
+    }
+  }
+
+  /** Gives it back after a complete answer, for the next request. */
+  public void release(long now) {
+    setReading(true);
+    user = null;
+    used = true;
+    idleSince = now;
+    pool.keep(this);
+  }
+
+  /** Closes it at once: the worker sees that nobody waits for the answer any more. */
+  public void abort() {
+    user = null;
+    channel.close();
+  }
+
+  /** Puts it to work again. */
+  void workFor(UpstreamUser next) {
+    user = next;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object msg) {
+    if (user != null && msg instanceof ByteBuf bytes) {
+      user.received(bytes);
+      return;
+    }
+    ReferenceCountUtil.release(msg);
+    abort();
+  }
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext ctx) {
+    if (user != null) {
+      user.receivedAll();
+    }
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext ctx) {
+    gone(true);
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    gone(false);
+    channel.close();
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event instanceof ChannelInputShutdownReadComplete) {
+      channel.close();
+    }
+  }
+
+  private void gone(boolean orderly) {
+    UpstreamUser last = user;
+    user = null;
+    if (last != null) {
+      last.disconnected(orderly);
+    } else {
+      pool.forget(this);
+    }
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    if (user != null) {
+      user.writable(channel.isWritable());
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.pointsman.proxy.upstream;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.handler.ssl.SslHandler;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.wire.RequestHeadWriter;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One event loop's connections to one worker: the unused ones, newest first, bounded in number and
+ * age. It never chooses a worker. Belongs to its event loop.
+ */
+public final class UpstreamPool {
+  private final UpstreamPools pools;
+  private final Worker worker;
+  private final WorkerTarget target;
+  private final Deque<UpstreamConnection> idle = new ArrayDeque<>();
+
+  UpstreamPool(UpstreamPools pools, Worker worker, WorkerTarget target) {
+    this.pools = pools;
+    this.worker = worker;
+    this.target = target;
+  }
+
+  Worker worker() {
+    return worker;
+  }
+
+  WorkerTarget target() {
+    return target;
+  }
+
+  Bootstrap bootstrap() {
+    return pools.bootstrap();
+  }
+
+  SslHandler newTlsHandler(Channel channel) {
+    return pools.newTlsHandler(channel, target.host(), target.port());
+  }
+
+  /** Writes the heads of requests as this worker gets them. */
+  public RequestHeadWriter heads() {
+    return target.heads();
+  }
+
+  /** Puts an unused connection to work for {@code user}; null if there is none. */
+  public @Nullable UpstreamConnection take(UpstreamUser user, long now) {
+    UpstreamConnection newest;
+    while ((newest = idle.pollFirst()) != null) {
+      if (newest.open() && now - newest.idleSince() < pools.idleNanos()) {
+        newest.workFor(user);
+        return newest;
+      }
+      newest.abort();
+    }
+    return null;
+  }
+
+  /** Opens a connection for {@code user}, who hears of it later or at once. */
+  public void connect(UpstreamUser user, ConnectingSlot slot) {
+    Connecting connecting = new Connecting(this, user);
+    slot.connecting(connecting);
+    pools.names().resolve(target.host(), pools.loop(), connecting);
+  }
+
+  /** Where the user keeps what it can cancel, before the first word about it comes. */
+  @FunctionalInterface
+  public interface ConnectingSlot {
+    void connecting(Connecting connecting);
+  }
+
+  void keep(UpstreamConnection connection) {
+    if (connection.open() && pools.idleNanos() > 0 && idle.size() < pools.maxIdlePerWorker()) {
+      idle.addFirst(connection);
+      pools.kept();
+    } else {
+      connection.abort();
+    }
+  }
+
+  void forget(UpstreamConnection connection) {
+    idle.remove(connection);
+  }
+
+  /** Closes connections that have been unused for too long; whether some are left. */
+  boolean sweep(long now) {
+    UpstreamConnection oldest;
+    while ((oldest = idle.peekLast()) != null
+        && (!oldest.open() || now - oldest.idleSince() >= pools.idleNanos())) {
+      idle.pollLast();
+      oldest.abort();
+    }
+    return !idle.isEmpty();
+  }
+
+  void closeAll() {
+    UpstreamConnection connection;
+    while ((connection = idle.pollFirst()) != null) {
+      connection.abort();
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package io.pointsman.proxy.upstream;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SslProvider;
+import io.pointsman.engine.fleet.Worker;
+import java.util.Arrays;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+
+/** One event loop's connections to all workers. Belongs to its event loop. */
+public final class UpstreamPools {
+  private static final ChannelHandler NOTHING_YET =
+      new ChannelInitializer<Channel>() {
+        @Override
+        protected void initChannel(Channel channel) {}
+      };
+
+  private final EventLoop loop;
+  private final UpstreamSettings settings;
+  private final NameTable names;
+  private final Runnable onKept;
+  private final Bootstrap bootstrap;
+  private final long idleNanos;
+  private @Nullable UpstreamPool[] bySlot = new UpstreamPool[16];
+  private @Nullable SslContext tls;
+
+  /**
+   * @param channel the transport's kind of socket
+   * @param onKept called whenever a connection is kept, so that {@link #sweep} is called in time
+   */
+  public UpstreamPools(
+      EventLoop loop,
+      Class<? extends Channel> channel,
+      UpstreamSettings settings,
+      NameTable names,
+      Runnable onKept) {
+    this.loop = loop;
+    this.settings = settings;
+    this.names = names;
+    this.onKept = onKept;
+    idleNanos = settings.poolIdleTimeout().toNanos();
+    bootstrap = bootstrap(loop, channel, settings);
+  }
+
+  private static Bootstrap bootstrap(
+      EventLoop loop, Class<? extends Channel> channel, UpstreamSettings settings) {
+    return new Bootstrap()
+        .group(loop)
+        .channel(channel)
+        .option(
+            ChannelOption.CONNECT_TIMEOUT_MILLIS,
+            (int) Math.max(1, settings.connectTimeout().toMillis()))
+        .option(ChannelOption.TCP_NODELAY, true)
+        .option(ChannelOption.SO_KEEPALIVE, true)
+        .option(ChannelOption.AUTO_READ, false)
+        .option(ChannelOption.ALLOCATOR, ByteBufAllocator.DEFAULT)
+        .option(
+            ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(64 << 10, 256 << 10))
+        .handler(NOTHING_YET);
+  }
+
+  /** The connections to {@code worker}. */
+  public UpstreamPool to(Worker worker) {
+    int slot = worker.slot();
+    if (slot >= bySlot.length) {
+      bySlot = Arrays.copyOf(bySlot, Math.max(slot + 1, bySlot.length * 2));
+    }
+    UpstreamPool pool = bySlot[slot];
+    if (pool == null || pool.worker() != worker) {
+      if (pool != null) {
+        pool.closeAll();
+      }
+      pool = new UpstreamPool(this, worker, WorkerTarget.of(worker.spec(), settings.apiKey()));
+      bySlot[slot] = pool;
+    }
+    return pool;
+  }
+
+  EventLoop loop() {
+    return loop;
+  }
+
+  NameTable names() {
+    return names;
+  }
+
+  Bootstrap bootstrap() {
+    return bootstrap;
+  }
+
+  long idleNanos() {
+    return idleNanos;
+  }
+
+  int maxIdlePerWorker() {
+    return settings.maxIdlePerWorker();
+  }
+
+  void kept() {
+    onKept.run();
+  }
+
+  SslHandler newTlsHandler(Channel channel, String host, int port) {
+    try {
+      SslContext context = tls;
+      if (context == null) {
+        context =
+            SslContextBuilder.forClient()
+                .sslProvider(SslProvider.JDK)
+                .endpointIdentificationAlgorithm("HTTPS")
+                .build();
+        tls = context;
+      }
+      SslHandler handler = context.newHandler(channel.alloc(), host, port);
+      handler.setHandshakeTimeoutMillis(Math.max(1, settings.connectTimeout().toMillis()));
+      return handler;
+    } catch (SSLException e) {
+      throw new IllegalStateException("TLS: not available", e);
+    }
+  }
+
+  /** Closes connections that have been unused for too long; whether some are left. */
+  public boolean sweep(long now) {
+    boolean left = false;
+    for (UpstreamPool pool : bySlot) {
+      left |= pool != null && pool.sweep(now);
+    }
+    return left;
+  }
+
+  /** Closes all unused connections. */
+  public void closeIdle() {
+    for (UpstreamPool pool : bySlot) {
+      if (pool != null) {
+        pool.closeAll();
+      }
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** Connections to the workers, kept per event loop. */
+@NullMarked
+package io.pointsman.proxy.upstream;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,69 @@
+package io.pointsman.proxy.wire;
+
+import io.netty.buffer.ByteBuf;
+
+/** Where the body of an answer ends, by what its head says (RFC 9112, 6.3). */
+public final class BodyFraming {
+  /** How the end is known. */
+  public enum Kind {
+    NONE,
+    LENGTH,
+    CHUNKED,
+    UNTIL_CLOSE
+  }
+
+  private final Kind kind;
+  private final ChunkFraming chunks = new ChunkFraming();
+  private long left;
+
+  /**
+   * @param method the method of the request
+   */
+  public BodyFraming(ResponseHead head, String method) {
+    kind = kind(head, method);
+    left = kind == Kind.LENGTH ? head.contentLength() : 0;
+  }
+
+  private static Kind kind(ResponseHead head, String method) {
+    if (head.bodiless(method)) {
+      return Kind.NONE;
+    }
+    if (head.chunked()) {
+      return Kind.CHUNKED;
+    }
+    return head.contentLength() == ResponseHead.UNKNOWN ? Kind.UNTIL_CLOSE : Kind.LENGTH;
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+
+  /** The state of a chunked body. */
+  public ChunkFraming chunks() {
+    return chunks;
+  }
+
+  /** Whether the body is over before any byte of it came. */
+  public boolean empty() {
+    return kind == Kind.NONE || (kind == Kind.LENGTH && left == 0);
+  }
+
+  /**
+   * Takes note of {@code in} from {@code from} to {@code to}.
+   *
+   * @return the index after the body's last byte, {@link ChunkFraming#MORE}, or {@link
+   *     ChunkFraming#MALFORMED}
+   */
+  public int scan(ByteBuf in, int from, int to) {
+    return switch (kind) {
+      case NONE -> from;
+      case UNTIL_CLOSE -> ChunkFraming.MORE;
+      case CHUNKED -> chunks.scan(in, from, to, null);
+      case LENGTH -> {
+        long part = Math.min(left, to - from);
+        left -= part;
+        yield left == 0 ? from + (int) part : ChunkFraming.MORE;
+      }
+    };
+  }
+}

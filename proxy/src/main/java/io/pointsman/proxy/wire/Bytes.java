@@ -1,0 +1,71 @@
+package io.pointsman.proxy.wire;
+
+/** Reading ASCII out of byte arrays. */
+final class Bytes {
+  private static final boolean[] TOKEN = new boolean[128];
+
+  static {
+    for (char c = '0'; c <= '9'; c++) {
+      TOKEN[c] = true;
+    }
+    for (char c = 'a'; c <= 'z'; c++) {
+      TOKEN[c] = true;
+      TOKEN[c - 32] = true;
+    }
+    for (char c : "!#$%&'*+-.^_`|~".toCharArray()) {
+      TOKEN[c] = true;
+    }
+  }
+
+  private Bytes() {}
+
+  /** Whether {@code b} may stand in a header's name (RFC 9110, tchar). */
+  static boolean token(byte b) {
+    return b >= 0 && TOKEN[b];
+  }
+
+  /** Whether {@code bytes[from, to)} is {@code lowerCase}, without regard to case. */
+  static boolean is(byte[] bytes, int from, int to, String lowerCase) {
+    if (to - from != lowerCase.length()) {
+      return false;
+    }
+    for (int i = 0; i < lowerCase.length(); i++) {
+      if (lower(bytes[from + i]) != lowerCase.charAt(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static int lower(byte b) {
+    return b >= 'A' && b <= 'Z' ? b + 32 : b;
+  }
+
+  /** The value of a hexadecimal digit; -1 if it is none. */
+  static int hex(byte b) {
+    if (b >= '0' && b <= '9') {
+      return b - '0';
+    }
+    int letter = b | 0x20;
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+  }
+
+  /**
+   * The value of {@code bytes[from, to)} as a decimal number of at most 18 digits; -1 if it is
+   * none.
+   */
+  static long decimal(byte[] bytes, int from, int to) {
+    if (from >= to || to - from > 18) {
+      return -1;
+    }
+    long value = 0;
+    for (int i = from; i < to; i++) {
+      int digit = bytes[i] - '0';
+      if (digit < 0 || digit > 9) {
+        return -1;
+      }
+      value = value * 10 + digit;
+    }
+    return value;
+  }
+}

@@ -1,0 +1,188 @@
+package io.pointsman.proxy.wire;
+
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Follows a chunked body (RFC 9112, 7.1) without changing it, to know where it ends, where chunks
+ * meet, and whether it is well formed. A small state machine that survives any split of the bytes.
+ *
+ * <p>Strict: sizes have at most 15 digits, lines end in CRLF, extensions and trailers are bounded.
+ */
+public final class ChunkFraming {
+  /** The body goes on beyond the bytes that were scanned. */
+  public static final int MORE = -1;
+
+  /** The bytes are not a chunked body. */
+  public static final int MALFORMED = -2;
+
+  private static final int MAX_SIZE_DIGITS = 15;
+  private static final int MAX_EXTENSION = 4096;
+  private static final int MAX_TRAILERS = 65_536;
+
+  /** A cut chunk that misses more than this is not filled up. */
+  private static final int MOST_FILL = 65_536;
+
+  private enum State {
+    SIZE,
+    EXTENSION,
+    SIZE_LF,
+    DATA,
+    DATA_CR,
+    DATA_LF,
+    TRAILER_START,
+    TRAILER,
+    TRAILER_LF,
+    END_LF,
+    END
+  }
+
+  private State state = State.SIZE;
+  private long size;
+  private int digits;
+  private int extension;
+  private int trailers;
+  private int border = -1;
+  private final EventTail tail = new EventTail();
+
+  /**
+   * Scans {@code in} from {@code from} to {@code to}; does not move its indices.
+   *
+   * @param data where the chunks' contents are appended to; null if they are not wanted
+   * @return the index after the body's last byte, {@link #MORE}, or {@link #MALFORMED}
+   */
+  public int scan(ByteBuf in, int from, int to, @Nullable ByteBuf data) {
+    border = state == State.SIZE && digits == 0 ? from : -1;
+    int i = from;
+    while (i < to) {
+      if (state == State.DATA) {
+        int run = (int) Math.min(size, to - i);
+        consume(in, i, run, data);
+        i += run;
+      } else if (!step(in.getByte(i++), i)) {
+        return MALFORMED;
+      } else if (state == State.END) {
+        return i;
+      }
+    }
+    return MORE;
+  }
+
+  /**
+   * The last index of the latest scan at which a chunk ended and none had begun; -1 if there was
+   * none.
+   */
+  public int border() {
+    return border;
+  }
+
+  /** Whether everything scanned so far ends where a chunk ends and the next has not begun. */
+  public boolean atBorder() {
+    return state == State.SIZE && digits == 0;
+  }
+
+  /**
+   * Completes the chunk in which the body was cut off: writes what its framing still asks for, its
+   * missing contents as line feeds.
+   *
+   * @return whether the body now stands between two chunks; if not, nothing was written
+   */
+  public boolean complete(ByteBuf out) {
+    boolean begun = state != State.SIZE || digits > 0;
+    boolean last = begun && size == 0 && state.compareTo(State.DATA) < 0;
+    if (last || size > MOST_FILL || state.compareTo(State.DATA_LF) > 0) {
+      return false;
+    }
+    if (state.compareTo(State.DATA) < 0 && begun) {
+      out.writeBytes(state == State.SIZE_LF ? LINE_FEED : LINE_END);
+    }
+    for (long i = 0; i < size; i++) {
+      out.writeByte('\n');
+    }
+    if (begun) {
+      out.writeBytes(state == State.DATA_LF ? LINE_FEED : LINE_END);
+    }
+    size = 0;
+    digits = 0;
+    state = State.SIZE;
+    return true;
+  }
+
+  private static final byte[] LINE_END = {'\r', '\n'};
+  private static final byte[] LINE_FEED = {'\n'};
+
+  /** The end of the contents so far. */
+  public EventTail tail() {
+    return tail;
+  }
+
+  private void consume(ByteBuf in, int from, int run, @Nullable ByteBuf data) {
+    if (data != null) {
+      data.writeBytes(in, from, run);
+    }
+    tail.append(in, from, run);
+    size -= run;
+    if (size == 0) {
+      state = State.DATA_CR;
+    }
+  }
+
+  /** Takes one byte that is not data; {@code next} is the index after it. */
+  private boolean step(byte b, int next) {
+    return switch (state) {
+      case SIZE -> size(b);
+      case EXTENSION -> extension(b);
+      case SIZE_LF -> b == '\n' && become(size == 0 ? State.TRAILER_START : State.DATA);
+      case DATA_CR -> b == '\r' && become(State.DATA_LF);
+      case DATA_LF -> b == '\n' && nextChunk(next);
+      case TRAILER_START -> b == '\r' ? become(State.END_LF) : trailer(b);
+      case TRAILER -> trailer(b);
+      case TRAILER_LF -> b == '\n' && become(State.TRAILER_START);
+      case END_LF -> b == '\n' && become(State.END);
+      case DATA, END -> false;
+    };
+  }
+
+  private boolean become(State next) {
+    state = next;
+    return true;
+  }
+
+  private boolean nextChunk(int next) {
+    border = next;
+    size = 0;
+    digits = 0;
+    extension = 0;
+    return become(State.SIZE);
+  }
+
+  private boolean size(byte b) {
+    int digit = Bytes.hex(b);
+    if (digit >= 0) {
+      size = size * 16 + digit;
+      return ++digits <= MAX_SIZE_DIGITS;
+    }
+    if (digits == 0) {
+      return false;
+    }
+    if (b == '\r') {
+      return become(State.SIZE_LF);
+    }
+    return (b == ';' || b == ' ' || b == '\t') && become(State.EXTENSION);
+  }
+
+  private boolean extension(byte b) {
+    if (b == '\r') {
+      return become(State.SIZE_LF);
+    }
+    return (b >= ' ' || b < 0 || b == '\t') && ++extension <= MAX_EXTENSION;
+  }
+
+  private boolean trailer(byte b) {
+    if (b == '\r') {
+      return become(State.TRAILER_LF);
+    }
+    state = State.TRAILER;
+    return (b >= ' ' || b < 0 || b == '\t') && ++trailers <= MAX_TRAILERS;
+  }
+}

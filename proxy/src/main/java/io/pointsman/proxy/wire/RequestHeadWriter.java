@@ -1,0 +1,119 @@
+package io.pointsman.proxy.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes the head of a request as one worker gets it: the client's line and headers as they came,
+ * without those of the client's hop, with the worker's own. Immutable; one for each worker.
+ */
+public final class RequestHeadWriter {
+  private static final byte[] VERSION_HOST = ascii(" HTTP/1.1\r\nhost: ");
+  private static final byte[] CRLF = ascii("\r\n");
+  private static final byte[] COLON = ascii(": ");
+  private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
+  private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
+  private static final byte[] REQUEST_ID = ascii("x-request-id: ");
+
+  private final byte[] basePath;
+  private final byte[] host;
+  private final byte[] rank;
+  private final byte[] authorization;
+
+  /**
+   * @param basePath path of the worker's URL, without a slash at its end
+   * @param host the worker's {@code host:port}
+   * @param rank data-parallel rank; negative for none
+   * @param apiKey bearer token for requests without authorization; null for none
+   */
+  public RequestHeadWriter(String basePath, String host, int rank, @Nullable String apiKey) {
+    this.basePath = ascii(basePath);
+    this.host = ascii(host);
+    this.rank = ascii(rank < 0 ? "" : "x-data-parallel-rank: " + rank + "\r\n");
+    authorization = ascii(apiKey == null ? "" : "authorization: Bearer " + apiKey + "\r\n");
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+
+  /**
+   * Appends the whole head, its empty line included.
+   *
+   * @param requestId sent as {@code x-request-id} if the client sent none
+   * @param bodyLength length of the body; {@link RequestHead#UNKNOWN} for a chunked one
+   */
+  public void write(ByteBuf out, RequestHead head, String requestId, long bodyLength) {
+    ByteBufUtil.writeAscii(out, head.method());
+    out.writeByte(' ');
+    out.writeBytes(basePath);
+    ByteBufUtil.writeAscii(out, head.uri());
+    out.writeBytes(VERSION_HOST).writeBytes(host).writeBytes(CRLF).writeBytes(rank);
+    int seen = copyHeaders(out, head);
+    if ((seen & SEEN_AUTHORIZATION) == 0) {
+      out.writeBytes(authorization);
+    }
+    if ((seen & SEEN_REQUEST_ID) == 0) {
+      out.writeBytes(REQUEST_ID);
+      ByteBufUtil.writeAscii(out, requestId);
+      out.writeBytes(CRLF);
+    }
+    if (bodyLength == RequestHead.UNKNOWN) {
+      out.writeBytes(CHUNKED);
+    } else if (bodyLength > 0 || head.contentLength() == 0 || head.chunked()) {
+      out.writeBytes(CONTENT_LENGTH);
+      Decimals.write(out, bodyLength);
+      out.writeBytes(CRLF);
+    }
+    out.writeBytes(CRLF);
+  }
+
+  private static final int SEEN_AUTHORIZATION = 1;
+  private static final int SEEN_REQUEST_ID = 2;
+
+  private int copyHeaders(ByteBuf out, RequestHead head) {
+    boolean hopHeaders = head.namesHopHeaders();
+    int seen = 0;
+    Iterator<Map.Entry<CharSequence, CharSequence>> all = head.headers().iteratorCharSequence();
+    while (all.hasNext()) {
+      Map.Entry<CharSequence, CharSequence> header = all.next();
+      CharSequence name = header.getKey();
+      if (staysHere(name) || (hopHeaders && head.namedByConnection(name))) {
+        continue;
+      }
+      seen |= is(name, "authorization") ? SEEN_AUTHORIZATION : 0;
+      seen |= is(name, "x-request-id") ? SEEN_REQUEST_ID : 0;
+      ByteBufUtil.writeAscii(out, name);
+      out.writeBytes(COLON);
+      ByteBufUtil.writeAscii(out, header.getValue());
+      out.writeBytes(CRLF);
+    }
+    return seen;
+  }
+
+  /** Whether a header is about the client's hop, or set by the router itself. */
+  private boolean staysHere(CharSequence name) {
+    return switch (name.length()) {
+      case 2 -> is(name, "te");
+      case 4 -> is(name, "host");
+      case 6 -> is(name, "expect");
+      case 7 -> is(name, "trailer") || is(name, "upgrade");
+      case 10 -> is(name, "connection") || is(name, "keep-alive");
+      case 14 -> is(name, "content-length");
+      case 16 -> is(name, "proxy-connection");
+      case 17 -> is(name, "transfer-encoding");
+      case 19 -> is(name, "proxy-authorization");
+      case 20 -> rank.length > 0 && is(name, "x-data-parallel-rank");
+      default -> false;
+    };
+  }
+
+  private static boolean is(CharSequence name, String lowerCase) {
+    return AsciiString.contentEqualsIgnoreCase(name, lowerCase);
+  }
+}

@@ -1,0 +1,138 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.Raw;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Engines that say that they are busy are not broken. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class BusyTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\"}";
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  private static final String QUEUE_FULL =
+      "{\"error\":{\"message\":\"full\",\"type\":\"Service"
+          + " Unavailable\",\"param\":null,\"code\":503}}";
+
+  private static Raw busy(int status, int seconds) {
+    return new Raw(
+        "HTTP/1.1 "
+            + status
+            + " Busy\r\nretry-after: "
+            + seconds
+            + "\r\ncontent-length: 2\r\n\r\n{}");
+  }
+
+  private void nextOneServes(io.pointsman.testkit.engine.EngineScript script) throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine full = ScriptedEngine.start(script);
+        ScriptedEngine free = ScriptedEngine.start(Answer.ok())) {
+      Worker resting = rig.worker(full.url());
+      rig.worker(free.url());
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+
+      assertThat(rig.retried).containsExactly(RetryReason.BUSY);
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED, Outcome.SUCCEEDED);
+      assertThat(resting.restLeft(System.nanoTime())).isPositive();
+      assertThat(resting.failures()).isZero();
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+      assertThat(full.requests()).hasSize(1);
+    }
+  }
+
+  @Test
+  void next429() throws Exception {
+    nextOneServes(new Answer(429, "{}"));
+  }
+
+  @Test
+  void next503WithRetryAfter() throws Exception {
+    nextOneServes(busy(503, 5));
+  }
+
+  @Test
+  void next503OfAFullQueue() throws Exception {
+    nextOneServes(new Answer(503, QUEUE_FULL));
+  }
+
+  @Test
+  void workerRestsAsLongAsItSays() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine full = ScriptedEngine.start(busy(429, 7))) {
+      Worker resting = rig.worker(full.url());
+      rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(resting.restLeft(System.nanoTime()))
+          .isBetween(TimeUnit.SECONDS.toNanos(4), TimeUnit.SECONDS.toNanos(7));
+    }
+  }
+
+  @Test
+  void whenAllAreBusyTheClientGetsTheirStatusAndTheShortestRest() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(busy(429, 3));
+        ScriptedEngine two = ScriptedEngine.start(busy(429, 9))) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(429);
+      assertThat(response.values("retry-after")).containsExactly("3");
+      WireResponse next = rig.ask(ProxyRig.post(CHAT, BODY));
+      assertThat(next.status()).isEqualTo(429);
+      assertThat(Integer.parseInt(String.valueOf(next.header("retry-after")))).isBetween(1, 3);
+      assertThat(one.requests()).hasSize(1);
+    }
+  }
+
+  @Test
+  void allOthersAreAskedHoweverManyAreBusy() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine free = ScriptedEngine.start(Answer.ok())) {
+      for (int i = 0; i < 7; i++) {
+        rig.worker(rig.closing(ScriptedEngine.start(new Answer(503, QUEUE_FULL))).url());
+      }
+      rig.worker(free.url());
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void busyWorkerIsNotBrokenEvenIfNoOtherMayBeTried() throws Exception {
+    ProxySettings once =
+        ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withMaxAttempts(1));
+    try (ProxyRig rig = new ProxyRig(transport, once);
+        ScriptedEngine full = ScriptedEngine.start(new Answer(503, QUEUE_FULL))) {
+      Worker resting = rig.worker(full.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(503);
+      assertThat(response.text()).isEqualTo(QUEUE_FULL);
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+      assertThat(resting.restLeft(System.nanoTime())).isPositive();
+    }
+  }
+}

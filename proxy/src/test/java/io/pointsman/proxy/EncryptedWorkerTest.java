@@ -1,0 +1,116 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.util.List;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Workers behind {@code https}: trusted by the system's store, and by their name. */
+@SuppressWarnings("try") // tests may be interrupted
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class EncryptedWorkerTest {
+  private static final String PASSWORD = "changeit";
+  private static final String TRUST_STORE = "javax.net.ssl.trustStore";
+
+  @TempDir private static Path directory = Path.of(".");
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  @BeforeAll
+  static void trustOneCertificate() throws Exception {
+    Path keytool = Path.of(System.getProperty("java.home"), "bin", "keytool");
+    Path store = directory.resolve("worker.p12");
+    Process made =
+        new ProcessBuilder(
+                List.of(
+                    keytool.toString(),
+                    "-genkeypair",
+                    "-alias",
+                    "worker",
+                    "-keyalg",
+                    "EC",
+                    "-dname",
+                    "CN=worker",
+                    "-ext",
+                    "san=dns:localhost",
+                    "-storepass",
+                    PASSWORD,
+                    "-keystore",
+                    store.toString()))
+            .inheritIO()
+            .start();
+    assertThat(made.waitFor()).isZero();
+    System.setProperty(TRUST_STORE, store.toString());
+    System.setProperty(TRUST_STORE + "Password", PASSWORD);
+  }
+
+  @AfterAll
+  static void trustAsBefore() {
+    System.clearProperty(TRUST_STORE);
+    System.clearProperty(TRUST_STORE + "Password");
+  }
+
+  private static ScriptedEngine engine() throws Exception {
+    KeyStore keys = KeyStore.getInstance("PKCS12");
+    try (InputStream in = Files.newInputStream(directory.resolve("worker.p12"))) {
+      keys.load(in, PASSWORD.toCharArray());
+    }
+    KeyManagerFactory managers =
+        KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    managers.init(keys, PASSWORD.toCharArray());
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(managers.getKeyManagers(), null, null);
+    return ScriptedEngine.start(
+        new EventStream(List.of("a")), context.getServerSocketFactory().createServerSocket());
+  }
+
+  private static WireResponse ask(ProxyRig rig) throws IOException {
+    return rig.ask(ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}"));
+  }
+
+  @Test
+  void trustedWorkerServesAndItsConnectionIsUsedAgain() throws Exception {
+    try (ProxyRig rig =
+            new ProxyRig(
+                transport,
+                ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withEventLoops(1)));
+        ScriptedEngine engine = engine()) {
+      rig.worker("https://localhost:" + engine.port());
+
+      assertThat(ask(rig).text()).isEqualTo("data: a\n\ndata: [DONE]\n\n");
+      assertThat(ask(rig).complete()).isTrue();
+      assertThat(engine.connections()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void workerWithAnothersNameIsRefused() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = engine()) {
+      rig.worker("https://127.0.0.1:" + engine.port());
+
+      assertThat(ask(rig).status()).isEqualTo(502);
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+}

@@ -1,0 +1,179 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Requests that two servers might read differently are refused before anything is sent on. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class HostileClientTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\"}";
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  private void refused(int status, String request) throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(request);
+
+      WireResponse response = client.read();
+
+      assertThat(response.status()).as(request).isEqualTo(status);
+      assertThat(response.header("connection")).isEqualTo("close");
+      assertThat(response.text()).startsWith("{\"error\":{\"message\":");
+      assertThat(client.atEnd()).isTrue();
+      assertThat(engine.requests()).isEmpty();
+      assertThat(rig.outcomes).isEmpty();
+    }
+  }
+
+  private static String with(String headers) {
+    return "POST /x HTTP/1.1\r\nhost: r\r\n"
+        + headers
+        + "\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n";
+  }
+
+  @Test
+  void lengthAndChunksAtOnce() throws Exception {
+    refused(400, with("content-length: 5\r\ntransfer-encoding: chunked\r\n"));
+    refused(400, with("transfer-encoding: chunked\r\ncontent-length: 5\r\n"));
+  }
+
+  @Test
+  void severalLengths() throws Exception {
+    refused(400, with("content-length: 5\r\ncontent-length: 6\r\n"));
+    refused(400, with("content-length: 5\r\ncontent-length: 5\r\n"));
+    refused(400, with("content-length: 5, 5\r\n"));
+  }
+
+  @Test
+  void lengthThatIsNoNumber() throws Exception {
+    refused(400, with("content-length: +5\r\n"));
+    refused(400, with("content-length: -5\r\n"));
+    refused(400, with("content-length: 0x5\r\n"));
+    refused(400, with("content-length: 99999999999999999999\r\n"));
+  }
+
+  @Test
+  void otherTransferCodings() throws Exception {
+    refused(400, with("transfer-encoding: gzip, chunked\r\n"));
+    refused(400, with("transfer-encoding: chunked, chunked\r\n"));
+    refused(400, with("transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n"));
+    refused(400, with("transfer-encoding: xchunked\r\n"));
+    refused(400, with("transfer-encoding : chunked\r\n"));
+  }
+
+  @Test
+  void chunksFromAnOldClient() throws Exception {
+    refused(400, "POST /x HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n");
+  }
+
+  @Test
+  void hostMissingOrTwice() throws Exception {
+    refused(400, "GET /x HTTP/1.1\r\n\r\n");
+    refused(400, "GET /x HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
+  }
+
+  @Test
+  void foldedLinesAndBareLineFeeds() throws Exception {
+    refused(400, "GET /x HTTP/1.1\r\nhost: r\nx: y\r\n\r\n");
+    refused(400, "GET /x HTTP/1.1\r\nhost: r\r\nx: y\u0000z\r\n\r\n");
+  }
+
+  @Test
+  void otherVersions() throws Exception {
+    refused(505, "GET /x HTTP/1.2\r\nhost: r\r\n\r\n");
+  }
+
+  @Test
+  void brokenChunkIs400() throws Exception {
+    refused(
+        400,
+        "POST /x HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n");
+  }
+
+  @Test
+  void bodyThatIsNotJsonIs400OnATypedRoute() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      for (String body : List.of("", "[1]", "{\"model\":", "hello")) {
+        WireResponse response = client.send(ProxyRig.post(CHAT, body)).read();
+        assertThat(response.status()).as(body).isEqualTo(400);
+        assertThat(response.text()).contains("invalid_request_error");
+      }
+      assertThat(rig.outcomes).isEmpty();
+      assertThat(client.send(ProxyRig.post("/any", "hello")).read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void pipelinedRequestsAreAnsweredInOrderOneAtATime() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) ->
+                    connection.reply(200, "text/plain", request.line() + request.bodyText()))) {
+      rig.worker(engine.url());
+      StringBuilder all = new StringBuilder();
+      for (int i = 0; i < 30; i++) {
+        all.append(ProxyRig.post("/" + i, "body" + i));
+      }
+      WireClient client = rig.connect().send(all.toString());
+
+      for (int i = 0; i < 30; i++) {
+        assertThat(client.read().text()).isEqualTo("POST /" + i + " HTTP/1.1body" + i);
+      }
+      assertThat(engine.connections()).isEqualTo(1);
+      assertThat(engine.requests().stream().map(EngineRequest::connection)).containsOnly(1);
+    }
+  }
+
+  @Test
+  void floodSentAheadIsServedInOrder() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      // Large reads are got used to first.
+      client.send(ProxyRig.post("/large", "x".repeat(4_000_000))).read();
+      client.send("GET / HTTP/1.1\r\nhost: r\r\n\r\n".repeat(2000));
+
+      for (int i = 0; i < 2000; i++) {
+        assertThat(client.read().status()).isEqualTo(200);
+      }
+    }
+  }
+
+  @Test
+  void requestsAreReadAtEverySplit() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      for (byte b :
+          ProxyRig.post(CHAT, BODY).getBytes(java.nio.charset.StandardCharsets.US_ASCII)) {
+        client.send(new byte[] {b});
+      }
+
+      assertThat(client.read().status()).isEqualTo(200);
+      assertThat(engine.awaitRequest().bodyText()).isEqualTo(BODY);
+    }
+  }
+}

@@ -1,0 +1,327 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.HangAfter;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is too large, too slow or too many, and what the client is told. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class LimitsTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\"}";
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  private static final LimitSettings SMALL = new LimitSettings(2000, 1024, 256, 1000);
+
+  @Test
+  void announcedBodyAboveTheLimitIs413() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withLimits(SMALL));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, " ".repeat(2001)));
+
+      assertThat(response.status()).isEqualTo(413);
+      assertThat(response.text()).contains("2000 bytes");
+      assertThat(response.header("connection")).isEqualTo("close");
+      assertThat(engine.requests()).isEmpty();
+      assertThat(rig.outcomes).isEmpty();
+    }
+  }
+
+  @Test
+  void chunkedBodyAboveTheLimitIs413() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBodyBytes(2000));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      client.send("POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n");
+      client.send("7d1\r\n" + " ".repeat(2001) + "\r\n");
+
+      assertThat(client.read().status()).isEqualTo(413);
+      assertThat(client.atEnd()).isTrue();
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void headersAboveTheLimitAre431() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withLimits(SMALL))) {
+      WireResponse response =
+          rig.ask("GET / HTTP/1.1\r\nhost: r\r\nx-a: " + "a".repeat(1100) + "\r\n\r\n");
+
+      assertThat(response.status()).isEqualTo(431);
+      assertThat(response.header("x-request-id")).isNotNull();
+    }
+  }
+
+  @Test
+  void longRequestLineIs414() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withLimits(SMALL))) {
+      assertThat(rig.ask("GET /" + "a".repeat(300) + " HTTP/1.1\r\nhost: r\r\n\r\n").status())
+          .isEqualTo(414);
+    }
+  }
+
+  @Test
+  void bodyAboveTheBufferIsStreamedOn() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
+    String body = "{\"model\":\"m\",\"prompt\":\"" + "x".repeat(3_000_000) + "\"}";
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+
+      assertThat(client.send(ProxyRig.post(CHAT, body)).read().status()).isEqualTo(200);
+      EngineRequest request = engine.awaitRequest();
+      assertThat(request.bodyText()).isEqualTo(body);
+      assertThat(request.header("content-length")).isEqualTo(String.valueOf(body.length()));
+      assertThat(client.send(ProxyRig.post(CHAT, body)).read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void chunkedBodyAboveTheBufferIsStreamedOnInChunks() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      client.send("POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n");
+      StringBuilder body = new StringBuilder();
+      for (int i = 0; i < 200; i++) {
+        String part = (i == 0 ? "{\"model\":\"m\",\"prompt\":\"" : "") + "y".repeat(500);
+        client.send(Integer.toHexString(part.length()) + "\r\n" + part + "\r\n");
+        body.append(part);
+      }
+      client.send("2\r\n\"}\r\n0\r\n\r\n");
+
+      assertThat(client.read().status()).isEqualTo(200);
+      EngineRequest request = engine.awaitRequest();
+      assertThat(request.bodyText()).isEqualTo(body + "\"}");
+      assertThat(request.header("transfer-encoding")).isEqualTo("chunked");
+    }
+  }
+
+  @Test
+  void connectionIsReadAgainAfterABodyThatEndedAsItOutgrewTheBuffer() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      String head = "POST /x HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n";
+      String body = "400\r\n" + "z".repeat(1024) + "\r\n0\r\n\r\n";
+
+      assertThat(client.send(head + body).read().status()).isEqualTo(200);
+      assertThat(client.send(head + body).read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void clientThatStopsWithinAStreamedBodyIs408AndNotTheWorkersFault() throws Exception {
+    Duration soon = Duration.ofMillis(400);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000))
+            .withTimeouts(
+                TimeoutSettings.DEFAULTS
+                    .withAnswer(Duration.ofMillis(200), Duration.ofSeconds(20))
+                    .withClient(soon, soon, Duration.ofSeconds(20)));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      String part =
+          "POST /x HTTP/1.1\r\nhost: r\r\ncontent-length: 9000\r\n\r\n" + "z".repeat(5000);
+
+      assertThat(rig.ask(part).status()).isEqualTo(408);
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+      assertThat(rig.ended.getFirst().blame()).isEqualTo("CLIENT");
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+    }
+  }
+
+  private static ProxySettings limited(int places, int queue, Duration wait, int status) {
+    return ProxySettings.DEFAULTS.withAdmission(new AdmissionSettings(places, queue, wait, status));
+  }
+
+  @Test
+  void fullQueueIs429() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, limited(1, 0, Duration.ofSeconds(5), 503));
+        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      engine.awaitRequest();
+
+      WireResponse response = rig.ask("GET /any HTTP/1.1\r\nhost: r\r\n\r\n");
+
+      assertThat(response.status()).isEqualTo(429);
+      assertThat(response.header("retry-after")).isEqualTo("1");
+      first.close();
+    }
+  }
+
+  @Test
+  void waitingTooLongIs503OrWhatIsSet() throws Exception {
+    for (int status : new int[] {503, 408}) {
+      try (ProxyRig rig = new ProxyRig(transport, limited(1, 5, Duration.ofMillis(300), status));
+          ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
+        rig.worker(engine.url());
+        WireClient first = rig.connect().send(ProxyRig.post(CHAT, BODY));
+        engine.awaitRequest();
+        long asked = System.nanoTime();
+
+        assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(status);
+
+        assertThat(Duration.ofNanos(System.nanoTime() - asked))
+            .isGreaterThanOrEqualTo(Duration.ofMillis(300));
+        assertThat(rig.waits).containsExactly(false);
+        first.close();
+      }
+    }
+  }
+
+  @Test
+  void placeIsHeldToTheEndOfTheStreamAndPassedOnInOrder() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(transport, limited(1, 5, Duration.ofSeconds(20), 503));
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection.beginEvents().chunk("data: " + request.line() + "\n\n");
+                  end.await();
+                  connection.lastChunk();
+                })) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect().send(ProxyRig.post("/1", BODY));
+      first.head();
+      assertThat(first.chunk()).contains("/1");
+      WireClient second = rig.connect().send(ProxyRig.post("/2", BODY));
+      ProxyRig.await("second waits", () -> rig.server().queued() == 1);
+      WireClient third = rig.connect().send(ProxyRig.post("/3", BODY));
+      ProxyRig.await("third waits", () -> rig.server().queued() == 2);
+      assertThat(engine.requests()).hasSize(1);
+
+      end.countDown();
+
+      assertThat(second.read().status()).isEqualTo(200);
+      assertThat(third.read().status()).isEqualTo(200);
+      assertThat(engine.requests().stream().map(EngineRequest::line))
+          .containsExactly("POST /1 HTTP/1.1", "POST /2 HTTP/1.1", "POST /3 HTTP/1.1");
+      assertThat(rig.waits).containsExactly(true, true);
+    }
+  }
+
+  @Test
+  void workerThatNeverAnswersIs504() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withAnswer(Duration.ofMillis(300), Duration.ofSeconds(9)));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders());
+        ScriptedEngine other = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      rig.worker(other.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(504);
+      assertThat(response.text()).contains("\"code\":\"upstream_timeout\"");
+      assertThat(rig.outcomes).containsExactly(new Outcome.Failed(Failure.TIMEOUT));
+      assertThat(engine.awaitDeparture()).isTrue();
+      assertThat(other.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void totalTimeoutEndsAnAnswerButNotAStream() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withTotals(Duration.ofMillis(400), Duration.ZERO));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
+      rig.worker(engine.url());
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(504);
+
+      engine.now(new HangAfter("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab"));
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).complete()).isFalse();
+
+      engine.now(
+          (request, connection) -> {
+            connection.beginEvents();
+            for (int i = 0; i < 12; i++) {
+              connection.chunk("data: x\n\n");
+              Thread.sleep(100); // outlives the total of other answers
+            }
+            connection.lastChunk();
+          });
+      assertThat(rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\",\"stream\":true}")).complete())
+          .isTrue();
+    }
+  }
+
+  @Test
+  void slowHeadAndSlowBodyAre408() throws Exception {
+    Duration soon = Duration.ofMillis(300);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withClient(soon, soon, Duration.ofSeconds(20)));
+    try (ProxyRig rig = new ProxyRig(transport, settings)) {
+      assertThat(rig.ask("GET / HTTP/1.1\r\nhost:").status()).isEqualTo(408);
+      assertThat(rig.ask("POST / HTTP/1.1\r\nhost: r\r\ncontent-length: 9\r\n\r\n1").status())
+          .isEqualTo(408);
+    }
+  }
+
+  @Test
+  void idleConnectionIsClosed() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withClient(
+                Duration.ofSeconds(9), Duration.ofSeconds(9), Duration.ofMillis(200)));
+    try (ProxyRig rig = new ProxyRig(transport, settings)) {
+      assertThat(rig.connect().atEnd()).isTrue();
+    }
+  }
+
+  @Test
+  void unusedWorkerConnectionIsClosedInTime() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withUpstream(
+            io.pointsman.proxy.upstream.UpstreamSettings.DEFAULTS.withPoolIdleTimeout(
+                Duration.ofMillis(200)));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(engine.awaitDeparture()).isTrue();
+    }
+  }
+}

@@ -1,0 +1,128 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.exchange.CorsSettings;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What the router answers itself. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class LocalEndpointTest {
+  private static final String BODY = "{\"model\":\"m\"}";
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  private static final LocalRoutes ROUTES =
+      LocalRoutes.builder()
+          .on("GET", "/health", request -> LocalResponse.text(200, "fine"))
+          .on(
+              "POST",
+              "/echo",
+              request ->
+                  LocalResponse.json(
+                          201, new String(request.body(), java.nio.charset.StandardCharsets.UTF_8))
+                      .withHeader("x-was", String.valueOf(request.parameter("q"))))
+          .below("DELETE", "/workers/", r -> LocalResponse.text(200, r.pathAfter("/workers/")))
+          .on(
+              "GET",
+              "/fails",
+              request -> {
+                throw new IllegalStateException("by design");
+              })
+          .build();
+
+  private ProxyRig rig(ProxySettings settings) throws Exception {
+    return new ProxyRig(transport, settings, ROUTES);
+  }
+
+  @Test
+  void areMatchedByMethodAndPath() throws Exception {
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS)) {
+      WireClient client = rig.connect();
+
+      WireResponse health = client.send("GET /health HTTP/1.1\r\nhost: r\r\n\r\n").read();
+      assertThat(health.text()).isEqualTo("fine");
+      assertThat(health.header("x-request-id")).isNotNull();
+      WireResponse echo = client.send(ProxyRig.post("/echo?a=1&q=b%20c", "{}")).read();
+      assertThat(echo.status()).isEqualTo(201);
+      assertThat(echo.header("x-was")).isEqualTo("b c");
+      assertThat(
+              client
+                  .send("DELETE /workers/http%3A%2F%2Fa%3A1 HTTP/1.1\r\nhost: r\r\n\r\n")
+                  .read()
+                  .text())
+          .isEqualTo("http://a:1");
+      assertThat(client.send("GET /fails HTTP/1.1\r\nhost: r\r\n\r\n").read().status())
+          .isEqualTo(500);
+      assertThat(rig.ended).isEmpty();
+    }
+  }
+
+  @Test
+  void otherMethodsAreRefusedWithThoseAllowed() throws Exception {
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS)) {
+      WireResponse response = rig.ask("PUT /health HTTP/1.1\r\nhost: r\r\n\r\n");
+
+      assertThat(response.status()).isEqualTo(405);
+      assertThat(response.header("allow")).isEqualTo("GET");
+    }
+  }
+
+  @Test
+  void headIsAnsweredLikeGetWithoutABody() throws Exception {
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS)) {
+      WireClient client = rig.connect().send("HEAD /health HTTP/1.1\r\nhost: r\r\n\r\n");
+      assertThat(client.head().header("content-length")).isEqualTo("4");
+      assertThat(client.send("GET /health HTTP/1.1\r\nhost: r\r\n\r\n").read().text())
+          .isEqualTo("fine");
+    }
+  }
+
+  @Test
+  void bodyIsBounded() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(10));
+    try (ProxyRig rig = rig(settings)) {
+      assertThat(rig.ask(ProxyRig.post("/echo", "12345678901")).status()).isEqualTo(413);
+      assertThat(rig.ask(ProxyRig.post("/echo", "1234567890")).status()).isEqualTo(201);
+    }
+  }
+
+  @Test
+  void preflightIsAnsweredWhereOriginsAreAllowed() throws Exception {
+    String preflight =
+        "OPTIONS /v1/x HTTP/1.1\r\nhost: r\r\norigin: https://a.example\r\n"
+            + "access-control-request-method: POST\r\n\r\n";
+    CorsSettings cors = new CorsSettings(true, List.of("https://a.example"));
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withCors(cors));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      WireResponse allowed = client.send(preflight).read();
+      assertThat(allowed.status()).isEqualTo(204);
+      assertThat(allowed.header("access-control-allow-origin")).isEqualTo("https://a.example");
+      assertThat(allowed.header("access-control-allow-methods")).contains("POST");
+      WireResponse answer =
+          client.send(ProxyRig.post("/x", "origin: https://a.example\r\n", BODY)).read();
+      assertThat(answer.values("access-control-allow-origin")).containsExactly("https://a.example");
+      WireResponse other =
+          client.send(ProxyRig.post("/x", "origin: https://b.example\r\n", BODY)).read();
+      assertThat(other.values("access-control-allow-origin")).isEmpty();
+    }
+  }
+}

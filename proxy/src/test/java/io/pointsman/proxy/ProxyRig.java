@@ -1,0 +1,229 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.PolicySetup;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.request.AffinitySettings;
+import io.pointsman.request.Endpoint;
+import io.pointsman.testkit.ScriptedDice;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A proxy in front of scripted engines, which it tries in the order in which they were added. On
+ * closing it checks that every lease is settled, every request ended once, and no buffer was lost.
+ */
+@SuppressWarnings("try") // closing may be interrupted, as tests may
+final class ProxyRig implements AutoCloseable {
+  static {
+    BufferLeaks.watch();
+  }
+
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, System::nanoTime);
+  private final ProxyServer server;
+  private final List<Worker> all = new CopyOnWriteArrayList<>();
+  private final List<AutoCloseable> toClose = new ArrayList<>();
+  final List<Outcome> outcomes = new CopyOnWriteArrayList<>();
+  final List<Ended> ended = new CopyOnWriteArrayList<>();
+  final List<RetryReason> retried = new CopyOnWriteArrayList<>();
+  final List<Boolean> waits = new CopyOnWriteArrayList<>();
+
+  /** What a request's report said. */
+  record Ended(
+      int status,
+      String blame,
+      int attempts,
+      boolean left,
+      long ttft,
+      long chunks,
+      long bytesOut) {}
+
+  ProxyRig(Transport transport) throws IOException {
+    this(transport, ProxySettings.DEFAULTS, LocalRoutes.NONE);
+  }
+
+  ProxyRig(Transport transport, ProxySettings settings) throws IOException {
+    this(transport, settings, LocalRoutes.NONE);
+  }
+
+  ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes) throws IOException {
+    PolicySetup inOrder = new PolicySetup(pool -> (r, now) -> first(pool, r, now), List.of());
+    RoutingEngine engine =
+        new RoutingEngine(
+            fleet,
+            inOrder,
+            EngineSettings.DEFAULTS,
+            new Outcomes(),
+            System::nanoTime,
+            ScriptedDice.seeded(1)::roll);
+    server =
+        ProxyServer.start(
+            settings.withListen(settings.listen().at("127.0.0.1", 0).over(transport)),
+            new ProxyContext(
+                engine,
+                AffinitySettings.DEFAULT,
+                routes,
+                new Reports(),
+                System::nanoTime,
+                ScriptedDice.seeded(2)::roll));
+  }
+
+  private static @Nullable Worker first(Pool pool, RoutingRequest request, long now) {
+    request.notes().because(PickReason.TURN);
+    for (int i = 0; i < pool.size(); i++) {
+      if (request.admits(pool.worker(i), now)) {
+        return pool.worker(i);
+      }
+    }
+    return null;
+  }
+
+  /** Adds a worker that is taken to be healthy. */
+  Worker worker(WorkerSpec spec) {
+    Worker worker = fleet.add(spec);
+    worker.probed(true);
+    all.add(worker);
+    return worker;
+  }
+
+  /** Adds a healthy worker that serves the model {@code m}. */
+  Worker worker(String url) {
+    return worker(WorkerSpec.of(url).withModels(Set.of("m")));
+  }
+
+  Fleet fleet() {
+    return fleet;
+  }
+
+  ProxyServer server() {
+    return server;
+  }
+
+  /** A new connection to the proxy. */
+  WireClient connect() throws IOException {
+    return closing(new WireClient(server.port()));
+  }
+
+  /** Sends one request on a connection of its own and reads the answer. */
+  WireResponse ask(String request) throws IOException {
+    try (WireClient client = new WireClient(server.port())) {
+      return client.send(request).read();
+    }
+  }
+
+  /** Has {@code resource} closed before the proxy is. */
+  <T extends AutoCloseable> T closing(T resource) {
+    toClose.add(resource);
+    return resource;
+  }
+
+  static String post(String path, String body) {
+    return post(path, "", body);
+  }
+
+  /**
+   * @param more further header lines, each with its line break
+   */
+  static String post(String path, String more, String body) {
+    return "POST "
+        + path
+        + " HTTP/1.1\r\nhost: router\r\ncontent-type: application/json\r\n"
+        + more
+        + "content-length: "
+        + body.length()
+        + "\r\n\r\n"
+        + body;
+  }
+
+  /** Waits until something is so, ten seconds at most. */
+  static void await(String what, BooleanSupplier condition) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime()).as("still not so: " + what).isLessThan(end);
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Override
+  public void close() throws Exception {
+    for (AutoCloseable resource : toClose) {
+      resource.close();
+    }
+    await("no request under way", () -> server.running() == 0);
+    server.close();
+    for (Worker worker : all) {
+      assertThat(worker.inFlight()).as("in flight on " + worker).isZero();
+    }
+    assertThat(BufferLeaks.found()).isEmpty();
+  }
+
+  private final class Outcomes implements EngineListener {
+    @Override
+    public void routed(RoutingRequest request, Lease lease) {}
+
+    @Override
+    public void rejected(RoutingRequest request, RejectReason reason) {}
+
+    @Override
+    public void settled(Lease lease, Outcome outcome) {
+      outcomes.add(outcome);
+    }
+
+    @Override
+    public void policyFailed(RuntimeException failure) {
+      throw failure;
+    }
+  }
+
+  private final class Reports implements ProxyListener {
+    @Override
+    public void started(Endpoint endpoint) {}
+
+    @Override
+    public void retried(Endpoint endpoint, RetryReason reason) {
+      retried.add(reason);
+    }
+
+    @Override
+    public void waited(long nanos, boolean admitted) {
+      waits.add(admitted);
+    }
+
+    @Override
+    public void ended(RequestReport report) {
+      ended.add(
+          new Ended(
+              report.status(),
+              report.blame().name(),
+              report.attempts(),
+              report.clientLeft(),
+              report.nanosToFirstByte(),
+              report.chunksOut(),
+              report.bytesOut()));
+    }
+  }
+}

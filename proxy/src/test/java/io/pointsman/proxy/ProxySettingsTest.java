@@ -1,0 +1,48 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.upstream.UpstreamSettings;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** The defaults that documents name, and what is refused. */
+class ProxySettingsTest {
+  @Test
+  void defaultsAreThoseDocumented() {
+    assertThat(LimitSettings.DEFAULTS)
+        .isEqualTo(new LimitSettings(536_870_912, 65_536, 16_384, 8_388_608));
+    assertThat(RetrySettings.DEFAULTS)
+        .isEqualTo(
+            new RetrySettings(
+                5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, 0.2, 10));
+    assertThat(UpstreamSettings.DEFAULTS.poolIdleTimeout()).isEqualTo(Duration.ofSeconds(2));
+    assertThat(UpstreamSettings.DEFAULTS.connectTimeout()).isEqualTo(Duration.ofSeconds(10));
+    assertThat(TimeoutSettings.DEFAULTS.firstByte()).isEqualTo(Duration.ofMinutes(10));
+    assertThat(TimeoutSettings.DEFAULTS.idle()).isEqualTo(Duration.ofMinutes(5));
+    assertThat(TimeoutSettings.DEFAULTS.total()).isEqualTo(Duration.ofMinutes(30));
+    assertThat(TimeoutSettings.DEFAULTS.streamTotal()).isZero();
+    assertThat(ProxySettings.DEFAULTS.sseKeepalive()).isZero();
+  }
+
+  @Test
+  void wrongValuesAreRefusedWithNameValueAndWhatIsExpected() {
+    assertThatThrownBy(() -> RetrySettings.DEFAULTS.withMaxAttempts(0))
+        .hasMessage("maxAttempts: 0 (expected: >= 1)");
+    assertThatThrownBy(() -> RetrySettings.DEFAULTS.withBudget(1.5, 1))
+        .hasMessage("budgetShare: 1.5 (expected: 0 to 1)");
+    assertThatThrownBy(() -> new AdmissionSettings(-1, 0, Duration.ofSeconds(1), 503))
+        .hasMessage("maxConcurrentRequests: -1 (expected: >= 0)");
+    assertThatThrownBy(() -> ListenSettings.DEFAULTS.at("h", 70_000))
+        .hasMessage("port: 70000 (expected: 0 to 65535)");
+    assertThatThrownBy(() -> UpstreamSettings.DEFAULTS.withApiKey("a\r\nb"))
+        .hasMessageStartingWith("apiKey: (expected:");
+    assertThatThrownBy(() -> LimitSettings.DEFAULTS.withMaxBufferedBody(-1))
+        .hasMessage("maxBufferedBody: -1 (expected: 0 to 1 GiB)");
+  }
+}

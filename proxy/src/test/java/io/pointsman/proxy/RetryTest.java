@@ -1,0 +1,272 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.CloseAfter;
+import io.pointsman.testkit.engine.Faults.Raw;
+import io.pointsman.testkit.engine.Faults.ResetAfterBytes;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is tried again, on whom, and what the client gets when nobody does better. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class RetryTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\"}";
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  private static final Outcome ERROR = new Outcome.Failed(Failure.ERROR);
+
+  private void nextOneServes(
+      io.pointsman.testkit.engine.EngineScript script, RetryReason reason, Outcome outcome)
+      throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine broken = ScriptedEngine.start(script);
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(broken.url());
+      rig.worker(whole.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(200);
+      assertThat(response.header("x-pointsman-worker")).isEqualTo(whole.id());
+      assertThat(broken.requests()).hasSize(1);
+      assertThat(whole.requests().getFirst().bodyText()).isEqualTo(BODY);
+      assertThat(rig.retried).containsExactly(reason);
+      assertThat(rig.outcomes).containsExactly(outcome, Outcome.SUCCEEDED);
+      assertThat(rig.ended.getFirst().attempts()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void afterAnErrorStatus() throws Exception {
+    nextOneServes(new Answer(500, "{}"), RetryReason.STATUS, ERROR);
+    nextOneServes(new Answer(502, "{}"), RetryReason.STATUS, ERROR);
+    nextOneServes(new Answer(504, "{}"), RetryReason.STATUS, ERROR);
+    nextOneServes(new Answer(503, "{\"why\":\"dead\"}"), RetryReason.STATUS, ERROR);
+  }
+
+  @Test
+  void after408WhichIsNoFailure() throws Exception {
+    nextOneServes(new Answer(408, "{}"), RetryReason.STATUS, Outcome.SUCCEEDED);
+  }
+
+  @Test
+  void afterAReset() throws Exception {
+    nextOneServes(new ResetAfterBytes(""), RetryReason.RESET, ERROR);
+    nextOneServes(new ResetAfterBytes("HTTP/1.1 200 O"), RetryReason.RESET, ERROR);
+    nextOneServes(new CloseAfter(""), RetryReason.RESET, ERROR);
+  }
+
+  @Test
+  void afterSomethingThatIsNotHttp() throws Exception {
+    nextOneServes(new Raw("SSH-2.0-OpenSSH\r\n\r\n"), RetryReason.PROTOCOL, ERROR);
+    nextOneServes(
+        new Raw("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx"),
+        RetryReason.PROTOCOL,
+        ERROR);
+    nextOneServes(
+        new Raw("HTTP/1.1 200 OK\r\nx: a\r\n folded\r\ncontent-length: 0\r\n\r\n"),
+        RetryReason.PROTOCOL,
+        ERROR);
+  }
+
+  @Test
+  void refusedConnectionIsTriedElsewhereAtOnce() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withRetry(
+            RetrySettings.DEFAULTS.withBackoff(Duration.ofSeconds(30), Duration.ofSeconds(30)));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      Worker dead = rig.worker(Faults.refuseConnection());
+      rig.worker(whole.url());
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
+
+      assertThat(rig.outcomes)
+          .containsExactly(new Outcome.Failed(Failure.CONNECT), Outcome.SUCCEEDED);
+      assertThat(dead.health().healthy()).isFalse();
+    }
+  }
+
+  @Test
+  void lastErrorPassesAsItIsWhenAllWereTried() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(new Answer(500, "{\"from\":1}"));
+        ScriptedEngine two =
+            ScriptedEngine.start(
+                new Raw(
+                    "HTTP/1.1 502 Odd\r\nx-mine: 1\r\ntransfer-encoding: chunked\r\n\r\n"
+                        + "4\r\nfrom\r\n1\r\n2\r\n0\r\n\r\n"))) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.line()).isEqualTo("HTTP/1.1 502 Odd");
+      assertThat(response.header("x-mine")).isEqualTo("1");
+      assertThat(response.text()).isEqualTo("from2");
+      assertThat(one.requests()).hasSize(1);
+      assertThat(two.requests()).hasSize(1);
+    }
+  }
+
+  @Test
+  void attemptsAreBounded() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withMaxAttempts(2));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine one = ScriptedEngine.start(new Answer(500, "{\"from\":1}"));
+        ScriptedEngine two = ScriptedEngine.start(new Answer(500, "{\"from\":2}"));
+        ScriptedEngine three = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      rig.worker(three.url());
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).text()).isEqualTo("{\"from\":2}");
+      assertThat(three.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void budgetStopsAStormOfRetries() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withRetry(RetrySettings.DEFAULTS.withBudget(0.25, 0))
+            .withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine one = ScriptedEngine.start(new Answer(500, "{\"from\":1}"));
+        ScriptedEngine two = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      int served = 0;
+      for (int i = 0; i < 8; i++) {
+        served += rig.ask(ProxyRig.post(CHAT, BODY)).status() == 200 ? 1 : 0;
+      }
+      assertThat(served).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void nothingIsTriedAgainOnceTheAnswerHasBegun() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one =
+            ScriptedEngine.start(
+                new CloseAfter("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\npart"));
+        ScriptedEngine two = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).complete()).isFalse();
+      assertThat(two.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void stalePooledConnectionIsReplacedUnseen() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport)) {
+      // Answers one request on each connection, and closes when the second one comes.
+      ScriptedEngine engine =
+          rig.closing(
+              ScriptedEngine.start(
+                  new io.pointsman.testkit.engine.EngineScript() {
+                    private int last;
+
+                    @Override
+                    public synchronized void answer(
+                        io.pointsman.testkit.engine.EngineRequest request,
+                        io.pointsman.testkit.engine.EngineConnection connection)
+                        throws java.io.IOException {
+                      if (request.connection() == last) {
+                        connection.reset();
+                        return;
+                      }
+                      last = request.connection();
+                      connection.reply(200, "application/json", "{}");
+                    }
+                  }));
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+
+      for (int i = 0; i < 5; i++) {
+        assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      }
+
+      assertThat(rig.retried).hasSize(4).containsOnly(RetryReason.STALE);
+      assertThat(rig.outcomes).hasSize(5).containsOnly(Outcome.SUCCEEDED);
+      assertThat(rig.ended).allMatch(e -> e.attempts() == 1);
+    }
+  }
+
+  @Test
+  void connectionClosedWhileIdleIsNotUsed() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+      assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      engine.closeConnections();
+
+      assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      assertThat(rig.outcomes).containsExactly(Outcome.SUCCEEDED, Outcome.SUCCEEDED);
+    }
+  }
+
+  @Test
+  void noWorkerIsSaidWith503() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport)) {
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(503);
+      assertThat(response.header("retry-after")).isNotNull();
+      assertThat(response.header("x-request-id")).isNotNull();
+      assertThat(response.text()).contains("\"code\":\"no_workers\"");
+    }
+  }
+
+  @Test
+  void unknownModelIsSaidWith404() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, "{\"model\":\"no\\\"pe\"}"));
+
+      assertThat(response.status()).isEqualTo(404);
+      assertThat(response.text())
+          .contains("\"code\":\"model_not_found\"")
+          .contains("no\\\"pe")
+          .contains("\"param\":\"model\"");
+    }
+  }
+
+  @Test
+  void unreachableWorkerIsSaidWith502() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport)) {
+      rig.worker(Faults.refuseConnection());
+
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(502);
+      assertThat(response.text()).contains("\"code\":\"upstream_connect\"");
+    }
+  }
+}

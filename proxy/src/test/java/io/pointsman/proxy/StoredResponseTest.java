@@ -1,0 +1,100 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The Responses API: what one worker keeps is asked of that worker. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class StoredResponseTest {
+  private static final String BODY = "{\"model\":\"m\"}";
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  /** Makes one response, and knows no other. */
+  private static EngineScript keeper(String id, boolean streams) {
+    return (request, connection) -> {
+      if (request.line().startsWith("POST /v1/responses HTTP")) {
+        if (streams) {
+          connection
+              .beginEvents()
+              .chunk("event: response.created\ndata: {\"type\":\"response.created\",")
+              .chunk("\"response\":{\"id\":\"" + id + "\",\"object\":\"response\"}}\n\n")
+              .lastChunk();
+        } else {
+          connection.reply(200, "application/json", "{\"id\":\"" + id + "\",\"output\":[]}");
+        }
+      } else {
+        boolean known = request.line().contains("/" + id);
+        connection.reply(known ? 200 : 404, "application/json", "{\"id\":\"" + id + "\"}");
+      }
+    };
+  }
+
+  private static String get(String id) {
+    return "GET /v1/responses/" + id + " HTTP/1.1\r\nhost: r\r\n\r\n";
+  }
+
+  private void goesBackToTheWorkerThatMadeIt(boolean streams) throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", streams));
+        ScriptedEngine two = ScriptedEngine.start(keeper("resp_2", streams))) {
+      rig.worker(one.url()).drain(true);
+      rig.worker(two.url());
+      assertThat(rig.ask(ProxyRig.post("/v1/responses", BODY)).text()).contains("resp_2");
+      rig.fleet().snapshot().workers().getFirst().drain(false);
+
+      assertThat(rig.ask(get("resp_2")).header("x-pointsman-worker")).isEqualTo(two.id());
+      assertThat(
+              rig.ask(ProxyRig.post("/v1/responses/resp_2/cancel", ""))
+                  .header("x-pointsman-worker"))
+          .isEqualTo(two.id());
+      WireResponse next =
+          rig.ask(
+              ProxyRig.post(
+                  "/v1/responses", "{\"model\":\"m\",\"previous_response_id\":\"resp_2\"}"));
+      assertThat(next.header("x-pointsman-worker")).isEqualTo(two.id());
+      assertThat(one.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void goesBackAfterAWholeAnswer() throws Exception {
+    goesBackToTheWorkerThatMadeIt(false);
+  }
+
+  @Test
+  void goesBackAfterAStream() throws Exception {
+    goesBackToTheWorkerThatMadeIt(true);
+  }
+
+  @Test
+  void unknownIdIsLookedForOnOneWorkerAfterTheOther() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false));
+        ScriptedEngine two = ScriptedEngine.start(keeper("resp_2", false));
+        ScriptedEngine three = ScriptedEngine.start(keeper("resp_3", false))) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      rig.worker(three.url());
+
+      assertThat(rig.ask(get("resp_3")).status()).isEqualTo(200);
+      assertThat(rig.ask(get("resp_3")).status()).isEqualTo(200);
+      assertThat(one.requests()).hasSize(1);
+      assertThat(three.requests()).hasSize(2);
+      assertThat(rig.ask(get("resp_9")).status()).isEqualTo(404);
+      assertThat(two.requests()).hasSize(2);
+    }
+  }
+}

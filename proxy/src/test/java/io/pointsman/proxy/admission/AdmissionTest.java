@@ -1,0 +1,118 @@
+package io.pointsman.proxy.admission;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.admission.Admission.Answer;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Places are held, passed on in order, and given back once. */
+class AdmissionTest {
+  private final FakeClock clock = new FakeClock();
+  private final List<String> admitted = new ArrayList<>();
+  private final Admission admission =
+      new Admission(new AdmissionSettings(2, 2, Duration.ofSeconds(1), 503), clock::nanos);
+
+  private Admission.Waiter waiter(String name) {
+    return () -> admitted.add(name);
+  }
+
+  @Test
+  void queueIsFairAndBounded() {
+    assertThat(admission.enter(waiter("a"))).isEqualTo(Answer.ADMITTED);
+    assertThat(admission.enter(waiter("b"))).isEqualTo(Answer.ADMITTED);
+    assertThat(admission.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
+    assertThat(admission.enter(waiter("d"))).isEqualTo(Answer.QUEUED);
+    assertThat(admission.enter(waiter("e"))).isEqualTo(Answer.FULL);
+
+    admission.leave();
+    admission.leave();
+
+    assertThat(admitted).containsExactly("c", "d");
+    admission.leave();
+    assertThat(admission.enter(waiter("f"))).isEqualTo(Answer.ADMITTED);
+    assertThat(admission.enter(waiter("g"))).isEqualTo(Answer.QUEUED);
+  }
+
+  @Test
+  void whoQuitsIsPassedOver() {
+    admission.enter(waiter("a"));
+    admission.enter(waiter("b"));
+    Admission.Waiter quitter = waiter("c");
+    admission.enter(quitter);
+    admission.enter(waiter("d"));
+
+    assertThat(admission.quit(quitter)).isTrue();
+    assertThat(admission.quit(quitter)).isFalse();
+    admission.leave();
+
+    assertThat(admitted).containsExactly("d");
+    assertThat(admission.queued()).isZero();
+  }
+
+  @Test
+  void rateLetsABurstInAndThenSoManyPerSecond() {
+    Admission rated = rated(2, 10, 4);
+    assertThat(rated.enter(waiter("a"))).isEqualTo(Answer.ADMITTED);
+    assertThat(rated.enter(waiter("b"))).isEqualTo(Answer.ADMITTED);
+    rated.leave();
+    rated.leave();
+    assertThat(rated.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
+    assertThat(rated.wakeAfterNanos()).isEqualTo(250_000_000L);
+    assertThat(rated.wakeAfterNanos()).isEqualTo(Admission.NO_WAKE);
+
+    clock.advance(Duration.ofMillis(249));
+    rated.wake();
+    assertThat(admitted).isEmpty();
+    clock.advance(Duration.ofMillis(1));
+    rated.wake();
+    assertThat(admitted).containsExactly("c");
+    assertThat(rated.wakeAfterNanos()).isEqualTo(Admission.NO_WAKE);
+  }
+
+  @Test
+  void nobodyOvertakesThoseWhoWaitForTheRate() {
+    Admission rated = rated(1, 10, 1);
+    rated.enter(waiter("a"));
+    rated.leave();
+    rated.enter(waiter("b"));
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(rated.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
+    rated.wake();
+    assertThat(admitted).containsExactly("b");
+    clock.advance(Duration.ofSeconds(1));
+    rated.wake();
+    assertThat(admitted).containsExactly("b");
+    rated.leave();
+    assertThat(admitted).containsExactly("b", "c");
+  }
+
+  @Test
+  void whoIsTurnedAwayLearnsWhenItsTurnWouldCome() {
+    Admission rated = rated(1, 1, 2);
+    rated.enter(waiter("a"));
+    rated.enter(waiter("b"));
+    assertThat(rated.enter(waiter("c"))).isEqualTo(Answer.FULL);
+    assertThat(rated.nanosToTurn()).isEqualTo(1_000_000_000L);
+  }
+
+  @Test
+  void bucketHoldsNoMoreThanABurst() {
+    Admission rated = rated(2, 10, 100);
+    clock.advance(Duration.ofHours(1));
+    rated.enter(waiter("a"));
+    rated.enter(waiter("b"));
+    rated.leave();
+    rated.leave();
+    assertThat(rated.enter(waiter("c"))).isEqualTo(Answer.QUEUED);
+  }
+
+  private Admission rated(int most, int queue, int perSecond) {
+    AdmissionSettings settings =
+        new AdmissionSettings(most, queue, Duration.ofSeconds(9), 503, perSecond);
+    return new Admission(settings, clock::nanos);
+  }
+}

@@ -1,0 +1,110 @@
+package io.pointsman.proxy.upstream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What is kept of connections, in which state, and for how long. */
+class UpstreamPoolTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private final EmbeddedChannel channel = new EmbeddedChannel();
+  private final UpstreamPools pools =
+      new UpstreamPools(
+          channel.eventLoop(),
+          NioSocketChannel.class,
+          UpstreamSettings.DEFAULTS,
+          new NameTable(Duration.ofSeconds(1), () -> 0),
+          () -> {});
+  private final UpstreamPool pool =
+      pools.to(new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:1")));
+  private final UpstreamConnection connection = new UpstreamConnection(pool, channel, new Nobody());
+
+  UpstreamPoolTest() {
+    channel.pipeline().addLast(connection);
+  }
+
+  @Test
+  void connectionGivenBackWithReadingPausedReadsAgain() {
+    connection.setReading(false);
+
+    connection.release(0);
+
+    assertThat(channel.config().isAutoRead()).isTrue();
+    assertThat(pool.take(new Nobody(), SECOND)).isSameAs(connection);
+    assertThat(connection.reused()).isTrue();
+    assertThat(pool.take(new Nobody(), SECOND)).isNull();
+  }
+
+  @Test
+  void connectionUnusedForTooLongIsClosedAndNotUsed() {
+    connection.release(0);
+
+    assertThat(pool.take(new Nobody(), 2 * SECOND)).isNull();
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void sweepClosesWhatIsTooOldOnly() {
+    connection.release(0);
+
+    assertThat(pools.sweep(SECOND)).isTrue();
+    assertThat(channel.isOpen()).isTrue();
+    assertThat(pools.sweep(2 * SECOND)).isFalse();
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void connectionThatSpeaksUnaskedIsClosed() {
+    connection.release(0);
+    ByteBuf unasked = Unpooled.copiedBuffer(new byte[] {1});
+
+    channel.writeInbound(unasked);
+
+    assertThat(channel.isOpen()).isFalse();
+    assertThat(unasked.refCnt()).isZero();
+    assertThat(pool.take(new Nobody(), 0)).isNull();
+  }
+
+  @Test
+  void workerThatTookAnothersPlaceGetsAPoolOfItsOwn() {
+    connection.release(0);
+    UpstreamPool other =
+        pools.to(
+            new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:2")));
+
+    assertThat(other).isNotSameAs(pool);
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  /** Hears of nothing. */
+  private static final class Nobody implements UpstreamUser {
+    @Override
+    public void connected(UpstreamConnection ready) {}
+
+    @Override
+    public void connectFailed(Throwable cause) {}
+
+    @Override
+    public void received(ByteBuf bytes) {
+      bytes.release();
+    }
+
+    @Override
+    public void receivedAll() {}
+
+    @Override
+    public void disconnected(boolean reset) {}
+
+    @Override
+    public void writable(boolean writable) {}
+  }
+}

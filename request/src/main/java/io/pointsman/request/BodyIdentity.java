@@ -1,0 +1,174 @@
+package io.pointsman.request;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.request.json.JsonCursor;
+import io.pointsman.request.json.JsonText;
+import io.pointsman.request.json.StringScanner;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds identities in body fields at their proper place. During the pass only their positions are
+ * noted; the first one is decoded at the end.
+ */
+final class BodyIdentity {
+  /** A field, or a member of one, in the order of precedence. */
+  private record Place(Field field, @Nullable String member, long memberHash, String source) {
+    Place(Field field, @Nullable String member) {
+      String name = field.key();
+      String source = "body:" + (member == null ? name : name + "." + member);
+      this(field, member, member == null ? 0 : JsonText.hash(member), source);
+    }
+  }
+
+  private static final List<Place> PLACES =
+      List.of(
+          new Place(Field.VLLM_XARGS, "agentic_context"),
+          new Place(Field.AGENT_HINT, "session_id"),
+          new Place(Field.SESSION_PARAMS, "session_id"),
+          new Place(Field.USER, null),
+          new Place(Field.SESSION_ID, null),
+          new Place(Field.USER_ID, null));
+
+  private static final int AGENTIC = 0;
+  private static final int MAX_CONTEXT = 16 * 1024;
+  private static final int MAX_DECODED = 4096;
+  private static final long[] CONTEXT_KEYS = {
+    JsonText.hash("program_id"),
+    JsonText.hash("task_id"),
+    JsonText.hash("session_id"),
+    JsonText.hash("agent_id")
+  };
+
+  private final JsonCursor json;
+  private final JsonCursor inner = new JsonCursor(StringScanner.best());
+  private final int[] from = new int[PLACES.size()];
+  private final int[] to = new int[PLACES.size()];
+
+  BodyIdentity(JsonCursor json) {
+    this.json = json;
+  }
+
+  void reset() {
+    Arrays.fill(to, 0);
+    Arrays.fill(from, 0);
+  }
+
+  /** Reads the value of an identity field. */
+  void read(Field field) {
+    int index = index(field);
+    Place place = PLACES.get(index);
+    from[index] = 0;
+    to[index] = 0;
+    if (place.member == null) {
+      note(index);
+    } else if (json.peek() == '{') {
+      for (boolean more = json.firstMember(); more; more = json.nextMember()) {
+        if (json.keyHash() == place.memberHash) {
+          note(index);
+        } else {
+          json.value();
+        }
+      }
+    } else {
+      json.value();
+    }
+  }
+
+  /** The first identity there is; null if there is none. */
+  @Nullable AffinityKey first(byte[] body, int offset) {
+    for (int i = 0; i < from.length; i++) {
+      if (to[i] > from[i]) {
+        int start = offset + from[i];
+        int end = offset + to[i];
+        String value = i == AGENTIC ? context(body, start, end) : scalar(body, start, end);
+        if (!value.isBlank()) {
+          return Identities.key(AffinityKey.Kind.SESSION, PLACES.get(i).source, value);
+        }
+      }
+    }
+    return null;
+  }
+
+  private static int index(Field field) {
+    for (int i = 0; i < PLACES.size(); i++) {
+      if (PLACES.get(i).field == field) {
+        return i;
+      }
+    }
+    throw new IllegalArgumentException(field.key());
+  }
+
+  private void note(int index) {
+    json.peek();
+    int start = json.position();
+    json.value();
+    boolean whole = json.problem() == null;
+    from[index] = whole ? start : 0;
+    to[index] = whole ? json.position() : 0;
+  }
+
+  /** The content of a string or number; empty if the value is neither. */
+  private static String scalar(byte[] bytes, int from, int to) {
+    if (to - from > MAX_DECODED) {
+      return JsonText.fingerprint(bytes, from, to);
+    }
+    byte first = bytes[from];
+    if (first == '"') {
+      return JsonText.decode(bytes, from + 1, to - 1);
+    }
+    boolean number = first == '-' || (first >= '0' && first <= '9');
+    return number ? new String(bytes, from, to - from, UTF_8) : "";
+  }
+
+  /**
+   * The identity in an agentic context, an object or a string that holds one: {@code program_id},
+   * else {@code task_id} or {@code session_id} followed by {@code agent_id}. Empty if it has none
+   * or is larger than 16 KiB.
+   */
+  private String context(byte[] bytes, int from, int to) {
+    if (to - from > MAX_CONTEXT) {
+      return "";
+    }
+    if (bytes[from] != '"') {
+      return contextObject(bytes, from, to);
+    }
+    byte[] content = JsonText.decode(bytes, from + 1, to - 1).getBytes(UTF_8);
+    return contextObject(content, 0, content.length);
+  }
+
+  private String contextObject(byte[] bytes, int from, int to) {
+    inner.reset(bytes, from, to);
+    if (inner.peek() != '{') {
+      return "";
+    }
+    String[] found = {"", "", "", ""};
+    for (boolean more = inner.firstMember(); more; more = inner.nextMember()) {
+      int index = contextKey(inner.keyHash());
+      inner.peek();
+      int start = from + inner.position();
+      inner.value();
+      if (index >= 0 && inner.problem() == null) {
+        found[index] = scalar(bytes, start, from + inner.position());
+      }
+    }
+    inner.release();
+    if (!found[0].isBlank()) {
+      return found[0];
+    }
+    String run = found[1].isBlank() ? found[2] : found[1];
+    return run.isBlank() || found[3].isBlank() ? run : run + "/" + found[3];
+  }
+
+  private static int contextKey(long hash) {
+    for (int i = 0; i < CONTEXT_KEYS.length; i++) {
+      if (CONTEXT_KEYS[i] == hash) {
+        return i;
+      }
+    }
+    return -1;
+  }
+}

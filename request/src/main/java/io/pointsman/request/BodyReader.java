@@ -1,0 +1,157 @@
+package io.pointsman.request;
+
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.request.json.JsonCursor;
+import io.pointsman.request.json.JsonText;
+import io.pointsman.request.json.StringScanner;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** Reads a JSON body in one pass and keeps what it found until the next one. */
+final class BodyReader {
+  private static final int MAX_NAME = 1024;
+  private static final byte[] NOTHING = {};
+
+  private final JsonCursor json = new JsonCursor(StringScanner.best());
+  private final PromptReader prompt = new PromptReader(json);
+  private final BodyIdentity identity = new BodyIdentity(json);
+
+  private byte[] body = NOTHING;
+  private int offset;
+  private Span model = Span.NONE;
+  private Span stream = Span.NONE;
+  private Span response = Span.NONE;
+
+  /** The model decoded last, with its bytes: most requests name the same few. */
+  private byte[] lastName = {};
+
+  private String lastDecoded = "";
+  private long lastHash = JsonText.hash("");
+
+  BodyVerdict read(KeyFields keyFields, byte[] body, int offset, int length, boolean truncated) {
+    this.body = body;
+    this.offset = offset;
+    model = Span.NONE;
+    stream = Span.NONE;
+    response = Span.NONE;
+    prompt.reset();
+    identity.reset();
+    json.reset(body, offset, offset + length);
+    int first = json.peek();
+    if (first == '{') {
+      members(keyFields);
+    } else if (first != JsonCursor.END) {
+      json.value();
+    }
+    json.finish();
+    return verdict(first, truncated);
+  }
+
+  /** Lets go of the body. */
+  void release() {
+    json.release();
+    body = NOTHING;
+  }
+
+  /** The model named by a string that is not empty; null if there is none. */
+  @Nullable String model() {
+    if (!string(model)) {
+      return null;
+    }
+    int from = offset + model.offset() + 1;
+    int to = end(model);
+    if (!Arrays.equals(body, from, to, lastName, 0, lastName.length)) {
+      lastName = Arrays.copyOfRange(body, from, to);
+      lastDecoded = JsonText.decode(body, from, to);
+      lastHash = JsonText.hash(lastDecoded);
+    }
+    return lastDecoded;
+  }
+
+  boolean stream() {
+    return stream.present() && body[offset + stream.offset()] == 't';
+  }
+
+  @Nullable String responseId() {
+    return string(response)
+        ? JsonText.decode(body, offset + response.offset() + 1, end(response))
+        : null;
+  }
+
+  Span modelSpan() {
+    return model;
+  }
+
+  Span streamSpan() {
+    return stream;
+  }
+
+  PrefixBlocks prefix() {
+    String name = model();
+    return prompt.key(name == null ? 0 : lastHash);
+  }
+
+  @Nullable AffinityKey identity() {
+    return identity.first(body, offset);
+  }
+
+  private void members(KeyFields keyFields) {
+    for (boolean more = json.firstMember(); more; more = json.nextMember()) {
+      Field field = Field.at(json);
+      if (field == null) {
+        json.value();
+        continue;
+      }
+      switch (field.use()) {
+        case FACT -> fact(field);
+        case IDENTITY -> identity.read(field);
+        case ITEMS, PARTS, TREES, SWITCH, SALT -> {
+          if (keyFields.has(field)) {
+            prompt.read(field);
+          } else {
+            json.value();
+          }
+        }
+      }
+    }
+  }
+
+  private void fact(Field field) {
+    json.peek();
+    int from = json.position();
+    json.value();
+    Span span = json.problem() == null ? new Span(from, json.position() - from) : Span.NONE;
+    if (field == Field.MODEL) {
+      model = span;
+    } else if (field == Field.STREAM) {
+      stream = span;
+    } else {
+      response = span;
+    }
+  }
+
+  private BodyVerdict verdict(int first, boolean truncated) {
+    String problem = json.problem();
+    if (truncated && (problem == null || json.endsEarly())) {
+      return BodyVerdict.TRUNCATED;
+    }
+    if (first == JsonCursor.END) {
+      return BodyVerdict.EMPTY;
+    }
+    if (problem != null) {
+      return new BodyVerdict(BodyVerdict.Kind.MALFORMED, problem, json.problemAt());
+    }
+    return first == '{' ? BodyVerdict.OBJECT : BodyVerdict.NOT_OBJECT;
+  }
+
+  /** Whether there is a string that is not empty. */
+  private boolean string(Span span) {
+    return span.length() > 2 && body[offset + span.offset()] == '"';
+  }
+
+  /** Where the content of a string ends, or where it is cut because no name is that long. */
+  private int end(Span span) {
+    return offset + span.offset() + Math.min(span.length() - 1, 1 + MAX_NAME);
+  }
+}

@@ -1,0 +1,101 @@
+package io.pointsman.request;
+
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A route whose requests are understood. Everything else is {@link #TRANSPARENT}: forwarded the
+ * same way, with whatever its body happens to tell.
+ */
+public enum Endpoint {
+  CHAT_COMPLETIONS(Body.JSON, KeyFields.CHAT),
+  COMPLETIONS(Body.JSON, KeyFields.COMPLETIONS),
+  RESPONSES(Body.JSON, KeyFields.RESPONSES),
+  RESPONSE_GET(Body.NONE, KeyFields.NONE),
+  RESPONSE_DELETE(Body.NONE, KeyFields.NONE),
+  RESPONSE_CANCEL(Body.NONE, KeyFields.NONE),
+  RESPONSE_INPUT_ITEMS(Body.NONE, KeyFields.NONE),
+  EMBEDDINGS(Body.JSON, KeyFields.INPUTS),
+  RERANK(Body.JSON, KeyFields.PAIRS),
+  SCORE(Body.JSON, KeyFields.PAIRS),
+  POOLING(Body.JSON, KeyFields.INPUTS),
+  CLASSIFY(Body.JSON, KeyFields.INPUTS),
+  GENERATE(Body.JSON, KeyFields.GENERATE),
+  TOKEN_GENERATE(Body.JSON, KeyFields.GENERATE),
+  TOKENIZE(Body.JSON, KeyFields.TOKENIZE),
+  DETOKENIZE(Body.JSON, KeyFields.DETOKENIZE),
+  MESSAGES(Body.JSON, KeyFields.CHAT),
+  MESSAGES_COUNT_TOKENS(Body.JSON, KeyFields.CHAT),
+  AUDIO_TRANSCRIPTIONS(Body.FORM, KeyFields.NONE),
+  AUDIO_TRANSLATIONS(Body.FORM, KeyFields.NONE),
+  AUDIO_SPEECH(Body.JSON, KeyFields.INPUTS),
+  IMAGES_GENERATIONS(Body.JSON, KeyFields.COMPLETIONS),
+  IMAGES_EDITS(Body.FORM, KeyFields.NONE),
+  IMAGES_VARIATIONS(Body.FORM, KeyFields.NONE),
+  TRANSPARENT(Body.ANY, KeyFields.ALL);
+
+  private enum Body {
+    JSON,
+    FORM,
+    NONE,
+    ANY
+  }
+
+  private final Body body;
+  private final KeyFields keyFields;
+  private final String label;
+
+  Endpoint(Body body, KeyFields keyFields) {
+    this.body = body;
+    this.keyFields = keyFields;
+    label = name().toLowerCase(Locale.ROOT);
+  }
+
+  /**
+   * The route of a request. Allocates nothing.
+   *
+   * @param method as it came: methods are case-sensitive
+   * @param path the request target's path; a query string behind it is ignored
+   */
+  public static Endpoint of(String method, CharSequence path) {
+    return Routes.find(method, path);
+  }
+
+  /**
+   * The id in the path of a request to a stored response; null if the route has none.
+   *
+   * @param path the path that led to this route
+   */
+  public @Nullable String responseId(CharSequence path) {
+    return switch (this) {
+      case RESPONSE_GET, RESPONSE_DELETE, RESPONSE_CANCEL, RESPONSE_INPUT_ITEMS ->
+          Routes.responseId(path);
+      default -> null;
+    };
+  }
+
+  /** Whether a request by this route must carry a JSON object. */
+  public boolean jsonBody() {
+    return body == Body.JSON;
+  }
+
+  /** Whether requests by this route carry form data, in which {@code model} is a field. */
+  public boolean formBody() {
+    return body == Body.FORM;
+  }
+
+  /** Whether routing learns anything from the body. */
+  public boolean readsBody() {
+    return body != Body.NONE;
+  }
+
+  /** The name for metrics and logs; one of as many as there are constants. */
+  public String label() {
+    return label;
+  }
+
+  /** The body fields that make up the routing key. */
+  KeyFields keyFields() {
+    return keyFields;
+  }
+}

@@ -1,0 +1,148 @@
+package io.pointsman.request;
+
+import io.pointsman.request.json.JsonCursor;
+import io.pointsman.request.json.JsonText;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A top-level body field that is understood. The constants that are part of a prompt stand in the
+ * order in which their blocks are chained, whatever their order in the body: what many requests
+ * share comes first.
+ */
+enum Field {
+  TOOLS(Use.TREES),
+  FUNCTIONS(Use.TREES),
+  SYSTEM(Use.PARTS),
+  INSTRUCTIONS(Use.PARTS),
+  QUERY(Use.PARTS),
+  QUERIES(Use.PARTS),
+  TEXT_1(Use.PARTS),
+  DATA_1(Use.PARTS),
+  DOCUMENTS(Use.PARTS),
+  TEXT_2(Use.PARTS),
+  DATA_2(Use.PARTS),
+  ITEMS(Use.PARTS),
+  MESSAGES(Use.ITEMS),
+  INPUT(Use.ITEMS),
+  PROMPT(Use.ITEMS),
+  TEXT(Use.ITEMS),
+  TOKEN_IDS(Use.ITEMS),
+  INPUT_IDS(Use.ITEMS),
+  PROMPT_TOKEN_IDS(Use.ITEMS),
+  TOKENS(Use.ITEMS),
+  SUFFIX(Use.PARTS),
+  ADD_GENERATION_PROMPT(Use.SWITCH),
+  CONTINUE_FINAL_MESSAGE(Use.SWITCH),
+
+  CHAT_TEMPLATE(Use.SALT),
+  CHAT_TEMPLATE_KWARGS(Use.SALT),
+  CACHE_SALT(Use.SALT),
+  LORA_NAME(Use.SALT),
+  LORA_PATH(Use.SALT),
+  LORA_ID(Use.SALT),
+  LORA_REQUEST(Use.SALT),
+  ADAPTER(Use.SALT),
+  ADAPTER_ID(Use.SALT),
+  ADAPTER_NAME(Use.SALT),
+
+  MODEL(Use.FACT),
+  STREAM(Use.FACT),
+  PREVIOUS_RESPONSE_ID(Use.FACT),
+
+  VLLM_XARGS(Use.IDENTITY),
+  AGENT_HINT(Use.IDENTITY),
+  SESSION_PARAMS(Use.IDENTITY),
+  USER(Use.IDENTITY),
+  SESSION_ID(Use.IDENTITY),
+  USER_ID(Use.IDENTITY);
+
+  /** What a field is read for. */
+  enum Use {
+    /** Prompt: a text, token ids, or a list of these or of messages with a content. */
+    ITEMS,
+    /** Prompt: a text, token ids, or a list of these or of content parts. */
+    PARTS,
+    /** Prompt: a list of objects that are rendered as a whole. */
+    TREES,
+    /** Prompt: a boolean that changes its end. */
+    SWITCH,
+    /** Requests that differ here share no prefix. */
+    SALT,
+    FACT,
+    IDENTITY
+  }
+
+  private static final Field[] ALL = values();
+  private static final int SLOTS = 256;
+  private static final @Nullable Field[] BY_HASH = byHash();
+
+  private final Use use;
+  private final String key;
+  private final long hash;
+
+  Field(Use use) {
+    this.use = use;
+    key = name().toLowerCase(Locale.ROOT);
+    hash = JsonText.hash(key);
+  }
+
+  Use use() {
+    return use;
+  }
+
+  String key() {
+    return key;
+  }
+
+  /** Hash of its name. */
+  long hash() {
+    return hash;
+  }
+
+  /** Its place in the canonical order. */
+  @SuppressWarnings("EnumOrdinal") // the order of the constants is what is meant
+  int index() {
+    return ordinal();
+  }
+
+  /** This field's bit in a set of fields. */
+  long bit() {
+    return 1L << index();
+  }
+
+  static int count() {
+    return ALL.length;
+  }
+
+  /** The field whose key the cursor has just read; null if it is not one of these. */
+  static @Nullable Field at(JsonCursor json) {
+    int slot = slot(json.keyHash());
+    while (true) {
+      Field field = BY_HASH[slot];
+      if (field == null) {
+        return null;
+      }
+      if (field.hash == json.keyHash() && json.keyIs(field.key)) {
+        return field;
+      }
+      slot = (slot + 1) % SLOTS;
+    }
+  }
+
+  private static int slot(long hash) {
+    return (int) (hash >>> 56);
+  }
+
+  private static @Nullable Field[] byHash() {
+    @Nullable Field[] table = new Field[SLOTS];
+    for (Field field : ALL) {
+      int slot = slot(field.hash);
+      while (table[slot] != null) {
+        slot = (slot + 1) % SLOTS;
+      }
+      table[slot] = field;
+    }
+    return table;
+  }
+}

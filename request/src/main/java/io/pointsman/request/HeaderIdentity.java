@@ -1,0 +1,131 @@
+package io.pointsman.request;
+
+import io.pointsman.engine.policy.AffinityKey;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Finds identity headers in one pass over a request's headers. Used again for every request. */
+final class HeaderIdentity {
+  /**
+   * One identity, from one header or from two that belong together.
+   *
+   * @param detail index of the header that tells more of the same identity; -1 if none
+   */
+  private record Identity(AffinityKey.Kind kind, String source, int header, int detail) {}
+
+  private final List<String> names = new ArrayList<>();
+  private final List<Identity> sessions = new ArrayList<>();
+  private final List<Identity> requests = new ArrayList<>();
+  private final @Nullable CharSequence[] values;
+  private final BiConsumer<CharSequence, CharSequence> collector = this::collect;
+
+  HeaderIdentity(AffinitySettings settings) {
+    session(settings.sessionHeader());
+    session("x-claude-code-session-id", "x-claude-code-agent-id");
+    session("session-id", "thread-id");
+    session("thread-id");
+    session("x-dynamo-session-id");
+    settings.ownerHeaders().forEach(this::session);
+    for (String name : settings.requestHeaders()) {
+      requests.add(new Identity(AffinityKey.Kind.REQUEST, source(name), index(name), -1));
+    }
+    values = new @Nullable CharSequence[names.size()];
+  }
+
+  /** Looks at the headers of a request. */
+  void read(RequestHeaders headers) {
+    Arrays.fill(values, null);
+    headers.forEach(collector);
+  }
+
+  /** Lets go of the headers. */
+  void release() {
+    Arrays.fill(values, null);
+  }
+
+  /** The first identity that lasts; null if the headers have none. */
+  @Nullable AffinityKey session() {
+    return first(sessions);
+  }
+
+  /** The first id of this one request; null if the headers have none. */
+  @Nullable AffinityKey request() {
+    return first(requests);
+  }
+
+  private void session(String name) {
+    sessions.add(new Identity(AffinityKey.Kind.SESSION, source(name), index(name), -1));
+  }
+
+  private void session(String name, String detail) {
+    sessions.add(new Identity(AffinityKey.Kind.SESSION, source(name), index(name), index(detail)));
+  }
+
+  private static String source(String name) {
+    return "header:" + name.toLowerCase(Locale.ROOT);
+  }
+
+  private int index(String name) {
+    for (int i = 0; i < names.size(); i++) {
+      if (same(names.get(i), name)) {
+        return i;
+      }
+    }
+    names.add(name);
+    return names.size() - 1;
+  }
+
+  private void collect(CharSequence name, CharSequence value) {
+    for (int i = 0; i < values.length; i++) {
+      if (values[i] == null && same(names.get(i), name) && !blank(value)) {
+        values[i] = value;
+        return;
+      }
+    }
+  }
+
+  private @Nullable AffinityKey first(List<Identity> identities) {
+    for (int i = 0; i < identities.size(); i++) {
+      Identity identity = identities.get(i);
+      CharSequence value = values[identity.header];
+      if (value != null) {
+        CharSequence detail = identity.detail < 0 ? null : values[identity.detail];
+        String whole = detail == null ? value.toString() : value + "/" + detail;
+        return Identities.key(identity.kind, identity.source, whole);
+      }
+    }
+    return null;
+  }
+
+  private static boolean blank(CharSequence value) {
+    for (int i = 0; i < value.length(); i++) {
+      if (value.charAt(i) > ' ') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean same(String wanted, CharSequence name) {
+    if (wanted.length() != name.length()) {
+      return false;
+    }
+    for (int i = name.length() - 1; i >= 0; i--) {
+      if (plain(wanted.charAt(i)) != plain(name.charAt(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static char plain(char c) {
+    if (c >= 'A' && c <= 'Z') {
+      return (char) (c + ('a' - 'A'));
+    }
+    return c == '_' ? '-' : c;
+  }
+}

@@ -1,0 +1,56 @@
+package io.pointsman.request;
+
+import static io.pointsman.request.Field.*;
+
+/**
+ * Which body fields make up the routing key of a route: what its engine renders into the prompt.
+ */
+enum KeyFields {
+  NONE,
+  CHAT(
+      TOOLS,
+      FUNCTIONS,
+      SYSTEM,
+      DOCUMENTS,
+      MESSAGES,
+      ADD_GENERATION_PROMPT,
+      CONTINUE_FINAL_MESSAGE,
+      CHAT_TEMPLATE,
+      CHAT_TEMPLATE_KWARGS),
+  COMPLETIONS(PROMPT, PROMPT_TOKEN_IDS, SUFFIX),
+  RESPONSES(TOOLS, INSTRUCTIONS, PROMPT, INPUT),
+  /** Embeddings, pooling, classification, speech: a text, or a chat. */
+  INPUTS(CHAT, INPUT, PROMPT, TEXT),
+  /** Rerank and score, in the spellings of all their versions. */
+  PAIRS(QUERY, QUERIES, TEXT_1, DATA_1, DOCUMENTS, TEXT_2, DATA_2, ITEMS),
+  GENERATE(TEXT, INPUT_IDS, PROMPT, PROMPT_TOKEN_IDS, TOKEN_IDS),
+  TOKENIZE(CHAT, PROMPT),
+  DETOKENIZE(TOKENS),
+  ALL(Field.values());
+
+  private static final long ALWAYS =
+      bits(CACHE_SALT, LORA_NAME, LORA_PATH, LORA_ID, LORA_REQUEST, ADAPTER, ADAPTER_ID)
+          | bits(ADAPTER_NAME);
+
+  private final long bits;
+
+  KeyFields(Field... fields) {
+    bits = bits(fields);
+  }
+
+  KeyFields(KeyFields base, Field... fields) {
+    bits = base.bits | bits(fields);
+  }
+
+  boolean has(Field field) {
+    return ((bits | ALWAYS) & field.bit()) != 0;
+  }
+
+  private static long bits(Field... fields) {
+    long bits = 0;
+    for (Field field : fields) {
+      bits |= field.bit();
+    }
+    return bits;
+  }
+}

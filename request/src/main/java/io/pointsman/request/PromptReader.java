@@ -1,0 +1,220 @@
+package io.pointsman.request;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.request.json.BlockHash;
+import io.pointsman.request.json.BlockRun;
+import io.pointsman.request.json.JsonCursor;
+import io.pointsman.request.json.JsonText;
+import java.util.Arrays;
+
+/**
+ * Builds the routing key: turns the prompt fields of a body into block hashes that depend neither
+ * on white space nor on the order of fields, at any level.
+ *
+ * <p>Each prompt field is a section of its own; sections are chained in the order of {@link Field}.
+ * Within a section text and ids keep their order. Every message, content part and text starts a new
+ * block, so that a longer conversation shares all blocks of a shorter one. The members of a message
+ * beside its content (role, name, tool calls, ...) are combined without regard to their order and
+ * stamped onto its first block; their size, if it matters, is made up for by additional blocks.
+ * Members that are null count as absent, and {@code cache_control} is left out everywhere: clients
+ * move that mark from turn to turn.
+ */
+final class PromptReader {
+  private static final Field[] FIELDS = Field.values();
+
+  private static final int MESSAGES = 0;
+  private static final int PARTS = 1;
+  private static final int IDS = 2;
+
+  private static final long CONTENT = JsonText.hash("content");
+  private static final long TEXT = JsonText.hash("text");
+  private static final long TYPE = JsonText.hash("type");
+  private static final long CACHE_CONTROL = JsonText.hash("cache_control");
+  private static final long[] PLAIN_TYPES = {
+    JsonText.stringHash("text"),
+    JsonText.stringHash("input_text"),
+    JsonText.stringHash("output_text"),
+    JsonText.stringHash("message")
+  };
+  private static final long TRUE = JsonText.scalarHash("true");
+  private static final long FALSE = JsonText.scalarHash("false");
+
+  private final JsonCursor json;
+  private final BlockRun blocks;
+  private final int[] starts = new int[Field.count()];
+  private final int[] counts = new int[Field.count()];
+  private final int[] lastLengths = new int[Field.count()];
+  private final long[] texts = new long[Field.count()];
+  private final long[] ids = new long[Field.count()];
+  private final long[] salts = new long[Field.count()];
+  private long text;
+  private long idCount;
+
+  PromptReader(JsonCursor json) {
+    this.json = json;
+    blocks = json.blocks();
+  }
+
+  void reset() {
+    Arrays.fill(counts, 0);
+    Arrays.fill(texts, 0);
+    Arrays.fill(ids, 0);
+    Arrays.fill(salts, 0);
+  }
+
+  /** Reads the value of a field; one that comes again takes the place of the earlier one. */
+  void read(Field field) {
+    int index = field.index();
+    starts[index] = blocks.count();
+    text = 0;
+    idCount = 0;
+    switch (field.use()) {
+      case ITEMS -> sequence(MESSAGES);
+      case PARTS -> sequence(PARTS);
+      case TREES -> trees();
+      case SWITCH -> end(field);
+      case SALT -> salts[index] = json.value();
+      case FACT, IDENTITY -> throw new IllegalArgumentException(field.key());
+    }
+    counts[index] = blocks.count() - starts[index];
+    lastLengths[index] = blocks.lastLength();
+    texts[index] = text;
+    ids[index] = idCount;
+  }
+
+  /** The routing key of what was read. */
+  PrefixBlocks key(long modelHash) {
+    int count = 0;
+    int last = 0;
+    long allText = 0;
+    long allIds = 0;
+    long salt = modelHash;
+    for (Field field : FIELDS) {
+      int i = field.index();
+      count += counts[i];
+      last = counts[i] == 0 ? last : lastLengths[i];
+      allText += texts[i];
+      allIds += ids[i];
+      salt += salts[i] == JsonCursor.NULL ? 0 : BlockHash.member(field.hash(), salts[i]);
+    }
+    if (count == 0) {
+      return PrefixBlocks.NONE;
+    }
+    long[] hashes = new long[count];
+    int at = 0;
+    for (int i = 0; i < counts.length; i++) {
+      blocks.copyTo(starts[i], hashes, at, counts[i]);
+      at += counts[i];
+    }
+    int unit = allText == 0 && allIds > 0 ? JsonCursor.IDS_PER_BLOCK : BlockHash.BLOCK;
+    int length = (count - 1) * unit + Math.clamp(last, 1, unit);
+    int tokens = Math.clamp(allIds + allText / 4, 1, Integer.MAX_VALUE);
+    return PrefixBlocks.chain(salt, hashes, count, length, unit, tokens);
+  }
+
+  private void sequence(int level) {
+    if (json.peek() == '[') {
+      for (boolean more = json.firstElement(); more; more = json.nextElement()) {
+        element(level);
+      }
+    } else {
+      element(level);
+    }
+  }
+
+  private void element(int level) {
+    int c = json.peek();
+    if (c == '"') {
+      text += json.text();
+    } else if (c >= '0' && c <= '9') {
+      idCount += json.ids();
+    } else if (c == '{' && level < IDS) {
+      item(level);
+    } else if (c == '[' && level < IDS) {
+      sequence(IDS);
+    } else {
+      tree();
+    }
+  }
+
+  /** An object of which one member is text and the others are not. */
+  private void item(int level) {
+    int first = blocks.count();
+    long textKey = level == MESSAGES ? CONTENT : TEXT;
+    long header = 0;
+    long headerSize = 0;
+    for (boolean more = json.firstMember(); more; more = json.nextMember()) {
+      long key = json.keyHash();
+      if (key == textKey) {
+        blocks.truncate(first);
+        sequence(level + 1);
+        continue;
+      }
+      long before = json.weight();
+      long value = json.value();
+      if (counts(key, value)) {
+        header += BlockHash.member(key, value);
+        headerSize += json.weight() - before;
+      }
+    }
+    close(first, header, headerSize);
+  }
+
+  private void close(int first, long header, long headerSize) {
+    text += headerSize;
+    if (blocks.count() == first) {
+      if (header != 0) {
+        blocks.addWeighted(header, headerSize);
+      }
+      return;
+    }
+    if (header != 0) {
+      blocks.stamp(first, header);
+    }
+    if (headerSize >= BlockHash.BLOCK) {
+      blocks.addWeighted(header, headerSize - BlockHash.BLOCK);
+    }
+  }
+
+  private static boolean counts(long key, long value) {
+    if (value == JsonCursor.NULL || key == CACHE_CONTROL) {
+      return false;
+    }
+    if (key == TYPE) {
+      for (long plain : PLAIN_TYPES) {
+        if (value == plain) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  private void trees() {
+    if (json.peek() != '[') {
+      tree();
+      return;
+    }
+    for (boolean more = json.firstElement(); more; more = json.nextElement()) {
+      tree();
+    }
+  }
+
+  private void tree() {
+    long before = json.weight();
+    long value = json.value();
+    if (value != JsonCursor.NULL) {
+      blocks.addWeighted(value, json.weight() - before);
+      text += json.weight() - before;
+    }
+  }
+
+  /** Adds a block only if the value differs from what engines assume without the field. */
+  private void end(Field field) {
+    long value = json.value();
+    long telling = field == Field.ADD_GENERATION_PROMPT ? FALSE : TRUE;
+    if (value == telling) {
+      blocks.addWeighted(BlockHash.member(field.hash(), value), 0);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+package io.pointsman.request;
+
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one request asks for, as far as routing cares. Immutable; keeps nothing of the body's bytes.
+ *
+ * @param endpoint the route it came by
+ * @param body what the body turned out to be
+ * @param model the model it names; null if none
+ * @param stream whether it asks for a streamed answer
+ * @param prefix the routing key; its {@code tokens} is the prompt's size: exact for token ids, else
+ *     bytes / 4, at least 1 if there is a prompt
+ * @param affinity whom it belongs to; null if it does not say
+ * @param responseId the stored response it builds on, from the body's {@code previous_response_id}:
+ *     the worker that made that one can serve it; null if none
+ * @param modelSpan where the value of {@code model} stands in a JSON body
+ * @param streamSpan where the value of {@code stream} stands in a JSON body
+ */
+public record RequestFacts(
+    Endpoint endpoint,
+    BodyVerdict body,
+    @Nullable String model,
+    boolean stream,
+    PrefixBlocks prefix,
+    @Nullable AffinityKey affinity,
+    @Nullable String responseId,
+    Span modelSpan,
+    Span streamSpan) {
+
+  /**
+   * Why the request must be answered with 400 instead of being forwarded; null if it need not. Only
+   * typed routes with a JSON body are ever refused: others may carry anything.
+   */
+  public @Nullable String refusal() {
+    if (!endpoint.jsonBody()) {
+      return null;
+    }
+    return switch (body.kind()) {
+      case OBJECT, TRUNCATED, OPAQUE, FORM -> null;
+      case EMPTY -> "request body: empty (expected: a JSON object)";
+      case NOT_OBJECT -> "request body: " + body.reason() + " (expected: a JSON object)";
+      case MALFORMED ->
+          "request body: "
+              + body.reason()
+              + " at byte "
+              + body.position()
+              + " (expected: valid JSON)";
+    };
+  }
+
+  /** The question to the engine, for any worker. */
+  public RoutingRequest toRoutingRequest(Role role) {
+    return toRoutingRequest(role, null);
+  }
+
+  /**
+   * The question to the engine.
+   *
+   * @param pinnedWorker id of the only worker that can serve it; null if any can
+   */
+  public RoutingRequest toRoutingRequest(Role role, @Nullable String pinnedWorker) {
+    return RoutingRequest.builder()
+        .model(model)
+        .role(role)
+        .prefix(prefix)
+        .affinity(affinity)
+        .pinnedWorker(pinnedWorker)
+        .stream(stream)
+        .build();
+  }
+}

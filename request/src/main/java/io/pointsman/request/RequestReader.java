@@ -1,0 +1,103 @@
+package io.pointsman.request;
+
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads requests into {@link RequestFacts} in one pass over their bytes. Never throws, whatever the
+ * bytes are. Keeps scratch memory between requests, at most a few MiB: one reader per thread.
+ */
+public final class RequestReader {
+  private final HeaderIdentity headerIdentity;
+  private final BodyReader json = new BodyReader();
+  private final FormReader form = new FormReader();
+
+  public RequestReader(AffinitySettings settings) {
+    headerIdentity = new HeaderIdentity(settings);
+  }
+
+  /**
+   * Reads one request.
+   *
+   * @param headers as the client sent them: an id that the router generates must not be among them,
+   *     or it would count as the client's
+   * @param body array that holds the body; not changed and not kept
+   * @param offset index of the body's first byte
+   * @param length number of body bytes that are there
+   * @param truncated whether the body goes on beyond those
+   */
+  public RequestFacts read(
+      Endpoint endpoint,
+      RequestHeaders headers,
+      byte[] body,
+      int offset,
+      int length,
+      boolean truncated) {
+    headerIdentity.read(headers);
+    AffinityKey session = headerIdentity.session();
+    AffinityKey request = headerIdentity.request();
+    headerIdentity.release();
+    String contentType = headers.first("content-type");
+    if (length == 0 && !truncated) {
+      return bodyless(endpoint, BodyVerdict.EMPTY, first(session, request));
+    }
+    if (!endpoint.readsBody() || encoded(headers.first("content-encoding"))) {
+      return bodyless(endpoint, BodyVerdict.OPAQUE, first(session, request));
+    }
+    if (!endpoint.jsonBody() && contentType != null && FormReader.reads(contentType)) {
+      form.read(contentType, body, offset, length);
+      return formFacts(endpoint, truncated, first(session, request));
+    }
+    BodyVerdict verdict = json.read(endpoint.keyFields(), body, offset, length, truncated);
+    AffinityKey owner = session == null ? json.identity() : session;
+    RequestFacts facts = jsonFacts(endpoint, verdict, first(owner, request));
+    json.release();
+    return facts;
+  }
+
+  private RequestFacts jsonFacts(
+      Endpoint endpoint, BodyVerdict verdict, @Nullable AffinityKey affinity) {
+    return new RequestFacts(
+        endpoint,
+        verdict,
+        json.model(),
+        json.stream(),
+        json.prefix(),
+        affinity,
+        json.responseId(),
+        json.modelSpan(),
+        json.streamSpan());
+  }
+
+  private RequestFacts formFacts(
+      Endpoint endpoint, boolean truncated, @Nullable AffinityKey affinity) {
+    return new RequestFacts(
+        endpoint,
+        truncated ? BodyVerdict.TRUNCATED : BodyVerdict.FORM,
+        form.model(),
+        form.stream(),
+        PrefixBlocks.NONE,
+        affinity,
+        null,
+        Span.NONE,
+        Span.NONE);
+  }
+
+  private static RequestFacts bodyless(
+      Endpoint endpoint, BodyVerdict verdict, @Nullable AffinityKey affinity) {
+    return new RequestFacts(
+        endpoint, verdict, null, false, PrefixBlocks.NONE, affinity, null, Span.NONE, Span.NONE);
+  }
+
+  private static @Nullable AffinityKey first(
+      @Nullable AffinityKey preferred, @Nullable AffinityKey other) {
+    return preferred == null ? other : preferred;
+  }
+
+  private static boolean encoded(@Nullable String contentEncoding) {
+    return contentEncoding != null
+        && !contentEncoding.isBlank()
+        && !contentEncoding.equalsIgnoreCase("identity");
+  }
+}

@@ -1,0 +1,461 @@
+package io.pointsman.request.json;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Walks over the bytes of one JSON text, forwards only. Reads on any bytes without throwing: at the
+ * first fault, or where the bytes end too early, it notes what was wrong and behaves as at the end,
+ * so every loop over it ends. Values are hashed on the way: text into {@link #blocks()}, anything
+ * else to one number that does not depend on white space or on the order of members.
+ *
+ * <p>Brackets, commas, colons, quotes and literals are checked; the contents of strings and the
+ * exact form of numbers are not. {@code NaN} and {@code Infinity} pass, as most engines take them.
+ *
+ * <p>Not safe for threads; used again for every text.
+ */
+public final class JsonCursor {
+  /** What {@link #peek()} says at the end. */
+  public static final int END = -1;
+
+  /** The hash of {@code null}. */
+  public static final long NULL = 0;
+
+  /** Token ids in one block. */
+  public static final int IDS_PER_BLOCK = 16;
+
+  private static final int MAX_LEVELS = 128;
+  private static final int MAX_ESCAPED_KEY = 256;
+  private static final int MAX_DATA_WEIGHT = 4096;
+  private static final long OBJECT_SEED = 0x6F626A656374L;
+  private static final long ARRAY_SEED = 0x6172726179L;
+  private static final long CACHE_CONTROL = JsonText.hash("cache_control");
+  private static final long DATA = JsonText.hash("data");
+  private static final byte[] NOTHING = {};
+
+  private final StringScanner strings;
+  private final BlockRun blocks = new BlockRun();
+  private final BlockRun scratch = new BlockRun();
+  private final long[] sums = new long[MAX_LEVELS];
+  private final long[] keys = new long[MAX_LEVELS];
+  private long[] kinds = new long[16];
+
+  private byte[] bytes = NOTHING;
+  private int start;
+  private int pos;
+  private int limit;
+  private @Nullable String problem;
+  private int problemAt;
+  private boolean endsEarly;
+  private boolean nested;
+
+  private byte[] keyBytes = NOTHING;
+  private int keyFrom;
+  private int keyTo;
+  private long keyHash;
+  private long weight;
+
+  public JsonCursor(StringScanner strings) {
+    this.strings = strings;
+  }
+
+  /** Begins a new text; a byte order mark at its start is skipped. */
+  public void reset(byte[] bytes, int from, int to) {
+    this.bytes = bytes;
+    start = from;
+    pos = from;
+    limit = to;
+    problem = null;
+    problemAt = 0;
+    endsEarly = false;
+    nested = false;
+    weight = 0;
+    blocks.truncate(0);
+    if (kinds.length > 1024) {
+      kinds = new long[16];
+    }
+    boolean mark =
+        to - from >= 3
+            && bytes[from] == (byte) 0xEF
+            && bytes[from + 1] == (byte) 0xBB
+            && bytes[from + 2] == (byte) 0xBF;
+    if (mark) {
+      pos += 3;
+    }
+  }
+
+  /** Lets go of the bytes. */
+  public void release() {
+    bytes = NOTHING;
+    keyBytes = NOTHING;
+  }
+
+  /** Where text goes. */
+  public BlockRun blocks() {
+    return blocks;
+  }
+
+  /** What is wrong with the text; null as long as nothing is. */
+  public @Nullable String problem() {
+    return problem;
+  }
+
+  /** Where the problem is, in bytes from the start. */
+  public int problemAt() {
+    return problemAt;
+  }
+
+  /** Whether the problem is that the text ends too early. */
+  public boolean endsEarly() {
+    return endsEarly;
+  }
+
+  /** Bytes read so far. */
+  public int position() {
+    return pos - start;
+  }
+
+  /**
+   * Size of what was hashed so far, in bytes of keys, strings and scalars: white space and
+   * punctuation do not count, and of binary data only the first 4 KiB do.
+   */
+  public long weight() {
+    return weight;
+  }
+
+  /** Hash of the key read last, escapes resolved. */
+  public long keyHash() {
+    return keyHash;
+  }
+
+  /** Whether the key read last, escapes resolved, is this ASCII name. */
+  public boolean keyIs(String name) {
+    return keyTo - keyFrom == name.length() && JsonText.startsWith(keyBytes, keyFrom, keyTo, name);
+  }
+
+  /** Skips white space; the byte that comes then, or {@link #END}. */
+  public int peek() {
+    while (pos < limit) {
+      int c = bytes[pos] & 0xFF;
+      if (c > ' ' || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) {
+        return c;
+      }
+      pos++;
+    }
+    return END;
+  }
+
+  /** Enters the object that begins here; whether it has a member, whose key is then read. */
+  public boolean firstMember() {
+    nested = true;
+    pos++;
+    if (peek() == '}') {
+      pos++;
+      return false;
+    }
+    return key();
+  }
+
+  /** Behind a member's value: goes on to the next key, or out of the object. */
+  public boolean nextMember() {
+    return next('}') && key();
+  }
+
+  /** Enters the array that begins here; whether it has an element, which is then next. */
+  public boolean firstElement() {
+    nested = true;
+    pos++;
+    if (peek() == ']') {
+      pos++;
+      return false;
+    }
+    return true;
+  }
+
+  /** Behind an element: goes on to the next one, or out of the array. */
+  public boolean nextElement() {
+    return next(']');
+  }
+
+  /** Behind the value of the text: notes a problem if anything else follows. */
+  public void finish() {
+    if (problem == null && peek() != END) {
+      fail("more after the end of the value");
+    }
+  }
+
+  /**
+   * Reads the string that begins here and adds its blocks.
+   *
+   * @return its length in bytes as it came
+   */
+  public int text() {
+    return text(blocks);
+  }
+
+  private int text(BlockRun out) {
+    int from = pos + 1;
+    int end = strings.scan(bytes, from, limit, out);
+    if (end < 0) {
+      int length = limit - from;
+      failAtEnd();
+      return length;
+    }
+    pos = end + 1;
+    return end - from;
+  }
+
+  /**
+   * Reads the integers that begin here, up to the end of the array or another kind of element, and
+   * adds a block for every 16 of them and one for the rest. Stops before the separator.
+   *
+   * @return how many
+   */
+  public int ids() {
+    int count = 0;
+    long hash = 0;
+    boolean more = true;
+    while (more) {
+      hash = BlockHash.fold(hash, id());
+      count++;
+      if (count % IDS_PER_BLOCK == 0) {
+        blocks.add(PrefixBlocks.mix(hash), IDS_PER_BLOCK);
+        hash = 0;
+      }
+      more = nextId();
+    }
+    int rest = count % IDS_PER_BLOCK;
+    if (rest != 0) {
+      blocks.add(PrefixBlocks.mix(hash + rest), rest);
+    }
+    return count;
+  }
+
+  /** Reads the value that begins here, whatever it is, and returns its hash. */
+  public long value() {
+    int depth = 0;
+    while (true) {
+      int c = peek();
+      long hash;
+      if (c == '{' || c == '[') {
+        open(depth++, c == '{');
+        boolean more = c == '{' ? firstMember() : firstElement();
+        if (more) {
+          rememberKey(depth - 1);
+          continue;
+        }
+        hash = close(--depth);
+      } else {
+        hash = c == '"' ? string(depth) : scalar(c);
+      }
+      while (depth > 0) {
+        add(depth - 1, hash);
+        boolean object = object(depth - 1);
+        if (object ? nextMember() : nextElement()) {
+          rememberKey(depth - 1);
+          break;
+        }
+        hash = close(--depth);
+      }
+      if (depth == 0) {
+        return hash;
+      }
+    }
+  }
+
+  private boolean next(char closing) {
+    int c = peek();
+    if (c == ',') {
+      pos++;
+      return true;
+    }
+    if (c == closing) {
+      pos++;
+    } else {
+      unexpected(c, closing == '}' ? "',' or '}'" : "',' or ']'");
+    }
+    return false;
+  }
+
+  private boolean key() {
+    int c = peek();
+    if (c != '"') {
+      unexpected(c, "a key in quotes");
+      return false;
+    }
+    int from = pos + 1;
+    int end = Words.plainEnd(bytes, from, limit);
+    if (end < 0) {
+      end = longKey(from);
+    } else {
+      keyHash = BlockHash.ofShort(bytes, from, end);
+      keyBytes = bytes;
+      keyFrom = from;
+      keyTo = end;
+    }
+    if (end < 0) {
+      failAtEnd();
+      return false;
+    }
+    weight += end - from;
+    pos = end + 1;
+    c = peek();
+    if (c != ':') {
+      unexpected(c, "':'");
+      return false;
+    }
+    pos++;
+    return true;
+  }
+
+  /** Reads a key that is long or has escapes; its end, or -1. */
+  private int longKey(int from) {
+    int end = strings.scan(bytes, from, limit, scratch);
+    keyHash = scratch.fold();
+    keyBytes = bytes;
+    keyFrom = from;
+    keyTo = end;
+    if (end - from <= MAX_ESCAPED_KEY && JsonText.escaped(bytes, from, end)) {
+      keyBytes = JsonText.unescape(bytes, from, end);
+      keyFrom = 0;
+      keyTo = keyBytes.length;
+      keyHash = BlockHash.of(keyBytes, 0, keyTo);
+    }
+    return end;
+  }
+
+  private void open(int level, boolean object) {
+    int word = level >>> 6;
+    if (word == kinds.length) {
+      kinds = Arrays.copyOf(kinds, 2 * word);
+    }
+    long bit = 1L << level;
+    kinds[word] = object ? kinds[word] | bit : kinds[word] & ~bit;
+    if (level < MAX_LEVELS) {
+      sums[level] = object ? OBJECT_SEED : ARRAY_SEED;
+    }
+  }
+
+  private boolean object(int level) {
+    return (kinds[level >>> 6] & (1L << level)) != 0;
+  }
+
+  private void rememberKey(int level) {
+    if (level < MAX_LEVELS) {
+      keys[level] = keyHash;
+    }
+  }
+
+  /** Below the last level values are folded as they come: depth is bounded, not content. */
+  private void add(int level, long hash) {
+    if (level >= MAX_LEVELS) {
+      sums[MAX_LEVELS - 1] = BlockHash.fold(sums[MAX_LEVELS - 1], hash);
+    } else if (!object(level)) {
+      sums[level] = BlockHash.fold(sums[level], hash);
+    } else if (hash != NULL && keys[level] != CACHE_CONTROL) {
+      sums[level] += BlockHash.member(keys[level], hash);
+    }
+  }
+
+  private long close(int level) {
+    return level < MAX_LEVELS ? PrefixBlocks.mix(sums[level]) : ARRAY_SEED;
+  }
+
+  private long string(int depth) {
+    int from = pos + 1;
+    int end = Words.plainEnd(bytes, from, limit);
+    if (end >= 0) {
+      pos = end + 1;
+      weight += end - from;
+      return JsonText.valueHash(BlockHash.ofShort(bytes, from, end));
+    }
+    int length = text(scratch);
+    weight += length <= MAX_DATA_WEIGHT || !data(depth, from) ? length : MAX_DATA_WEIGHT;
+    return JsonText.valueHash(scratch.fold());
+  }
+
+  /** Whether a long string is an image or sound: its bytes say nothing of its size in tokens. */
+  private boolean data(int depth, int from) {
+    boolean named = depth > 0 && depth <= MAX_LEVELS && keys[depth - 1] == DATA;
+    return named || JsonText.startsWith(bytes, from, limit, "data:");
+  }
+
+  private long scalar(int c) {
+    int from = pos;
+    int to = JsonText.scalarEnd(bytes, from, limit);
+    boolean whole = JsonText.scalar(bytes, from, to);
+    if (to == limit && JsonText.startsScalar(c) && (nested || !whole)) {
+      failAtEnd();
+      return NULL;
+    }
+    if (!whole) {
+      unexpected(c, "a value");
+      return NULL;
+    }
+    pos = to;
+    weight += to - from;
+    return c == 'n' ? NULL : BlockHash.of(bytes, from, to) ^ JsonText.SCALAR_SEED;
+  }
+
+  /** One integer by its value; anything else that looks like a number by its characters. */
+  private long id() {
+    int from = pos;
+    int digits = Words.digits(bytes, from, limit);
+    if (digits > 0 && JsonText.endsScalar(bytes[from + digits])) {
+      pos = from + digits;
+      return Words.number(bytes, from, digits);
+    }
+    long id = 0;
+    int i = from;
+    while (i < limit && i - from < 18 && bytes[i] >= '0' && bytes[i] <= '9') {
+      id = 10 * id + (bytes[i] - '0');
+      i++;
+    }
+    if (i == from || i == limit || !JsonText.endsScalar(bytes[i])) {
+      return scalar(bytes[from] & 0xFF);
+    }
+    pos = i;
+    return id;
+  }
+
+  /** Goes on to the next element if that is a number without a sign; otherwise stays. */
+  private boolean nextId() {
+    int behind = pos;
+    if (peek() == ',') {
+      pos++;
+      int c = peek();
+      if (c >= '0' && c <= '9') {
+        return true;
+      }
+    }
+    pos = behind;
+    return false;
+  }
+
+  private void unexpected(int c, String expected) {
+    if (c == END) {
+      failAtEnd();
+    } else if (c > ' ' && c < 0x7F) {
+      fail("unexpected '" + (char) c + "', expected " + expected);
+    } else {
+      fail("unexpected byte " + c + ", expected " + expected);
+    }
+  }
+
+  private void failAtEnd() {
+    pos = limit;
+    if (problem == null) {
+      endsEarly = true;
+    }
+    fail("ends too early");
+  }
+
+  private void fail(String reason) {
+    if (problem == null) {
+      problem = reason;
+      problemAt = pos - start;
+    }
+    pos = limit;
+  }
+}

@@ -1,0 +1,64 @@
+package io.pointsman.request.json;
+
+/** Looks at eight bytes at a time in ordinary registers. */
+final class Words {
+  static final long HIGHS = 0x8080808080808080L;
+
+  private static final long ONES = 0x0101010101010101L;
+  private static final long QUOTES = '"' * ONES;
+  private static final long BACKSLASHES = '\\' * ONES;
+  private static final long ZEROS = '0' * ONES;
+  private static final long ABOVE_NINE = 0x76 * ONES;
+
+  private Words() {}
+
+  /**
+   * A high bit for every byte that is a quote (Mycroft's test for zero bytes). The lowest one is
+   * exact, above it there may be false ones; bits other than the high ones mean nothing.
+   */
+  static long quotes(long word) {
+    return zeros(word ^ QUOTES);
+  }
+
+  /**
+   * End of a string shorter than a block and without escapes: index of its closing quote. -1 if it
+   * is longer, has a backslash, or may not end here.
+   */
+  static int plainEnd(byte[] bytes, int from, int limit) {
+    int last = Math.min(from + BlockHash.BLOCK, limit) - 8;
+    for (int at = from; at <= last; at += 8) {
+      long word = BlockHash.word(bytes, at);
+      long marks = (quotes(word) | zeros(word ^ BACKSLASHES)) & HIGHS;
+      if (marks != 0) {
+        int mark = at + (Long.numberOfTrailingZeros(marks) >>> 3);
+        return bytes[mark] == '"' ? mark : -1;
+      }
+    }
+    return -1;
+  }
+
+  /** How many digits stand at {@code at}, if these are 1 to 7 and eight bytes are there; else 0. */
+  static int digits(byte[] bytes, int at, int limit) {
+    if (at > limit - 8) {
+      return 0;
+    }
+    long values = BlockHash.word(bytes, at) ^ ZEROS;
+    long others = ((values + ABOVE_NINE) | values) & HIGHS;
+    return others == 0 ? 0 : Long.numberOfTrailingZeros(others) >>> 3;
+  }
+
+  /**
+   * The number of 1 to 7 digits at {@code at}: neighbours are joined to pairs, fours and eights (as
+   * in fast_float, Lemire 2021).
+   */
+  static long number(byte[] bytes, int at, int digits) {
+    long values = (BlockHash.word(bytes, at) ^ ZEROS) << (64 - 8 * digits);
+    long pairs = (values * 10 + (values >>> 8)) & 0x00FF00FF00FF00FFL;
+    long fours = (pairs * 100 + (pairs >>> 16)) & 0x0000FFFF0000FFFFL;
+    return (fours * 10_000 + (fours >>> 32)) & 0xFFFFFFFFL;
+  }
+
+  private static long zeros(long word) {
+    return (word - ONES) & ~word;
+  }
+}

@@ -1,0 +1,5 @@
+/** What a request asks for: endpoint, model, routing key and identity, read from its bytes. */
+@NullMarked
+package io.pointsman.request;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,94 @@
+package io.pointsman.request;
+
+import static io.pointsman.request.Reading.read;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class FormReaderTest {
+  private static final RequestHeaders HEADERS =
+      ListedHeaders.of("Content-Type", "multipart/form-data; boundary=----WebKit7MA4");
+
+  private static String part(String disposition, String content) {
+    return "------WebKit7MA4\r\nContent-Disposition: form-data; "
+        + disposition
+        + "\r\n\r\n"
+        + content
+        + "\r\n";
+  }
+
+  private static RequestFacts form(RequestHeaders headers, String body) {
+    return read(Endpoint.AUDIO_TRANSCRIPTIONS, headers, body.getBytes(ISO_8859_1), false);
+  }
+
+  private static String file() {
+    byte[] sound = new byte[100_000];
+    new Random(3).nextBytes(sound);
+    return part(
+        "name=\"file\"; filename=\"a.wav\"\r\nContent-Type: audio/wav",
+        new String(sound, ISO_8859_1) + "\r\n--\r\n------WebKit7MA");
+  }
+
+  @Test
+  void theModelIsFoundBeforeAndBehindAFile() {
+    String model = part("name=\"model\"", "whisper-1");
+    String end = "------WebKit7MA4--\r\n";
+    for (String body : new String[] {model + file() + end, file() + model + end}) {
+      RequestFacts facts = form(HEADERS, body);
+      assertThat(facts.model()).isEqualTo("whisper-1");
+      assertThat(facts.body().kind()).isEqualTo(BodyVerdict.Kind.FORM);
+      assertThat(facts.stream()).isFalse();
+    }
+  }
+
+  @Test
+  void streamIsRead() {
+    String body = part("name=stream", "true") + part("name=\"model\"", "w") + "------WebKit7MA4--";
+    assertThat(form(HEADERS, body).stream()).isTrue();
+    assertThat(form(HEADERS, body).model()).isEqualTo("w");
+  }
+
+  @Test
+  void aFileNamedModelIsNotTheModel() {
+    String body = part("name=\"model\"; filename=\"x\"", "evil") + "------WebKit7MA4--";
+    assertThat(form(HEADERS, body).model()).isNull();
+  }
+
+  @Test
+  void quotedBoundariesAndPreamblesAreRead() {
+    RequestHeaders quoted =
+        ListedHeaders.of(
+            "content-type", "Multipart/Form-Data; charset=x; boundary=\"----WebKit7MA4\"");
+    String body = "preamble\r\n" + part("name=\"model\"", "w") + "------WebKit7MA4--";
+    assertThat(form(quoted, body).model()).isEqualTo("w");
+  }
+
+  @Test
+  void everyCutIsSurvived() {
+    String body =
+        part("name=\"model\"", "whisper-1") + part("name=\"x\"", "y") + "------WebKit7MA4--";
+    byte[] bytes = body.getBytes(ISO_8859_1);
+    for (int length = 0; length <= bytes.length; length++) {
+      RequestFacts facts =
+          read(Endpoint.AUDIO_TRANSCRIPTIONS, HEADERS, Arrays.copyOf(bytes, length), true);
+      assertThat(facts.model()).isIn("whisper-1", null);
+      assertThat(facts.body().kind()).isEqualTo(BodyVerdict.Kind.TRUNCATED);
+    }
+  }
+
+  @Test
+  void formDataOnOtherPathsIsReadToo() {
+    String body = part("name=\"model\"", "w") + "------WebKit7MA4--";
+    assertThat(read(Endpoint.TRANSPARENT, HEADERS, body).model()).isEqualTo("w");
+    assertThat(read(Endpoint.CHAT_COMPLETIONS, HEADERS, body).refusal()).isNotNull();
+  }
+
+  @Test
+  void jsonOnAFormRouteIsReadAsJson() {
+    assertThat(read(Endpoint.AUDIO_TRANSCRIPTIONS, "{\"model\":\"w\"}").model()).isEqualTo("w");
+    assertThat(read(Endpoint.AUDIO_TRANSCRIPTIONS, "RIFF....").refusal()).isNull();
+  }
+}

@@ -1,0 +1,246 @@
+package io.pointsman.sim;
+
+import io.pointsman.sim.api.FailureJson;
+import io.pointsman.sim.failure.Failure;
+import io.pointsman.sim.http.ConnectionOptions;
+import io.pointsman.sim.live.EngineProfile;
+import io.pointsman.sim.schedule.EngineLimits;
+import io.pointsman.sim.schedule.LatencyModel;
+import io.pointsman.sim.schedule.LinearLatency;
+import io.pointsman.sim.schedule.StepLatency;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code pointsman engine}: one simulated engine until the process is stopped. */
+@Command(
+    name = "engine",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = "Runs one simulated inference engine.",
+    showDefaultValues = true)
+public final class EngineCommand implements Callable<Integer> {
+  @Spec private @Nullable CommandSpec spec;
+
+  @Option(names = "--host", defaultValue = "127.0.0.1", description = "Address to listen on.")
+  private String host = "";
+
+  @Option(names = "--port", defaultValue = "8000", description = "Port; 0 takes any free one.")
+  private int port;
+
+  @Option(
+      names = "--admin-port",
+      defaultValue = "-1",
+      description = "Second port that failures never close; -1: none, 0: any free one.")
+  private int adminPort;
+
+  @Option(names = "--id", defaultValue = "", description = "x-engine-id; empty: host:port.")
+  private String id = "";
+
+  @Option(
+      names = {"--model", "--served-model-name"},
+      split = ",",
+      defaultValue = "sim",
+      description = "Model names served, comma-separated; the first is the base model.")
+  private List<String> models = List.of();
+
+  @Option(
+      names = "--prefill-tokens-per-s",
+      description =
+          "Prompt tokens computed a second; 0: no time. With --decode-ms it replaces the step"
+              + " model; the one of the two left out costs nothing.")
+  private @Nullable Double prefillTokensPerSecond;
+
+  @Option(
+      names = "--decode-ms",
+      description = "Milliseconds per decoded token; 0: no time. See --prefill-tokens-per-s.")
+  private @Nullable Double decodeMillis;
+
+  @Option(names = "--kv-blocks", defaultValue = "25000", description = "KV memory in blocks.")
+  private int kvBlocks;
+
+  @Option(names = "--block-size", defaultValue = "16", description = "Tokens per KV block.")
+  private int blockSize;
+
+  @Option(
+      names = {"--max-running", "--max-num-seqs"},
+      defaultValue = "256",
+      description = "Sequences in the batch.")
+  private int maxRunning;
+
+  @Option(
+      names = "--max-num-batched-tokens",
+      defaultValue = "8192",
+      description = "Tokens per step.")
+  private int maxBatchedTokens;
+
+  @Option(
+      names = "--max-model-len",
+      defaultValue = "131072",
+      description = "Longest prompt and output together, in tokens; longer requests get 400.")
+  private String maxModelLen = "";
+
+  @Option(
+      names = "--max-num-queued-reqs",
+      defaultValue = "0",
+      description = "Sequences running and waiting from which on 503 is answered; 0: no limit.")
+  private String maxQueuedRequests = "";
+
+  @Option(
+      names = "--max-num-queued-tokens",
+      defaultValue = "0",
+      description =
+          "Prompt tokens not yet prefilled from which on 503 is answered; 32k is 32000, 32K is"
+              + " 32768; 0: no limit.")
+  private String maxQueuedTokens = "";
+
+  @Option(
+      names = "--output-tokens",
+      defaultValue = "64",
+      description = "Tokens of an answer whose request sets no length.")
+  private int outputTokens;
+
+  @Option(
+      names = "--embedding-dimensions",
+      defaultValue = "64",
+      description = "Length of embedding vectors.")
+  private int embeddingDimensions;
+
+  @Option(
+      names = "--max-stored-responses",
+      defaultValue = "1000",
+      description = "Responses kept for retrieval; the oldest is dropped first.")
+  private int maxStoredResponses;
+
+  @Option(
+      names = "--enable-scale-out",
+      description = "Serve the render family and /inference/v1/generate, as vLLM does on request.")
+  private boolean scaleOut;
+
+  @Option(names = "--speed", defaultValue = "1", description = "Engine seconds per second.")
+  private double speed;
+
+  @Option(names = "--seed", defaultValue = "0", description = "Of output texts and failures.")
+  private long seed;
+
+  @Option(
+      names = "--keep-alive-seconds",
+      defaultValue = "5",
+      description = "Idle connections are closed after this time; 0: never.")
+  private double keepAliveSeconds;
+
+  @Option(names = "--gzip", description = "Compress whole responses for clients that accept it.")
+  private boolean gzip;
+
+  @Option(
+      names = "--max-body-bytes",
+      defaultValue = "268435456",
+      description = "Largest request body; above it 413.")
+  private int maxBodyBytes;
+
+  @Option(
+      names = "--failure",
+      paramLabel = "JSON",
+      description =
+          "A failure switched on from the start, as for POST /sim/failures; may be repeated.")
+  private List<String> failures = new ArrayList<>();
+
+  @Override
+  public Integer call() throws InterruptedException {
+    CommandSpec commandSpec = spec();
+    SimConfig config;
+    try {
+      config = config();
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(commandSpec.commandLine(), String.valueOf(e.getMessage()), e);
+    }
+    try (SimEngine engine = SimEngine.start(config)) {
+      PrintWriter out = commandSpec.commandLine().getOut();
+      out.println(
+          "engine " + engine.id() + " serves " + String.join(", ", models) + " at " + engine.url());
+      if (engine.adminPort() >= 0) {
+        out.println("admin port " + engine.adminPort());
+      }
+      out.flush();
+      new CountDownLatch(1).await();
+    } catch (UncheckedIOException e) {
+      PrintWriter err = commandSpec.commandLine().getErr();
+      err.println(commandSpec.qualifiedName() + ": " + e.getMessage());
+      err.flush();
+      return ExitCode.SOFTWARE;
+    }
+    return 0;
+  }
+
+  SimConfig config() {
+    EngineLimits limits =
+        new EngineLimits(
+            kvBlocks,
+            blockSize,
+            maxRunning,
+            maxBatchedTokens,
+            (int) size("max-model-len", maxModelLen),
+            (int) size("max-num-queued-reqs", maxQueuedRequests),
+            size("max-num-queued-tokens", maxQueuedTokens));
+    EngineProfile profile =
+        new EngineProfile(
+            models, outputTokens, embeddingDimensions, maxStoredResponses, scaleOut, seed);
+    ConnectionOptions connections = new ConnectionOptions(keepAliveSeconds, gzip, maxBodyBytes);
+    List<Failure> parsed = failures.stream().map(FailureJson::parse).toList();
+    return new SimConfig(
+        host, port, adminPort, id, profile, limits, latency(), speed, connections, parsed);
+  }
+
+  /**
+   * A count with vLLM's units: {@code k} for thousands, {@code K} for 1,024, likewise {@code m} and
+   * {@code M}.
+   */
+  static long size(String name, String text) {
+    String digits = text.trim();
+    long unit = 1;
+    if (!digits.isEmpty()) {
+      unit =
+          switch (digits.charAt(digits.length() - 1)) {
+            case 'k' -> 1000;
+            case 'K' -> 1 << 10;
+            case 'm' -> 1_000_000;
+            case 'M' -> 1 << 20;
+            default -> 1;
+          };
+    }
+    if (unit != 1) {
+      digits = digits.substring(0, digits.length() - 1);
+    }
+    if (!digits.matches("[0-9]{1,9}") || unit * Long.parseLong(digits) > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          name + ": " + text + " (expected: a count such as 32000, 32k or 32K)");
+    }
+    return unit * Long.parseLong(digits);
+  }
+
+  private LatencyModel latency() {
+    Double prefill = prefillTokensPerSecond;
+    Double decode = decodeMillis;
+    if (prefill == null && decode == null) {
+      return new StepLatency();
+    }
+    return new LinearLatency(prefill == null ? 0 : prefill, decode == null ? 0 : decode);
+  }
+
+  private CommandSpec spec() {
+    if (spec == null) {
+      throw new IllegalStateException("spec: not set (expected: to be run by picocli)");
+    }
+    return spec;
+  }
+}

@@ -1,0 +1,206 @@
+package io.pointsman.sim;
+
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoEventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.ServerChannel;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.pointsman.sim.api.EngineApi;
+import io.pointsman.sim.failure.FailureTable;
+import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.http.HttpListener;
+import io.pointsman.sim.live.Engine;
+import io.pointsman.sim.live.EngineDriver;
+import io.pointsman.sim.live.EngineState;
+import io.pointsman.sim.schedule.Scheduler;
+import java.time.InstantSource;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A simulated engine that listens: everything of one engine runs on one event loop. Methods may be
+ * called from any thread but that loop, and block until they have taken effect.
+ *
+ * <pre>{@code
+ * try (SimEngine engine = SimEngine.start(SimConfig.instant().withModels("m"))) {
+ *   call(engine.url() + "/v1/chat/completions");
+ *   assertThat(engine.state().requests().served()).isEqualTo(1);
+ * }
+ * }</pre>
+ */
+public final class SimEngine implements AutoCloseable {
+  private final SimConfig config;
+  private final EventLoop loop;
+  private final @Nullable EventLoopGroup ownGroup;
+  private final Engine engine;
+  private final HttpListener listener;
+  private final HttpListener adminListener;
+  private int port;
+  private int adminPort = -1;
+
+  private SimEngine(SimConfig config, EventLoopGroup group, @Nullable EventLoopGroup ownGroup) {
+    this.config = config;
+    this.loop = group.next();
+    this.ownGroup = ownGroup;
+    Scheduler scheduler = new Scheduler(config.limits(), config.latency());
+    EngineDriver driver = new EngineDriver(scheduler, loop, System::nanoTime, config.speed());
+    FailureTable failures =
+        new FailureTable(new SplittableRandom(config.profile().seed()), this::refuseFor);
+    this.engine = new Engine(config.profile(), scheduler, driver, failures, InstantSource.system());
+    EngineApi api = new EngineApi(engine);
+    Class<? extends ServerChannel> type = channelType(group);
+    this.listener = new HttpListener(loop, type, config.connections(), api, engine::id);
+    this.adminListener = new HttpListener(loop, type, config.connections(), api, engine::id);
+  }
+
+  /** Starts an engine with a thread of its own. */
+  public static SimEngine start(SimConfig config) {
+    EventLoopGroup own = newGroup(1);
+    return begin(new SimEngine(config, own, own));
+  }
+
+  /**
+   * Starts an engine on one event loop of a group that others use as well; the group stays the
+   * caller's.
+   */
+  public static SimEngine start(SimConfig config, EventLoopGroup shared) {
+    return begin(new SimEngine(config, shared, null));
+  }
+
+  /**
+   * A group for {@link #start(SimConfig, EventLoopGroup)}: epoll where the system has it, else NIO.
+   */
+  public static EventLoopGroup newGroup(int threads) {
+    return new MultiThreadIoEventLoopGroup(
+        threads,
+        new DefaultThreadFactory("sim-engine", true),
+        Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory());
+  }
+
+  /** The base URL, without a slash at the end. */
+  public String url() {
+    return "http://" + config.host() + ":" + port;
+  }
+
+  /** The port it listens on; stays the same over {@link #stop} and {@link #restart}. */
+  public int port() {
+    return port;
+  }
+
+  /** The admin port; -1 without one. */
+  public int adminPort() {
+    return adminPort;
+  }
+
+  /** The value of {@code x-engine-id}. */
+  public String id() {
+    return engine.id();
+  }
+
+  /** How it was set up. */
+  public SimConfig config() {
+    return config;
+  }
+
+  /** The failures switched on. */
+  public FailureTable failures() {
+    return engine.failures();
+  }
+
+  /** The truth at this moment. */
+  public EngineState state() {
+    return onLoop(engine::state);
+  }
+
+  /** Starts all counters at zero again. */
+  public void resetCounters() {
+    onLoop(
+        () -> {
+          engine.resetCounters();
+          return true;
+        });
+  }
+
+  /** Closes the listener and idle connections; what is in flight goes on. */
+  public void refuse() {
+    listener.closeListening().syncUninterruptibly();
+  }
+
+  /** Opens the listener again after {@link #refuse}. */
+  public void accept() {
+    open(port);
+  }
+
+  /**
+   * Dies: the listener and every connection close at once, and the prefix cache is lost. Counters
+   * stay readable.
+   */
+  public void stop() {
+    listener.closeAll();
+    adminListener.closeAll();
+    onLoop(() -> engine.scheduler().cache().forgetIdle());
+  }
+
+  /** Comes back after {@link #stop} on the same port. */
+  public void restart() {
+    open(port);
+  }
+
+  @Override
+  public void close() {
+    listener.closeAll();
+    adminListener.closeAll();
+    if (ownGroup != null) {
+      ownGroup.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    }
+  }
+
+  private static SimEngine begin(SimEngine engine) {
+    try {
+      engine.open(engine.config.port());
+    } catch (RuntimeException e) {
+      engine.close();
+      throw e;
+    }
+    engine.config.failures().forEach(engine.engine.failures()::add);
+    return engine;
+  }
+
+  private void open(int wanted) {
+    if (wanted != 0) {
+      name(wanted);
+    }
+    port = listener.open(config.host(), wanted).getPort();
+    name(port);
+    if (config.adminPort() >= 0 && !adminListener.isOpen()) {
+      int again = adminPort >= 0 ? adminPort : config.adminPort();
+      adminPort = adminListener.open(config.host(), again).getPort();
+    }
+  }
+
+  private void name(int knownPort) {
+    engine.name(config.id().isEmpty() ? config.host() + ":" + knownPort : config.id());
+  }
+
+  private void refuseFor(Fault.Refuse fault) {
+    listener.closeListening();
+    loop.schedule(listener::reopen, fault.forMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private <T> T onLoop(Callable<T> work) {
+    return loop.submit(work).syncUninterruptibly().getNow();
+  }
+
+  private static Class<? extends ServerChannel> channelType(EventLoopGroup group) {
+    boolean epoll = group instanceof IoEventLoopGroup typed && typed.isIoType(EpollIoHandler.class);
+    return epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
+  }
+}

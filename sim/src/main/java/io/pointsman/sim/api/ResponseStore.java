@@ -1,0 +1,41 @@
+package io.pointsman.sim.api;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.sim.live.GenerationRun;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Responses kept for retrieval by id, the oldest dropped first. Owned by the event loop. */
+final class ResponseStore {
+  private final int capacity;
+  private final Map<String, Stored> byId = new LinkedHashMap<>();
+
+  ResponseStore(int capacity) {
+    this.capacity = capacity;
+  }
+
+  void put(String id, Stored stored) {
+    byId.put(id, stored);
+    if (byId.size() > capacity) {
+      byId.remove(byId.keySet().iterator().next());
+    }
+  }
+
+  @Nullable Stored get(String id) {
+    return byId.get(id);
+  }
+
+  boolean remove(String id) {
+    return byId.remove(id) != null;
+  }
+
+  /**
+   * A response.
+   *
+   * @param run that makes or made it
+   * @param body of its request
+   * @param background whether nobody waits for it
+   */
+  record Stored(GenerationRun run, JsonNode body, boolean background) {}
+}

@@ -1,0 +1,219 @@
+package io.pointsman.sim.cache;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The KV memory of one engine in blocks: prompt blocks are found again by hash and shared,
+ * everything else is private to its request. A block is pinned (used by at least one reservation),
+ * idle (findable, evicted least recently used first), or free. Pinned and idle blocks together
+ * never exceed the capacity.
+ *
+ * <p>Not thread-safe: owned by the engine's event loop.
+ */
+public final class BlockCache {
+  private final int blockSize;
+  private final int capacity;
+  private final Map<Long, Block> byHash = new HashMap<>();
+
+  /** Sentinel of the ring of idle blocks; {@code idle.next} is evicted first. */
+  private final Block idle = new Block(0);
+
+  private int idleBlocks;
+  private int privateBlocks;
+
+  /**
+   * An empty cache.
+   *
+   * @param capacity blocks in all, at least 1
+   * @param blockSize tokens per block, at least 1
+   */
+  public BlockCache(int capacity, int blockSize) {
+    if (capacity < 1 || blockSize < 1) {
+      throw new IllegalArgumentException(
+          "capacity, blockSize: " + capacity + ", " + blockSize + " (expected: at least 1)");
+    }
+    this.capacity = capacity;
+    this.blockSize = blockSize;
+    idle.next = idle;
+    idle.previous = idle;
+  }
+
+  /** Tokens per block. */
+  public int blockSize() {
+    return blockSize;
+  }
+
+  /** Blocks in all. */
+  public int capacity() {
+    return capacity;
+  }
+
+  /** Blocks used by running requests. */
+  public int pinnedBlocks() {
+    return byHash.size() - idleBlocks + privateBlocks;
+  }
+
+  /** Findable blocks that no running request uses. */
+  public int idleBlocks() {
+    return idleBlocks;
+  }
+
+  /** Blocks that a request of this size needs when nothing is shared. */
+  public int blocksFor(long tokens) {
+    return Math.toIntExact(Math.ceilDiv(tokens, blockSize));
+  }
+
+  /**
+   * Pins the longest known prefix and sets memory aside for the rest, evicting idle blocks as
+   * needed. At least one prompt token is always left to compute, as an engine needs its logits.
+   *
+   * @param hashes of the complete blocks of the prompt
+   * @param promptTokens length of the prompt
+   * @param totalTokens prompt and output together
+   * @return the reservation, or null when pinned blocks leave too little room; nothing has changed
+   *     then
+   */
+  public @Nullable Reservation reserve(long[] hashes, int promptTokens, long totalTokens) {
+    int limit = Math.min(hashes.length, Math.max(0, promptTokens - 1) / blockSize);
+    int matched = 0;
+    int wakened = 0;
+    while (matched < limit) {
+      Block block = byHash.get(hashes[matched]);
+      if (block == null) {
+        break;
+      }
+      wakened += block.users == 0 ? 1 : 0;
+      matched++;
+    }
+    int fresh = blocksFor(totalTokens) - matched;
+    if (pinnedBlocks() + wakened + fresh > capacity) {
+      return null;
+    }
+    Block[] pinned = new Block[hashes.length];
+    for (int i = 0; i < matched; i++) {
+      pinned[i] = pin(byHash.get(hashes[i]));
+    }
+    evict(pinnedBlocks() + idleBlocks + fresh - capacity);
+    privateBlocks += fresh;
+    return new Reservation(hashes, pinned, matched, matched * blockSize, fresh);
+  }
+
+  /**
+   * Makes the complete prompt blocks up to {@code computedTokens} findable. A block whose hash
+   * another request published first stays private.
+   */
+  public void publish(Reservation reservation, int computedTokens) {
+    int end = Math.min(reservation.hashes.length, computedTokens / blockSize);
+    for (; reservation.published < end; reservation.published++) {
+      Block block = new Block(reservation.hashes[reservation.published]);
+      if (byHash.putIfAbsent(block.hash, block) == null) {
+        block.users = 1;
+        reservation.pinned[reservation.published] = block;
+        reservation.privateBlocks--;
+        privateBlocks--;
+      }
+    }
+  }
+
+  /**
+   * Gives everything back: published blocks turn idle (the last of the prompt is evicted first),
+   * private ones free.
+   */
+  public void release(Reservation reservation) {
+    if (reservation.released) {
+      throw new IllegalStateException("reservation: released twice");
+    }
+    reservation.released = true;
+    for (int i = reservation.published - 1; i >= 0; i--) {
+      Block block = reservation.pinned[i];
+      if (block != null && --block.users == 0) {
+        appendIdle(block);
+      }
+    }
+    privateBlocks -= reservation.privateBlocks;
+  }
+
+  /**
+   * Forgets every idle block; pinned blocks stay.
+   *
+   * @return blocks forgotten
+   */
+  public int forgetIdle() {
+    int count = idleBlocks;
+    evict(count);
+    return count;
+  }
+
+  private Block pin(@Nullable Block block) {
+    if (block == null) {
+      throw new IllegalStateException("block: vanished while matched");
+    }
+    if (block.users++ == 0) {
+      unlink(block);
+    }
+    return block;
+  }
+
+  private void evict(int count) {
+    for (int i = 0; i < count; i++) {
+      Block oldest = idle.next;
+      unlink(oldest);
+      byHash.remove(oldest.hash);
+    }
+  }
+
+  private void appendIdle(Block block) {
+    Block last = idle.previous;
+    last.next = block;
+    block.previous = last;
+    block.next = idle;
+    idle.previous = block;
+    idleBlocks++;
+  }
+
+  private void unlink(Block block) {
+    block.previous.next = block.next;
+    block.next.previous = block.previous;
+    block.next = block;
+    block.previous = block;
+    idleBlocks--;
+  }
+
+  /** One findable block; links itself into the ring of idle blocks while nobody uses it. */
+  private static final class Block {
+    final long hash;
+    int users;
+    Block next = this;
+    Block previous = this;
+
+    Block(long hash) {
+      this.hash = hash;
+    }
+  }
+
+  /** The blocks of one admitted request; handed back to {@link #release} exactly once. */
+  public static final class Reservation {
+    private final long[] hashes;
+    private final @Nullable Block[] pinned;
+    private final int cachedTokens;
+    private int published;
+    private int privateBlocks;
+    private boolean released;
+
+    private Reservation(
+        long[] hashes, @Nullable Block[] pinned, int published, int cachedTokens, int fresh) {
+      this.hashes = hashes;
+      this.pinned = pinned;
+      this.published = published;
+      this.cachedTokens = cachedTokens;
+      this.privateBlocks = fresh;
+    }
+
+    /** Prompt tokens found in the cache at admission. */
+    public int cachedTokens() {
+      return cachedTokens;
+    }
+  }
+}

@@ -1,0 +1,178 @@
+package io.pointsman.sim.failure;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+
+/**
+ * The failures switched on at the moment; at most {@value #MAX_ENTRIES}. Safe for use by several
+ * threads.
+ */
+public final class FailureTable {
+  /** Entries at most. */
+  public static final int MAX_ENTRIES = 256;
+
+  private final RandomGenerator dice;
+  private final Consumer<Fault.Refuse> refuser;
+  private final Map<Integer, Entry> entries = new LinkedHashMap<>();
+  private int nextId = 1;
+  private volatile boolean empty = true;
+
+  /**
+   * An empty table.
+   *
+   * @param dice decides who is struck
+   * @param refuser closes the listener for a while; a refusal is acted upon when it is added and
+   *     never stored
+   */
+  public FailureTable(RandomGenerator dice, Consumer<Fault.Refuse> refuser) {
+    this.dice = dice;
+    this.refuser = refuser;
+  }
+
+  /**
+   * Switches a failure on.
+   *
+   * @return its id; 0 for a refusal, which is not kept
+   * @throws IllegalStateException if the table is full
+   */
+  public int add(Failure failure) {
+    if (failure.fault() instanceof Fault.Refuse refuse) {
+      refuser.accept(refuse);
+      return 0;
+    }
+    synchronized (this) {
+      if (entries.size() >= MAX_ENTRIES) {
+        throw new IllegalStateException("failures: full (expected: at most " + MAX_ENTRIES + ")");
+      }
+      int id = nextId++;
+      entries.put(id, new Entry(failure));
+      empty = false;
+      return id;
+    }
+  }
+
+  /** Switches a fault on for every request. */
+  public int always(Fault fault) {
+    return add(Failure.always(fault));
+  }
+
+  /** Switches a fault on for the next {@code count} requests. */
+  public int times(int count, Fault fault) {
+    return add(Failure.times(count, fault));
+  }
+
+  /**
+   * Switches one failure off.
+   *
+   * @return whether it was there
+   */
+  public synchronized boolean remove(int id) {
+    boolean found = entries.remove(id) != null;
+    empty = entries.isEmpty();
+    return found;
+  }
+
+  /** Switches all failures off. */
+  public synchronized void clear() {
+    entries.clear();
+    empty = true;
+  }
+
+  /** What is switched on, in the order of adding. */
+  public synchronized List<Active> active() {
+    List<Active> list = new ArrayList<>();
+    entries.forEach((id, entry) -> list.add(new Active(id, entry.failure, entry.struck)));
+    return list;
+  }
+
+  /**
+   * Draws the faults that strike a request, at most one of each kind, and counts them.
+   *
+   * @param works whether failures without a path concern it
+   */
+  public List<Fault> draw(String path, boolean works) {
+    if (empty) {
+      return List.of();
+    }
+    synchronized (this) {
+      List<Fault> drawn = new ArrayList<>();
+      for (Entry entry : entries.values()) {
+        if (concerns(entry.failure, path, works) && isNew(drawn, entry.failure) && strikes(entry)) {
+          drawn.add(entry.failure.fault());
+        }
+      }
+      return drawn;
+    }
+  }
+
+  /**
+   * Whether a flapping-health failure wants the health endpoints to answer 503 now.
+   *
+   * @param nowMillis a wall or engine clock; periods are counted from its zero
+   */
+  public boolean healthIsDown(long nowMillis) {
+    if (empty) {
+      return false;
+    }
+    synchronized (this) {
+      for (Entry entry : entries.values()) {
+        if (entry.failure.fault() instanceof Fault.FlappingHealth flap
+            && (nowMillis - entry.since(nowMillis)) % (flap.upMillis() + flap.downMillis())
+                >= flap.upMillis()) {
+          entry.struck++;
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  private boolean strikes(Entry entry) {
+    Failure failure = entry.failure;
+    boolean left = failure.count() == 0 || entry.struck < failure.count();
+    boolean hit = left && (failure.probability() >= 1 || dice.nextDouble() < failure.probability());
+    if (hit) {
+      entry.struck++;
+    }
+    return hit;
+  }
+
+  private static boolean concerns(Failure failure, String path, boolean works) {
+    boolean named = failure.path().isEmpty() ? works : path.startsWith(failure.path());
+    return named && !(failure.fault() instanceof Fault.FlappingHealth);
+  }
+
+  private static boolean isNew(List<Fault> drawn, Failure failure) {
+    return drawn.stream().noneMatch(fault -> fault.getClass() == failure.fault().getClass());
+  }
+
+  /**
+   * A failure that is switched on.
+   *
+   * @param id to remove it by
+   * @param struck requests struck so far
+   */
+  public record Active(int id, Failure failure, int struck) {}
+
+  private static final class Entry {
+    final Failure failure;
+    int struck;
+    private long since = -1;
+
+    Entry(Failure failure) {
+      this.failure = failure;
+    }
+
+    /** When its periods began: the first time anybody asked. */
+    long since(long now) {
+      if (since < 0) {
+        since = now;
+      }
+      return since;
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** Faults that an operator or a test switches on while the engine runs. */
+@NullMarked
+package io.pointsman.sim.failure;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,79 @@
+package io.pointsman.sim.http;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** Reads and writes JSON. */
+public final class Json {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private Json() {}
+
+  /** An empty object. */
+  public static ObjectNode object() {
+    return MAPPER.createObjectNode();
+  }
+
+  /** An empty array. */
+  public static ArrayNode array() {
+    return MAPPER.createArrayNode();
+  }
+
+  /** A number array. */
+  public static ArrayNode array(int[] values) {
+    ArrayNode array = MAPPER.createArrayNode();
+    for (int value : values) {
+      array.add(value);
+    }
+    return array;
+  }
+
+  /** A text as a JSON string, quotes included. */
+  public static String quote(String text) {
+    return MAPPER.getNodeFactory().textNode(text).toString();
+  }
+
+  /**
+   * Reads a body.
+   *
+   * @throws RequestError 400 if it is no JSON object or array
+   */
+  public static JsonNode parse(byte[] body) {
+    JsonNode node;
+    try {
+      node = MAPPER.readTree(body);
+    } catch (IOException e) {
+      throw RequestError.badRequest("body: no valid JSON (expected: a JSON object)", null);
+    }
+    if (node == null || !node.isContainerNode()) {
+      throw RequestError.badRequest("body: no JSON object (expected: a JSON object)", null);
+    }
+    return node;
+  }
+
+  /** The bytes of a document. */
+  public static byte[] bytes(JsonNode node) {
+    try {
+      return MAPPER.writeValueAsBytes(node);
+    } catch (JsonProcessingException e) {
+      return node.toString().getBytes(StandardCharsets.UTF_8);
+    }
+  }
+
+  /** An error in OpenAI shape. */
+  public static ObjectNode error(int status, String type, String message, @Nullable String param) {
+    ObjectNode root = object();
+    root.putObject("error")
+        .put("message", message)
+        .put("type", type)
+        .put("param", param)
+        .put("code", status);
+    return root;
+  }
+}

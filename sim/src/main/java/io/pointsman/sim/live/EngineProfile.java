@@ -1,0 +1,48 @@
+package io.pointsman.sim.live;
+
+import java.util.List;
+
+/**
+ * Who the engine says it is and how it answers.
+ *
+ * @param models names it serves, the first being the base model; at least one
+ * @param outputTokens length of an answer whose request names none, at least 1
+ * @param embeddingDimensions length of embedding vectors, at least 1
+ * @param maxStoredResponses responses kept for retrieval, oldest dropped first; at least 1
+ * @param scaleOut whether the render family and {@code /inference/v1/generate} are served
+ * @param seed of output texts and of failures
+ */
+public record EngineProfile(
+    List<String> models,
+    int outputTokens,
+    int embeddingDimensions,
+    int maxStoredResponses,
+    boolean scaleOut,
+    long seed) {
+  /** One model named {@code sim}, answers of 64 tokens, vectors of 64, 1,000 stored responses. */
+  public static final EngineProfile DEFAULT =
+      new EngineProfile(List.of("sim"), 64, 64, 1000, false, 0);
+
+  /** Copies the names and refuses figures out of range. */
+  public EngineProfile {
+    models = List.copyOf(models);
+    if (models.isEmpty()) {
+      throw new IllegalArgumentException("model: none (expected: at least one name)");
+    }
+    if (outputTokens < 1 || embeddingDimensions < 1 || maxStoredResponses < 1) {
+      throw new IllegalArgumentException(
+          "output-tokens, embedding-dimensions, max-stored-responses: "
+              + outputTokens
+              + ", "
+              + embeddingDimensions
+              + ", "
+              + maxStoredResponses
+              + " (expected: at least 1)");
+    }
+  }
+
+  /** The base model. */
+  public String model() {
+    return models.getFirst();
+  }
+}

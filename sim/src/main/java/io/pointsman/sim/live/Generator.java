@@ -1,0 +1,89 @@
+package io.pointsman.sim.live;
+
+import io.pointsman.sim.http.EventStream;
+import io.pointsman.sim.http.Exchange;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Runs requests through the engine and answers them. Owned by the event loop. */
+public final class Generator {
+  private final Engine engine;
+
+  /** A generator for one engine. */
+  public Generator(Engine engine) {
+    this.engine = engine;
+  }
+
+  /** Answers with one document when all is produced. */
+  public void answerWhole(Exchange exchange, Generation request, WholeReply reply) {
+    Started started = new Started();
+    GenerationRun run =
+        new GenerationRun(
+            engine,
+            request,
+            () -> {
+              GenerationRun finished = started.run;
+              if (finished != null && finished.finished() && !exchange.done()) {
+                exchange.respond(200, reply.document(finished));
+              }
+            });
+    started.run = run;
+    exchange.onGone(() -> lost(exchange, run));
+    submit(exchange, run);
+  }
+
+  /** Answers with events as tokens are produced. */
+  public void answerStream(
+      Exchange exchange, Generation request, Function<GenerationRun, StreamReply> reply) {
+    Started started = new Started();
+    GenerationRun run = new GenerationRun(engine, request, () -> pump(started));
+    EventStream out = exchange.openEvents();
+    started.pump = new TokenPump(run, reply.apply(run), out);
+    exchange.onGone(() -> lost(exchange, run));
+    exchange.onWritable(() -> pump(started));
+    submit(exchange, run);
+  }
+
+  /**
+   * Runs a request that nobody waits for.
+   *
+   * @return the run, to be asked or given up
+   */
+  public GenerationRun runUnattended(Generation request) {
+    GenerationRun run = new GenerationRun(engine, request, Generator::nothing);
+    run.submit();
+    return run;
+  }
+
+  private void pump(Started started) {
+    TokenPump pump = started.pump;
+    if (pump != null && pump.run()) {
+      started.pump = null;
+    }
+  }
+
+  private void lost(Exchange exchange, GenerationRun run) {
+    if (exchange.faulted()) {
+      run.drop();
+    } else {
+      run.abort();
+    }
+  }
+
+  private void submit(Exchange exchange, GenerationRun run) {
+    double delay = exchange.firstTokenDelayMillis();
+    if (delay > 0) {
+      engine.driver().later(delay, run::submit);
+    } else {
+      run.submit();
+    }
+  }
+
+  private static void nothing() {}
+
+  /** What the callbacks of a run look at; filled once the run exists. */
+  private static final class Started {
+    @Nullable GenerationRun run;
+    @Nullable TokenPump pump;
+  }
+}

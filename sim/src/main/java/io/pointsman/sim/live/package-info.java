@@ -1,0 +1,5 @@
+/** One engine alive: the scheduler driven by real time, requests in flight, and their counters. */
+@NullMarked
+package io.pointsman.sim.live;
+
+import org.jspecify.annotations.NullMarked;

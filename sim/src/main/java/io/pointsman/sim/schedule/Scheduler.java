@@ -1,0 +1,286 @@
+package io.pointsman.sim.schedule;
+
+import io.pointsman.sim.cache.BlockCache;
+import io.pointsman.sim.cache.BlockCache.Reservation;
+import io.pointsman.sim.schedule.Sequence.Phase;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engine's loop: continuous batching with chunked prefill, first come first served.
+ *
+ * <p>Time is an argument. A step starts when there is work and no step runs, takes in the sequences
+ * present at that moment, and ends after the time the latency model names; then every decoding
+ * sequence has one more token and every completed prompt its first. Prompt blocks are findable from
+ * the start of the step that computes them, so that equal prompts admitted to the same step share.
+ * KV memory for prompt and output is reserved at admission; the head of the queue waits for room,
+ * nobody overtakes it.
+ *
+ * <p>Not thread-safe: owned by the engine's event loop, or by a replay.
+ */
+public final class Scheduler {
+  /** Returned by {@link #advance} when nothing will happen by itself. */
+  public static final long NEVER = Long.MAX_VALUE;
+
+  /** Steps taken by one call at most, so that a loop without latency lets others run. */
+  private static final int STEPS_PER_CALL = 512;
+
+  private final EngineLimits limits;
+  private final LatencyModel latency;
+  private final BlockCache cache;
+  private final EngineTotals totals = new EngineTotals();
+  private final LinkedHashSet<Sequence> waiting = new LinkedHashSet<>();
+  private final List<Sequence> running = new ArrayList<>();
+  private long stepEnd = NEVER;
+  private long tokensInPrefill;
+
+  /** An idle engine with an empty cache. */
+  public Scheduler(EngineLimits limits, LatencyModel latency) {
+    this.limits = limits;
+    this.latency = latency;
+    this.cache = new BlockCache(limits.kvBlocks(), limits.blockSize());
+  }
+
+  /** The KV memory. */
+  public BlockCache cache() {
+    return cache;
+  }
+
+  /** Limits it was built with. */
+  public EngineLimits limits() {
+    return limits;
+  }
+
+  /** What was done so far. */
+  public EngineTotals totals() {
+    return totals;
+  }
+
+  /** Starts all totals at zero again; what runs and waits stays. */
+  public void resetTotals() {
+    totals.reset();
+    totals.maxRunning = running.size();
+    totals.maxWaiting = waiting.size();
+  }
+
+  /** Sequences in the batch. */
+  public int running() {
+    return running.size();
+  }
+
+  /** Sequences not yet admitted. */
+  public int waiting() {
+    return waiting.size();
+  }
+
+  /** Prompt tokens of sequences without a first token; cached ones are not subtracted. */
+  public long tokensInPrefill() {
+    return tokensInPrefill;
+  }
+
+  /**
+   * Whether the engine takes on more work.
+   *
+   * @return null when it does, else the limit that has been reached
+   */
+  public @Nullable RejectReason rejection() {
+    int limit = limits.maxQueuedRequests();
+    if (limit > 0 && running.size() + waiting.size() >= limit) {
+      return RejectReason.MAX_NUM_QUEUED_REQS;
+    }
+    long tokenLimit = limits.maxQueuedTokens();
+    if (tokenLimit > 0 && tokensInPrefill >= tokenLimit) {
+      return RejectReason.MAX_NUM_QUEUED_TOKENS;
+    }
+    return null;
+  }
+
+  /**
+   * Puts a sequence at the end of the queue. It is considered by the first step that starts at
+   * {@code now} or later.
+   *
+   * @param now engine time in nanoseconds, not before that of earlier calls
+   * @throws IllegalArgumentException if it could never fit the KV memory or the model
+   */
+  public void submit(Sequence sequence, long now) {
+    if (sequence.totalTokens() > limits.longestRequest()) {
+      throw new IllegalArgumentException(
+          "sequence: "
+              + sequence.totalTokens()
+              + " tokens (expected: at most "
+              + limits.longestRequest()
+              + ")");
+    }
+    sequence.arrivedAt = now;
+    waiting.add(sequence);
+    tokensInPrefill += sequence.promptTokens();
+    totals.maxWaiting = Math.max(totals.maxWaiting, waiting.size());
+  }
+
+  /** Drops a sequence wherever it stands and frees its memory; without effect when it has ended. */
+  public void abort(Sequence sequence) {
+    if (sequence.ended()) {
+      return;
+    }
+    if (sequence.phase == Phase.QUEUED) {
+      waiting.remove(sequence);
+    } else {
+      running.remove(sequence);
+    }
+    if (sequence.produced == 0) {
+      tokensInPrefill -= sequence.promptTokens();
+    }
+    totals.aborted++;
+    leave(sequence, Phase.ABORTED);
+  }
+
+  /**
+   * Does what is due at {@code now} or earlier.
+   *
+   * @return when to call again: the end of the running step, {@code now} if more is due at once, or
+   *     {@link #NEVER}
+   */
+  public long advance(long now) {
+    long before = stepEnd;
+    for (int steps = 0; steps < STEPS_PER_CALL; steps++) {
+      if (stepEnd > now) {
+        if (stepEnd != NEVER || !startStep(now)) {
+          return stepEnd;
+        }
+        continue;
+      }
+      long at = stepEnd;
+      finishStep(at);
+      startStep(at);
+    }
+    if (stepEnd == before) {
+      // Steps without duration have outlasted the call; they go on at the present, or later
+      // arrivals would never be let in.
+      stepEnd = now;
+    }
+    return Math.min(stepEnd, now);
+  }
+
+  private boolean startStep(long at) {
+    int decoding = 0;
+    long context = 0;
+    int budget = limits.maxBatchedTokens();
+    for (Sequence sequence : running) {
+      sequence.chunk = 0;
+      if (sequence.phase == Phase.DECODING) {
+        decoding++;
+        context += sequence.promptTokens() + sequence.produced;
+      }
+    }
+    budget = Math.max(0, budget - decoding);
+    int prefill = continuePrefills(budget);
+    prefill += admit(budget - prefill, at);
+    if (decoding + prefill == 0) {
+      return false;
+    }
+    stepEnd =
+        at
+            + latency.stepNanos(
+                new LatencyModel.Step(prefill, decoding, context, limits.capacityTokens()));
+    return true;
+  }
+
+  private int continuePrefills(int budget) {
+    int used = 0;
+    for (int i = 0; i < running.size() && used < budget; i++) {
+      Sequence sequence = running.get(i);
+      if (sequence.phase == Phase.PREFILLING) {
+        used += schedulePrefill(sequence, budget - used);
+      }
+    }
+    return used;
+  }
+
+  private int admit(int budget, long at) {
+    int used = 0;
+    var queue = waiting.iterator();
+    while (queue.hasNext() && used < budget && running.size() < limits.maxRunning()) {
+      Sequence head = queue.next();
+      if (head.arrivedAt > at) {
+        break;
+      }
+      Reservation room = cache.reserve(head.blockHashes, head.promptTokens(), head.totalTokens());
+      if (room == null) {
+        break;
+      }
+      queue.remove();
+      enter(head, room, at);
+      used += schedulePrefill(head, budget - used);
+    }
+    return used;
+  }
+
+  private void enter(Sequence sequence, Reservation room, long at) {
+    sequence.reservation = room;
+    sequence.cachedTokens = room.cachedTokens();
+    sequence.computedTokens = room.cachedTokens();
+    sequence.phase = Phase.PREFILLING;
+    sequence.admittedAt = at;
+    running.add(sequence);
+    totals.promptTokens += sequence.promptTokens();
+    totals.cachedTokens += sequence.cachedTokens;
+    totals.maxRunning = Math.max(totals.maxRunning, running.size());
+  }
+
+  private int schedulePrefill(Sequence sequence, int budget) {
+    int chunk = Math.min(budget, sequence.promptTokens() - sequence.computedTokens);
+    sequence.chunk = chunk;
+    if (sequence.reservation != null) {
+      cache.publish(sequence.reservation, sequence.computedTokens + chunk);
+    }
+    return chunk;
+  }
+
+  private void finishStep(long at) {
+    stepEnd = NEVER;
+    List<Sequence> batch = List.copyOf(running);
+    for (Sequence sequence : batch) {
+      switch (sequence.phase) {
+        case PREFILLING -> prefilled(sequence, at);
+        case DECODING -> produced(sequence, at);
+        case QUEUED, FINISHED, ABORTED -> {}
+      }
+    }
+    running.removeIf(Sequence::ended);
+  }
+
+  private void prefilled(Sequence sequence, long at) {
+    sequence.computedTokens += sequence.chunk;
+    sequence.chunk = 0;
+    if (sequence.computedTokens == sequence.promptTokens()) {
+      tokensInPrefill -= sequence.promptTokens();
+      sequence.phase = Phase.DECODING;
+      sequence.firstTokenAt = at;
+      produced(sequence, at);
+    }
+  }
+
+  private void produced(Sequence sequence, long at) {
+    if (sequence.produced < sequence.outputTokens()) {
+      sequence.produced++;
+      totals.generatedTokens++;
+    }
+    if (sequence.produced == sequence.outputTokens()) {
+      sequence.finishedAt = at;
+      totals.finished++;
+      leave(sequence, Phase.FINISHED);
+    }
+    sequence.listener.progressed(sequence);
+  }
+
+  private void leave(Sequence sequence, Phase end) {
+    sequence.phase = end;
+    Reservation held = sequence.reservation;
+    if (held != null) {
+      sequence.reservation = null;
+      cache.release(held);
+    }
+  }
+}

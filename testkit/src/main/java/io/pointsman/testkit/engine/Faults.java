@@ -1,0 +1,117 @@
+package io.pointsman.testkit.engine;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+
+/** Engines' behaviours by name, good and bad. */
+public final class Faults {
+  private Faults() {}
+
+  /** A URL at which nothing listens. */
+  public static String refuseConnection() throws IOException {
+    try (ServerSocket once = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return "http://127.0.0.1:" + once.getLocalPort();
+    }
+  }
+
+  /** Answers with a JSON document. */
+  public record Answer(int status, String body) implements EngineScript {
+    /** 200 with a small document. */
+    public static Answer ok() {
+      return new Answer(200, "{\"ok\":true}");
+    }
+
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection.reply(status, "application/json", body);
+    }
+  }
+
+  /** Sends these bytes, whatever they are, and keeps the connection. */
+  public record Raw(String bytes) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection.send(bytes);
+    }
+  }
+
+  /** Streams these events, a chunk each, to the end. */
+  public record EventStream(List<String> events) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection.beginEvents();
+      for (String event : events) {
+        connection.chunk("data: " + event + "\n\n");
+      }
+      connection.chunk("data: [DONE]\n\n").lastChunk();
+    }
+  }
+
+  /** Accepts the request and never answers, until the peer goes. */
+  public record HangBeforeHeaders() implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection.awaitPeerGone();
+      connection.close();
+    }
+  }
+
+  /** Sends these bytes, then nothing until the peer goes. */
+  public record HangAfter(String bytes) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection.send(bytes).awaitPeerGone();
+      connection.close();
+    }
+  }
+
+  /** Sends these bytes, then breaks the connection with a reset. */
+  public record ResetAfterBytes(String bytes) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection)
+        throws IOException, InterruptedException {
+      connection.send(bytes);
+      Thread.sleep(50); // a reset would overtake what is still being read
+      connection.reset();
+    }
+  }
+
+  /** Sends these bytes, then closes the connection in an orderly way. */
+  public record CloseAfter(String bytes) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection.send(bytes).close();
+    }
+  }
+
+  /** Waits before it does what {@code then} says. */
+  public record SlowFirstToken(Duration delay, EngineScript then) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection)
+        throws IOException, InterruptedException {
+      Thread.sleep(delay.toMillis());
+      then.answer(request, connection);
+    }
+  }
+
+  /** Streams one event, then something that is not a chunk. */
+  public record MalformedChunk() implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection.beginEvents().chunk("data: one\n\n").send("xyz\r\n").awaitPeerGone();
+    }
+  }
+
+  /** An answer whose end is the end of the connection. */
+  public record CloseDelimited(String body) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      connection
+          .send("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n" + body)
+          .close();
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package io.pointsman.testkit.engine;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** An HTTP server on a port of its own that does with each request what its script says. */
+public final class ScriptedEngine implements AutoCloseable {
+  private final ServerSocket listener;
+  private final List<EngineRequest> requests = new CopyOnWriteArrayList<>();
+  private final BlockingQueue<EngineRequest> arrivals = new LinkedBlockingQueue<>();
+  private final BlockingQueue<Integer> departures = new LinkedBlockingQueue<>();
+  private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger connections = new AtomicInteger();
+  private volatile EngineScript script;
+
+  private ScriptedEngine(EngineScript script, ServerSocket unbound, int port) throws IOException {
+    this.script = script;
+    listener = unbound;
+    listener.setReuseAddress(true);
+    listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1024);
+  }
+
+  public static ScriptedEngine start(EngineScript script) throws IOException {
+    return start(script, 0);
+  }
+
+  /** An engine on a certain port, such as that of one that was closed. */
+  public static ScriptedEngine start(EngineScript script, int port) throws IOException {
+    return start(script, new ServerSocket(), port);
+  }
+
+  /** An engine behind a socket of its own kind, such as one that speaks TLS; not bound yet. */
+  public static ScriptedEngine start(EngineScript script, ServerSocket unbound) throws IOException {
+    return start(script, unbound, 0);
+  }
+
+  private static ScriptedEngine start(EngineScript script, ServerSocket unbound, int port)
+      throws IOException {
+    ScriptedEngine engine = new ScriptedEngine(script, unbound, port);
+    Thread.ofVirtual().start(engine::accept);
+    return engine;
+  }
+
+  private void accept() {
+    try {
+      while (true) {
+        Socket socket = listener.accept();
+        sockets.add(socket);
+        int number = connections.incrementAndGet();
+        Thread.ofVirtual().start(() -> serve(socket, number));
+      }
+    } catch (IOException _) {
+      // Closed.
+    }
+  }
+
+  private void serve(Socket socket, int number) {
+    try (socket) {
+      EngineConnection connection = new EngineConnection(socket, number);
+      EngineRequest request;
+      while (!connection.closed() && (request = connection.read()) != null) {
+        requests.add(request);
+        arrivals.add(request);
+        script.answer(request, connection);
+      }
+    } catch (IOException _) {
+      // The peer left, or the script wanted it.
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } finally {
+      sockets.remove(socket);
+      departures.add(number);
+    }
+  }
+
+  /** Does something else with the requests that come from now on. */
+  public void now(EngineScript next) {
+    script = next;
+  }
+
+  public int port() {
+    return listener.getLocalPort();
+  }
+
+  public String url() {
+    return "http://127.0.0.1:" + port();
+  }
+
+  /** The id that a worker at {@link #url} gets. */
+  public String id() {
+    return "127.0.0.1:" + port();
+  }
+
+  /** All requests so far. */
+  public List<EngineRequest> requests() {
+    return requests;
+  }
+
+  /** Connections accepted so far. */
+  public int connections() {
+    return connections.get();
+  }
+
+  /** Waits for the next request to arrive, ten seconds at most. */
+  public EngineRequest awaitRequest() throws InterruptedException {
+    EngineRequest next = arrivals.poll(10, TimeUnit.SECONDS);
+    if (next == null) {
+      throw new AssertionError("no request within ten seconds");
+    }
+    return next;
+  }
+
+  /** Waits for a connection to end; false if none does within ten seconds. */
+  public boolean awaitDeparture() throws InterruptedException {
+    return departures.poll(10, TimeUnit.SECONDS) != null;
+  }
+
+  /** Closes every connection that is open, as a server does with those it finds idle. */
+  public void closeConnections() throws IOException {
+    for (Socket socket : sockets) {
+      socket.close();
+    }
+  }
+
+  /** Stops listening and breaks every connection. */
+  @Override
+  public void close() throws IOException {
+    listener.close();
+    for (Socket socket : sockets) {
+      try {
+        socket.setSoLinger(true, 0);
+      } catch (IOException _) {
+        // Closed already.
+      }
+      socket.close();
+    }
+  }
+}
