@@ -21,14 +21,16 @@ final class AskingExchange implements Conversation {
   private static final Logger LOG = LoggerFactory.getLogger(AskingExchange.class);
 
   private final ClientConnection client;
+  private final Reception reception;
   private final RequestHead head;
   private final Deque<ByteBuf> parts = new ArrayDeque<>();
   private boolean received;
   private boolean broken;
   private boolean over;
 
-  AskingExchange(ClientConnection client, RequestHead head) {
+  AskingExchange(ClientConnection client, Reception reception, RequestHead head) {
     this.client = client;
+    this.reception = reception;
     this.head = head;
   }
 
@@ -61,10 +63,12 @@ final class AskingExchange implements Conversation {
     over = true;
     client.setReading(true);
     if (admitted) {
-      handOver(client.admit(head));
+      client.take(null);
+      reception.dispatch(head);
+      handOver(client.current());
     } else {
       release();
-      client.refuseCaller(head);
+      reception.refuseCaller(head);
     }
   }
 

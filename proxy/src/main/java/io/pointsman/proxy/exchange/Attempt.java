@@ -29,12 +29,6 @@ final class Attempt implements UpstreamUser {
     OVER
   }
 
-  /** Most heads look like this one or are smaller: so much is looked at first. */
-  private static final int FIRST_LOOK = 2048;
-
-  /** More interim answers than this are a fault. */
-  private static final int MOST_INTERIM = 64;
-
   /** How long a worker rests that says it is busy, but not for how long. */
   private static final long REST_NANOS = 200_000_000L;
 
@@ -42,31 +36,33 @@ final class Attempt implements UpstreamUser {
   private static final long PROGRESS_NANOS = 50_000_000L;
 
   private final Exchange exchange;
+  private final Attempts attempts;
   private final LoopState state;
   private final Lease lease;
   private final Worker worker;
   private final UpstreamPool pool;
+  private final HeadCollector heads;
   private Phase phase = Phase.CONNECTING;
   private @Nullable Connecting connecting;
   private @Nullable UpstreamConnection connection;
-  private @Nullable ByteBuf partialHead;
   private @Nullable HeldAnswer held;
   private @Nullable ResponseRelay relay;
   private boolean pooled;
   private boolean resent;
   private boolean requestSent;
   private boolean reusable;
-  private int interim;
   private int status;
   private long activeAt;
   private long progressAt;
 
-  Attempt(Exchange exchange, Lease lease) {
+  Attempt(Exchange exchange, Attempts attempts, Lease lease) {
     this.exchange = exchange;
+    this.attempts = attempts;
     this.lease = lease;
     state = exchange.state();
     worker = lease.worker();
     pool = state.pools().to(worker);
+    heads = new HeadCollector(state, exchange::interim);
   }
 
   Worker worker() {
@@ -96,7 +92,7 @@ final class Attempt implements UpstreamUser {
   public void connectFailed(Throwable cause) {
     phase = Phase.OVER;
     lease.failed(Failure.CONNECT);
-    exchange.attemptFailed(this, RetryReason.CONNECT, ProxyError.UPSTREAM_CONNECT);
+    attempts.failed(this, RetryReason.CONNECT, ProxyError.UPSTREAM_CONNECT);
   }
 
   /** Sends the request, or as much of it as has come. */
@@ -135,67 +131,17 @@ final class Attempt implements UpstreamUser {
   }
 
   private void awaitHead(ByteBuf bytes) {
-    ByteBuf in = bytes;
-    if (partialHead != null) {
-      in = partialHead.writeBytes(bytes);
-      partialHead = null;
-      bytes.release();
+    switch (heads.take(bytes)) {
+      case MORE -> {}
+      case COMPLETE -> headArrived(state.head(), heads.takeRest());
+      case MALFORMED -> protocolFault();
     }
-    while (in.isReadable()) {
-      int length = parseHead(in);
-      if (length == ResponseHead.INCOMPLETE) {
-        keepPartialHead(in);
-        return;
-      }
-      if (length == ResponseHead.MALFORMED || state.head().status() == 101) {
-        in.release();
-        protocolFault();
-        return;
-      }
-      in.skipBytes(length);
-      if (!state.head().interim()) {
-        headArrived(state.head(), in);
-        return;
-      }
-      if (++interim > MOST_INTERIM) {
-        in.release();
-        protocolFault();
-        return;
-      }
-      if (state.head().status() != 100) {
-        exchange.interim(state.head());
-      }
-    }
-    in.release();
-  }
-
-  private int parseHead(ByteBuf in) {
-    int all = Math.min(in.readableBytes(), state.maxHeadBytes());
-    int length = parseHead(in, Math.min(all, FIRST_LOOK));
-    if (length == ResponseHead.INCOMPLETE && all > FIRST_LOOK) {
-      length = parseHead(in, all);
-    }
-    boolean tooLarge = length == ResponseHead.INCOMPLETE && all == state.maxHeadBytes();
-    return tooLarge ? ResponseHead.MALFORMED : length;
-  }
-
-  private int parseHead(ByteBuf in, int length) {
-    byte[] scratch = state.scratch(length);
-    in.getBytes(in.readerIndex(), scratch, 0, length);
-    return state.head().parse(scratch, length);
-  }
-
-  private void keepPartialHead(ByteBuf in) {
-    ByteBuf own = state.allocator().buffer(in.readableBytes() + FIRST_LOOK);
-    own.writeBytes(in);
-    in.release();
-    partialHead = own;
   }
 
   private void protocolFault() {
     drop();
     lease.failed(Failure.ERROR);
-    exchange.attemptFailed(this, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+    attempts.failed(this, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
   }
 
   /** {@code in} is what came behind the head; taken over. */
@@ -205,7 +151,7 @@ final class Attempt implements UpstreamUser {
     progressAt = activeAt;
     lease.progressed();
     exchange.headArrived(activeAt);
-    if (exchange.holds(status)) {
+    if (attempts.holds(status)) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
       held = new HeldAnswer(worker, head, bytes, exchange.method(), state.allocator());
       phase = Phase.HOLDING;
@@ -251,7 +197,7 @@ final class Attempt implements UpstreamUser {
     } else {
       settle();
     }
-    exchange.attemptHeld(this, error);
+    attempts.held(this, error);
   }
 
   /** 5xx is the worker's fault, but for those that say that it does not know how. */
@@ -264,6 +210,7 @@ final class Attempt implements UpstreamUser {
   }
 
   private void relayFrom(ResponseHead head, ByteBuf in) {
+    attempts.answering();
     ResponseRelay begun = exchange.beginRelay(this, head);
     relay = begun;
     phase = Phase.RELAYING;
@@ -343,16 +290,16 @@ final class Attempt implements UpstreamUser {
   }
 
   private void closedBeforeHead() {
-    boolean stale = pooled && partialHead == null && interim == 0;
+    boolean stale = pooled && !heads.begun();
     drop();
     if (stale && !resent && exchange.replayable()) {
       resent = true;
-      exchange.resends();
+      attempts.resends();
       open();
       return;
     }
     lease.failed(Failure.ERROR);
-    exchange.attemptFailed(this, RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+    attempts.failed(this, RetryReason.RESET, ProxyError.UPSTREAM_RESET);
   }
 
   private void closedWhileHolding(boolean orderly) {
@@ -363,7 +310,7 @@ final class Attempt implements UpstreamUser {
     }
     drop();
     lease.failed(Failure.ERROR);
-    exchange.attemptFailed(this, RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+    attempts.failed(this, RetryReason.RESET, ProxyError.UPSTREAM_RESET);
   }
 
   /** Only a worker that closes in order has said that this was all. */
@@ -411,14 +358,14 @@ final class Attempt implements UpstreamUser {
         if (!exchange.waitsForClient() && over(silent, timeouts.firstByte().toNanos())) {
           drop();
           lease.failed(Failure.TIMEOUT);
-          exchange.attemptFailed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
+          attempts.failed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
         }
       }
       case HOLDING -> {
         if (over(silent, timeouts.idle().toNanos())) {
           drop();
           lease.failed(Failure.TIMEOUT);
-          exchange.attemptFailed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
+          attempts.failed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
         }
       }
       case RELAYING -> checkRelay(silent, timeouts, keepAliveNanos);
@@ -475,10 +422,7 @@ final class Attempt implements UpstreamUser {
       connection.abort();
       connection = null;
     }
-    if (partialHead != null) {
-      partialHead.release();
-      partialHead = null;
-    }
+    heads.release();
     if (held != null) {
       held.release();
       held = null;

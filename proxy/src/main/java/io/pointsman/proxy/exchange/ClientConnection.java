@@ -11,12 +11,9 @@ import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
-import io.pointsman.proxy.local.LocalEndpoint;
-import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.RequestHead;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +36,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
   private final Plane plane;
   private final Channel channel;
   private final ClientDecoder decoder;
+  private final Reception reception;
   private int index = -1;
   private @Nullable Conversation current;
   private boolean lingering;
@@ -54,6 +52,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     plane = state.plane();
     this.channel = channel;
     decoder = new ClientDecoder(plane.limits(), this);
+    reception = new Reception(this);
   }
 
   /** Makes a new channel a client's connection. */
@@ -124,7 +123,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     }
     if (msg instanceof HttpRequest request) {
       headComing = false;
-      begin(new RequestHead(request));
+      reception.begin(new RequestHead(request));
     }
     if (msg instanceof HttpContent content) {
       content(content);
@@ -157,37 +156,13 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** Decides who answers a request whose head has come. */
-  private void begin(RequestHead head) {
-    RequestHead.Fault fault = head.fault();
-    if (fault != null) {
-      refuse(head, error(fault), null);
-    } else if (head.method().equals("TRACE") || head.method().equals("CONNECT")) {
-      refuse(head, ProxyError.METHOD_NOT_ALLOWED, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-    } else if (plane.cors().preflight(head)) {
-      preflight(head);
-    } else {
-      checkCaller(head);
-    }
+  /** From here on the client is busy with this one. */
+  void take(@Nullable Conversation conversation) {
+    current = conversation;
   }
 
-  private void checkCaller(RequestHead head) {
-    String authorization = head.headers().get("authorization");
-    switch (plane.callers().known(authorization)) {
-      case ADMITTED -> dispatch(head);
-      case REFUSED -> refuseCaller(head);
-      case UNKNOWN -> {
-        AskingExchange asking = new AskingExchange(this, head);
-        current = asking;
-        asking.ask(plane.callers(), authorization == null ? "" : authorization);
-      }
-    }
-  }
-
-  /** Goes on with a request whose caller may come in. */
-  @Nullable Conversation admit(RequestHead head) {
-    current = null;
-    dispatch(head);
+  /** What the client is busy with; null between two requests. */
+  @Nullable Conversation current() {
     return current;
   }
 
@@ -195,74 +170,10 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     return conversation != null && current == conversation;
   }
 
-  void refuseCaller(RequestHead head) {
-    ProxyError error = ProxyError.INVALID_API_KEY;
-    Reply reply = Reply.of(error, error.message()).with("www-authenticate", "Bearer");
-    reply(head, plane.requestIds().of(head), reply, answering());
-  }
-
-  private void dispatch(RequestHead head) {
-    LocalRoutes.Methods local = plane.routes().at(head.path());
-    if (local == null) {
-      start(new Exchange(this, head), head);
-    } else {
-      beginLocal(local, head);
-    }
-  }
-
-  private void beginLocal(LocalRoutes.Methods local, RequestHead head) {
-    LocalEndpoint endpoint = local.forMethod(head.method());
-    if (endpoint == null) {
-      refuse(head, ProxyError.METHOD_NOT_ALLOWED, local.allow());
-    } else {
-      start(new LocalExchange(this, head, endpoint), head);
-    }
-  }
-
-  private void start(Conversation conversation, RequestHead head) {
-    current = conversation;
-    conversation.begin();
-    if (current == conversation && head.expectsContinue() && head.hasBody()) {
-      write(channel.alloc().buffer(CONTINUE.length).writeBytes(CONTINUE));
-      flush();
-    }
-  }
-
-  private static final byte[] CONTINUE = {
-    'H', 'T', 'T', 'P', '/', '1', '.', '1', ' ', '1', '0', '0', ' ', 'C', 'o', 'n', 't', 'i', 'n',
-    'u', 'e', '\r', '\n', '\r', '\n'
-  };
-
   Reply tooLarge() {
     return Reply.of(
         ProxyError.BODY_TOO_LARGE,
         "request body: too large (expected: at most " + plane.limits().maxBodyBytes() + " bytes)");
-  }
-
-  private static ProxyError error(RequestHead.Fault fault) {
-    return switch (fault) {
-      case MALFORMED -> ProxyError.MALFORMED_REQUEST;
-      case URI_TOO_LONG -> ProxyError.URI_TOO_LONG;
-      case HEADERS_TOO_LARGE -> ProxyError.HEADERS_TOO_LARGE;
-      case VERSION -> ProxyError.VERSION_NOT_SUPPORTED;
-      case EXPECTATION -> ProxyError.EXPECTATION_FAILED;
-    };
-  }
-
-  /** Answers a request that goes no further, and closes: what follows it may be anything. */
-  private void refuse(RequestHead head, ProxyError error, @Nullable String allow) {
-    Reply reply = Reply.of(error, error.message());
-    String id = head.fault() == null ? plane.requestIds().of(head) : plane.requestIds().make("");
-    reply(head, id, allow == null ? reply : reply.with("allow", allow), false);
-  }
-
-  private void preflight(RequestHead head) {
-    String lines = plane.cors().lines(head) + plane.cors().preflightLines();
-    Reply reply = new Reply(204, Map.of(), new byte[0]);
-    boolean keep = head.keepAlive() && !head.hasBody() && !plane.gate().draining();
-    String id = plane.requestIds().of(head);
-    write(reply.render(channel.alloc(), id, lines + connectionLine(head, keep), false));
-    finished(keep);
   }
 
   /**

@@ -1,28 +1,20 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.util.concurrent.Future;
-import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Failure;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.proxy.reply.ProxyError;
-import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
-import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.stored.ResponseIdSniffer;
 import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.Blame;
-import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +28,6 @@ final class Exchange implements Conversation, Place.Holder {
     RECEIVING,
     ADMITTING,
     TRYING,
-    BACKING_OFF,
     ENDED
   }
 
@@ -48,17 +39,13 @@ final class Exchange implements Conversation, Place.Holder {
   private final String requestId;
   private final RequestBody body;
   private final ExchangeReport report;
-  private final RetryPlan retries;
   private final Place place;
   private final AnswerWriter answers;
 
   private Phase phase = Phase.RECEIVING;
   private long lastReadAt;
   private @Nullable RequestFacts facts;
-  private @Nullable RoutingRequest routing;
-  private @Nullable StoredResponse stored;
-  private @Nullable Future<?> timer;
-  private @Nullable Attempt attempt;
+  private @Nullable Attempts attempts;
   private @Nullable ResponseIdSniffer sniffer;
 
   Exchange(ClientConnection client, RequestHead head) {
@@ -71,7 +58,6 @@ final class Exchange implements Conversation, Place.Holder {
     requestId = plane.requestIds().of(head);
     report = new ExchangeReport(head, endpoint, requestId, lastReadAt);
     body = new RequestBody(head, state.allocator(), plane.limits().maxBufferedBody());
-    retries = new RetryPlan(plane.retry(), plane.backoff(), state.budget());
     place = new Place(state, this);
     answers = new AnswerWriter(client, head, requestId, report);
   }
@@ -111,10 +97,12 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** The connection that a body too large to be kept goes to; null if there is none. */
   private @Nullable UpstreamConnection streamingTo() {
+    Attempt attempt = attempt();
     return body.replayable() || attempt == null ? null : attempt.connection();
   }
 
   private void attemptMoved() {
+    Attempt attempt = attempt();
     if (attempt != null) {
       attempt.requestMoved();
     }
@@ -122,6 +110,7 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** The body is not acceptable after all: told to the client, if it has no answer yet. */
   private void refuseBody(ProxyError error, Reply reply) {
+    Attempt attempt = attempt();
     boolean answering = attempt != null && attempt.relay() != null;
     abandon(null);
     if (answering) {
@@ -142,10 +131,10 @@ final class Exchange implements Conversation, Place.Holder {
     // What outgrew the bound may have ended before it was sent on, while reading paused.
     client.setReading(true);
     UpstreamConnection worker = streamingTo();
-    if (worker != null && attempt != null) {
+    if (worker != null) {
       body.streamEnd(worker);
       worker.flush();
-      attempt.requestSent();
+      sentWhole();
     }
   }
 
@@ -188,8 +177,7 @@ final class Exchange implements Conversation, Place.Holder {
     if (endpoint == Endpoint.RESPONSES) {
       sniffer = new ResponseIdSniffer();
     }
-    stored = StoredResponse.of(plane.owners(), endpoint, head, read);
-    routing = read.toRoutingRequest(Role.REGULAR, stored == null ? null : stored.owner());
+    attempts = new Attempts(this, read, StoredResponse.of(plane.owners(), endpoint, head, read));
     admit();
   }
 
@@ -206,7 +194,11 @@ final class Exchange implements Conversation, Place.Holder {
 
   @Override
   public void placeTaken() {
-    decide();
+    phase = Phase.TRYING;
+    if (attempts == null) {
+      throw new IllegalStateException("placed before it was read");
+    }
+    attempts.decide();
   }
 
   @Override
@@ -216,50 +208,16 @@ final class Exchange implements Conversation, Place.Holder {
     reply(error, Reply.of(error, code, error.message()).retryAfter(0));
   }
 
-  // Being placed.
+  // Being tried on one worker after the other.
 
-  private void decide() {
-    phase = Phase.TRYING;
-    timer = null;
-    RoutingRequest request = routing;
-    if (request == null) {
-      throw new IllegalStateException("decided before it was read");
-    }
-    switch (plane.engine().decide(request)) {
-      case Decision.Routed routed -> {
-        retries.attempted();
-        report.tries(routed.worker());
-        Attempt next = new Attempt(this, routed.lease());
-        attempt = next;
-        next.start();
-      }
-      case Decision.Rejected rejected -> noWorker(rejected);
-    }
+  /** The attempt under way; null if there is none. */
+  private @Nullable Attempt attempt() {
+    return attempts == null ? null : attempts.current();
   }
 
-  private void noWorker(Decision.Rejected rejected) {
-    StoredResponse search = stored;
-    if (search != null && facts != null && search.forgetIfGone(plane.engine())) {
-      routing = facts.toRoutingRequest(Role.REGULAR);
-      decide();
-      return;
-    }
-    HeldAnswer held = retries.takeHeld();
-    if (held != null) {
-      pass(held, rejected.retryAfterNanos());
-      return;
-    }
-    ProxyError failure = retries.lastError();
-    if (failure != null) {
-      reply(failure);
-      return;
-    }
-    reply(
-        Rejections.error(rejected.reason()),
-        Rejections.reply(rejected, report.model(), plane.busy().status()));
+  ExchangeReport report() {
+    return report;
   }
-
-  // Being tried on a worker.
 
   String method() {
     return head.method();
@@ -285,6 +243,7 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   private void sentWhole() {
+    Attempt attempt = attempt();
     if (attempt != null) {
       attempt.requestSent();
     }
@@ -300,11 +259,6 @@ final class Exchange implements Conversation, Place.Holder {
 
   boolean replayable() {
     return body.replayable();
-  }
-
-  /** The same request goes to the same worker over a fresh connection. */
-  void resends() {
-    plane.listener().retried(endpoint, RetryReason.STALE);
   }
 
   /** Passes an interim answer (103 and its like) on, to a client whose protocol knows them. */
@@ -328,70 +282,10 @@ final class Exchange implements Conversation, Place.Holder {
     return !body.complete();
   }
 
-  /**
-   * Whether an answer with this status is kept until it is complete: another worker might do
-   * better, or only its body tells whether the worker is busy or broken.
-   */
-  boolean holds(int code) {
-    boolean searching = code == 404 && stored != null && stored.searching();
-    boolean again = body.replayable() && (searching || retries.mayRetryAfter(code));
-    return again || code == 429 || code == 503;
-  }
-
-  /** An attempt has ended without an answer. */
-  void attemptFailed(Attempt failed, RetryReason reason, ProxyError error) {
-    attempt = null;
-    retries.failed(error);
-    boolean again = reason != RetryReason.TIMEOUT || plane.retry().afterTimeout();
-    tryAgainOrGiveUp(failed.worker(), reason, again && body.replayable());
-  }
-
-  /** An attempt has ended with an error that the client gets if nobody does better. */
-  void attemptHeld(Attempt failed, HeldAnswer held) {
-    attempt = null;
-    RetryReason reason =
-        held.status() == 404
-            ? RetryReason.NOT_THERE
-            : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
-    if (held.busy()) {
-      plane.busy().said(held.status());
-    }
-    retries.hold(held);
-    tryAgainOrGiveUp(failed.worker(), reason, body.replayable());
-  }
-
-  private void tryAgainOrGiveUp(Worker failed, RetryReason reason, boolean possible) {
-    RoutingRequest request = routing;
-    if (request == null || !possible || !retries.another(reason, state.now())) {
-      giveUp();
-      return;
-    }
-    request.exclude(failed);
-    plane.listener().retried(endpoint, reason);
-    long wait = retries.waitNanos(reason);
-    if (wait == 0) {
-      decide();
-    } else {
-      phase = Phase.BACKING_OFF;
-      timer = state.loop().schedule(this::decide, wait, TimeUnit.NANOSECONDS);
-    }
-  }
-
-  private void giveUp() {
-    HeldAnswer held = retries.takeHeld();
-    ProxyError failure = retries.lastError();
-    if (held != null) {
-      pass(held, 0);
-    } else {
-      reply(failure == null ? ProxyError.NONE_AVAILABLE : failure);
-    }
-  }
-
   // Relaying the answer.
 
   /** Begins to pass the answer on. */
   ResponseRelay beginRelay(Attempt from, ResponseHead answer) {
-    retries.release();
     if (body.complete()) {
       body.release();
     }
@@ -402,10 +296,11 @@ final class Exchange implements Conversation, Place.Holder {
   void bodyArrived(ByteBuf bytes, long now) {
     report.bodyArrived(now);
     ResponseIdSniffer learning = sniffer;
-    if (learning != null && attempt != null && report.status() < 300) {
+    Worker by = report.worker();
+    if (learning != null && by != null && report.status() < 300) {
       String id = learning.sniff(bytes);
       if (id != null) {
-        plane.owners().learn(id, attempt.worker().id());
+        plane.owners().learn(id, by.id());
         sniffer = null;
       }
     }
@@ -421,26 +316,29 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** The answer has been passed on completely. */
   void answered(int code, ResponseRelay relay) {
-    attempt = null;
-    Worker by = report.worker();
-    if (stored != null && by != null) {
-      stored.answered(code, by);
+    if (attempts != null) {
+      attempts.answered(code, report.worker());
     }
     report.sent(relay.bytesOut());
     end(code, report.blame());
     client.finished(!relay.closesAfter() && body.complete());
   }
 
-  /** The client gets an error that was kept. */
-  private void pass(HeldAnswer held, long restNanos) {
+  /**
+   * The client gets an error that was kept.
+   *
+   * @param restSeconds told as {@code Retry-After}; 0 for the worker's own
+   */
+  void pass(HeldAnswer held, long restSeconds) {
     body.release();
-    long seconds = held.busy() ? retries.shortestRestSeconds(restNanos) : 0;
-    answered(held.status(), answers.pass(held, body.complete(), seconds));
+    answered(held.status(), answers.pass(held, body.complete(), restSeconds));
   }
 
   /** The worker did not complete its answer: never a silent end. */
   void brokenOff(ResponseRelay relay, ProxyError error) {
-    attempt = null;
+    if (attempts != null) {
+      attempts.over();
+    }
     boolean ended = relay.endWithError(error);
     relay.release();
     report.sent(relay.bytesOut());
@@ -454,11 +352,12 @@ final class Exchange implements Conversation, Place.Holder {
 
   // Ending.
 
-  private void reply(ProxyError error) {
+  /** The client gets an error of the router's own. */
+  void reply(ProxyError error) {
     reply(error, Reply.of(error, error.message()));
   }
 
-  private void reply(ProxyError error, Reply reply) {
+  void reply(ProxyError error, Reply reply) {
     boolean keep = client.mayKeep(head, body.complete());
     ByteBuf bytes = client.render(head, requestId, reply, keep);
     report.sent(bytes.readableBytes());
@@ -487,28 +386,17 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** Ends an attempt that is under way. */
   private void abandon(@Nullable Failure failure) {
-    Attempt under = attempt;
-    attempt = null;
-    if (under != null) {
-      ResponseRelay relay = under.relay();
-      under.abandon(failure);
-      if (relay != null) {
-        relay.release();
-        report.sent(relay.bytesOut());
-      }
-    }
-  }
-
-  private void cancelTimer() {
-    if (timer != null) {
-      timer.cancel(false);
-      timer = null;
+    ResponseRelay relay = attempts == null ? null : attempts.abandon(failure);
+    if (relay != null) {
+      relay.release();
+      report.sent(relay.bytesOut());
     }
   }
 
   @Override
   public void checkTimeouts(long now) {
     TimeoutSettings timeouts = plane.timeouts();
+    Attempt attempt = attempt();
     if (waitsForClient() && over(now - lastReadAt, timeouts.clientBody().toNanos())) {
       endEarly(ProxyError.REQUEST_TIMEOUT, null);
     } else if (over(now - report.startedAt(), totalNanos(timeouts))) {
@@ -546,14 +434,14 @@ final class Exchange implements Conversation, Place.Holder {
     if (phase == Phase.ENDED) {
       return;
     }
-    Attempt under = attempt;
+    Attempt under = attempt();
     ResponseRelay relay = under == null ? null : under.relay();
-    if (under == null || relay == null) {
+    if (attempts == null || relay == null) {
       abandon(failure);
       reply(error);
       return;
     }
-    under.abandon(failure);
+    attempts.abandon(failure);
     brokenOff(relay, error);
   }
 
@@ -562,9 +450,10 @@ final class Exchange implements Conversation, Place.Holder {
       return;
     }
     phase = Phase.ENDED;
-    cancelTimer();
     body.release();
-    retries.release();
+    if (attempts != null) {
+      attempts.end();
+    }
     place.leave();
     report.ended(code, whose, body.total(), state.now());
     state.count(-1);
@@ -573,6 +462,7 @@ final class Exchange implements Conversation, Place.Holder {
 
   @Override
   public void clientWritable(boolean writable) {
+    Attempt attempt = attempt();
     if (attempt != null) {
       attempt.clientWritable(writable);
     }

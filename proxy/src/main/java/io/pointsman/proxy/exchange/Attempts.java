@@ -1,0 +1,199 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.util.concurrent.Future;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.RetryPlan;
+import io.pointsman.proxy.stored.StoredResponse;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.request.RequestFacts;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The attempts of one request, one worker after the other: asks the engine where to go, and after a
+ * failed attempt whether there is another one or which error the client gets. Belongs to the
+ * client's event loop.
+ */
+final class Attempts {
+  private final Exchange exchange;
+  private final LoopState state;
+  private final Plane plane;
+  private final RequestFacts facts;
+  private final RetryPlan retries;
+  private final @Nullable StoredResponse stored;
+  private RoutingRequest routing;
+  private @Nullable Attempt current;
+  private @Nullable Future<?> timer;
+
+  /**
+   * @param stored the stored response that the request is about; null if it is not about one
+   */
+  Attempts(Exchange exchange, RequestFacts facts, @Nullable StoredResponse stored) {
+    this.exchange = exchange;
+    this.facts = facts;
+    this.stored = stored;
+    state = exchange.state();
+    plane = state.plane();
+    retries = new RetryPlan(plane.retry(), plane.backoff(), state.budget());
+    routing = facts.toRoutingRequest(Role.REGULAR, stored == null ? null : stored.owner());
+  }
+
+  /** The attempt under way; null before the first, between two, and after the last. */
+  @Nullable Attempt current() {
+    return current;
+  }
+
+  /** Has the engine decide, and begins an attempt on the worker that it names. */
+  void decide() {
+    timer = null;
+    switch (plane.engine().decide(routing)) {
+      case Decision.Routed routed -> {
+        retries.attempted();
+        exchange.report().tries(routed.worker());
+        Attempt next = new Attempt(exchange, this, routed.lease());
+        current = next;
+        next.start();
+      }
+      case Decision.Rejected rejected -> noWorker(rejected);
+    }
+  }
+
+  private void noWorker(Decision.Rejected rejected) {
+    if (stored != null && stored.forgetIfGone(plane.engine())) {
+      routing = facts.toRoutingRequest(Role.REGULAR);
+      decide();
+      return;
+    }
+    HeldAnswer held = retries.takeHeld();
+    if (held != null) {
+      pass(held, rejected.retryAfterNanos());
+      return;
+    }
+    ProxyError failure = retries.lastError();
+    if (failure != null) {
+      exchange.reply(failure);
+      return;
+    }
+    exchange.reply(
+        Rejections.error(rejected.reason()),
+        Rejections.reply(rejected, facts.model(), plane.busy().status()));
+  }
+
+  /**
+   * Whether an answer with this status is kept until it is complete: another worker might do
+   * better, or only its body tells whether the worker is busy or broken.
+   */
+  boolean holds(int code) {
+    boolean searching = code == 404 && stored != null && stored.searching();
+    boolean again = exchange.replayable() && (searching || retries.mayRetryAfter(code));
+    return again || code == 429 || code == 503;
+  }
+
+  /** The same request goes to the same worker over a fresh connection. */
+  void resends() {
+    plane.listener().retried(facts.endpoint(), RetryReason.STALE);
+  }
+
+  /** An attempt has ended without an answer. */
+  void failed(Attempt attempt, RetryReason reason, ProxyError error) {
+    current = null;
+    retries.failed(error);
+    boolean again = reason != RetryReason.TIMEOUT || plane.retry().afterTimeout();
+    tryAgainOrGiveUp(attempt.worker(), reason, again && exchange.replayable());
+  }
+
+  /** An attempt has ended with an error that the client gets if nobody does better. */
+  void held(Attempt attempt, HeldAnswer held) {
+    current = null;
+    RetryReason reason =
+        held.status() == 404
+            ? RetryReason.NOT_THERE
+            : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
+    if (held.busy()) {
+      plane.busy().said(held.status());
+    }
+    retries.hold(held);
+    tryAgainOrGiveUp(attempt.worker(), reason, exchange.replayable());
+  }
+
+  private void tryAgainOrGiveUp(Worker failed, RetryReason reason, boolean possible) {
+    if (!possible || !retries.another(reason, state.now())) {
+      giveUp();
+      return;
+    }
+    routing.exclude(failed);
+    plane.listener().retried(facts.endpoint(), reason);
+    long wait = retries.waitNanos(reason);
+    if (wait == 0) {
+      decide();
+    } else {
+      timer = state.loop().schedule(this::decide, wait, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void giveUp() {
+    HeldAnswer held = retries.takeHeld();
+    ProxyError failure = retries.lastError();
+    if (held != null) {
+      pass(held, 0);
+    } else {
+      exchange.reply(failure == null ? ProxyError.NONE_AVAILABLE : failure);
+    }
+  }
+
+  /** The client gets an error that was kept. */
+  private void pass(HeldAnswer held, long restNanos) {
+    exchange.pass(held, held.busy() ? retries.shortestRestSeconds(restNanos) : 0);
+  }
+
+  /** An answer is being passed on: an error that was kept is not needed any more. */
+  void answering() {
+    retries.release();
+  }
+
+  /** The client has got an answer, from {@code by} if it is a worker's. */
+  void answered(int code, @Nullable Worker by) {
+    over();
+    if (stored != null && by != null) {
+      stored.answered(code, by);
+    }
+  }
+
+  /** The attempt that was under way has ended with its answer, or within it. */
+  void over() {
+    current = null;
+  }
+
+  /**
+   * Ends the attempt that is under way.
+   *
+   * @param failure what it counts as for the worker; null for nothing
+   * @return the answer that was being passed on; null if there was none
+   */
+  @Nullable ResponseRelay abandon(@Nullable Failure failure) {
+    Attempt under = current;
+    current = null;
+    if (under == null) {
+      return null;
+    }
+    ResponseRelay relay = under.relay();
+    under.abandon(failure);
+    return relay;
+  }
+
+  /** Lets go of everything; no attempt is under way any more, and none follows. */
+  void end() {
+    retries.release();
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+  }
+}
