@@ -71,7 +71,7 @@ public final class TestFleet {
 
   /** A lease on {@code worker}, which must be eligible. */
   public Lease lease(Worker worker) {
-    return requireNonNull(worker.tryLease(now(), 0, (_, _) -> {}), "lease");
+    return requireNonNull(worker.tryLease(now(), 0, 0, (_, _) -> {}), "lease");
   }
 
   /** Places {@code n} requests on {@code worker}. */

@@ -10,16 +10,20 @@ import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Fault;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A client leaves; the engine hears of it at once, whatever the request was doing. The time runs
- * from the client's close to the engine's own count of aborted requests. 100 ms is what is meant;
- * the bound leaves room for a machine that is busy with something else.
+ * from the client's close to the engine's own count of aborted requests. Every round is bounded
+ * against a lost abort; at full size the median of the rounds is held to 100 ms.
  */
 final class AbortTest {
-  private static final Duration BOUND = Duration.ofSeconds(1);
+  private static final Duration BOUND = Duration.ofSeconds(10);
+  private static final double PROMPT_MS = 100;
   private static final int ROUNDS = Scale.of(3, 50);
   private static final String LONG_STREAM =
       "{\"model\":\"sim\",\"stream\":true,\"max_tokens\":20000,\"prompt\":\"tell me all\"}";
@@ -48,15 +52,14 @@ final class AbortTest {
   @EnumSource
   void midStream(Leaving leaving) throws Exception {
     try (Cluster cluster = slowEngines(1).start()) {
-      double worst = 0;
+      Rounds rounds = new Rounds();
       for (int round = 0; round <= ROUNDS; round++) {
         RawClient client = RawClient.connect(cluster.port());
         client.send("POST", "/v1/completions", LONG_STREAM).readHead();
         client.readSome(new byte[500], 500);
-        worst = worst(worst, round, aborted(cluster.engine(0), client, leaving));
+        rounds.add(round, aborted(cluster.engine(0), client, leaving));
       }
-      Scale.report(
-          "abort", "mid-stream, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+      rounds.verify("mid-stream, " + leaving);
     }
   }
 
@@ -64,15 +67,14 @@ final class AbortTest {
   @EnumSource
   void beforeHeaders(Leaving leaving) throws Exception {
     try (Cluster cluster = slowEngines(1).start()) {
-      double worst = 0;
+      Rounds rounds = new Rounds();
       for (int round = 0; round <= ROUNDS; round++) {
         RawClient client = RawClient.connect(cluster.port());
         client.send("POST", "/v1/completions", LONG_WHOLE);
         awaitRunning(cluster.engine(0));
-        worst = worst(worst, round, aborted(cluster.engine(0), client, leaving));
+        rounds.add(round, aborted(cluster.engine(0), client, leaving));
       }
-      Scale.report(
-          "abort", "before headers, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+      rounds.verify("before headers, " + leaving);
     }
   }
 
@@ -80,7 +82,7 @@ final class AbortTest {
   @EnumSource
   void beforeHeadersOnAnUnknownPath(Leaving leaving) throws Exception {
     try (Cluster cluster = slowEngines(1).start()) {
-      double worst = 0;
+      Rounds rounds = new Rounds();
       for (int round = 0; round <= ROUNDS; round++) {
         RawClient client = RawClient.connect(cluster.port());
         client.send(
@@ -88,10 +90,9 @@ final class AbortTest {
             "/custom/generate",
             "{\"token_ids\":[1,2,3],\"sampling_params\":{\"max_tokens\":20000}}");
         awaitRunning(cluster.engine(0));
-        worst = worst(worst, round, aborted(cluster.engine(0), client, leaving));
+        rounds.add(round, aborted(cluster.engine(0), client, leaving));
       }
-      Scale.report(
-          "abort", "unknown path, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+      rounds.verify("unknown path, " + leaving);
     }
   }
 
@@ -102,18 +103,18 @@ final class AbortTest {
     try (Cluster cluster = one.start();
         RawClient first = RawClient.connect(cluster.port())) {
       first.send("POST", "/v1/completions", LONG_STREAM).readHead();
-      double worst = 0;
+      Rounds rounds = new Rounds();
       for (int round = 0; round <= ROUNDS; round++) {
         RawClient second = RawClient.connect(cluster.port());
         second.send("POST", "/v1/completions", LONG_WHOLE);
         Await.until("one waits", Await.LONG, () -> cluster.router().queued() == 1);
         leaving.by(second);
         double waited = Await.until("queue is empty", BOUND, () -> cluster.router().queued() == 0);
-        worst = worst(worst, round, waited);
+        rounds.add(round, waited);
       }
       first.leave();
       cluster.awaitQuiet();
-      Scale.report("abort", "queued, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+      rounds.verify("queued, " + leaving);
       assertThat(cluster.engine(0).state().requests().received()).isEqualTo(1);
     }
   }
@@ -146,16 +147,15 @@ final class AbortTest {
       SimEngine failing = cluster.engine(first);
       SimEngine other = cluster.engine(1 - first);
       failing.failures().always(new Fault.Status(500, 0));
-      double worst = 0;
+      Rounds rounds = new Rounds();
       for (int round = 0; round <= ROUNDS; round++) {
         RawClient client = RawClient.connect(cluster.port());
         client.send("POST", "/v1/completions", LONG_WHOLE);
         awaitRunning(other);
         assertThat(failing.state().requests().failed()).isEqualTo(round + 1);
-        worst = worst(worst, round, aborted(other, client, leaving));
+        rounds.add(round, aborted(other, client, leaving));
       }
-      Scale.report(
-          "abort", "second attempt, %s: at most %.1f ms of %d".formatted(leaving, worst, ROUNDS));
+      rounds.verify("second attempt, " + leaving);
     }
   }
 
@@ -167,9 +167,27 @@ final class AbortTest {
     return cluster.engine(0).id().equals(id) ? 0 : 1;
   }
 
-  /** The longest so far; the first round, in which code is loaded, is held to the bound only. */
-  private static double worst(double before, int round, double millis) {
-    return round == 0 ? before : Math.max(before, millis);
+  /** How long the rounds took; the first, in which code is loaded, is held to the bound only. */
+  private static final class Rounds {
+    private final List<Double> millis = new ArrayList<>();
+
+    void add(int round, double took) {
+      if (round > 0) {
+        millis.add(took);
+      }
+    }
+
+    void verify(String situation) {
+      Collections.sort(millis);
+      double median = millis.get(millis.size() / 2);
+      Scale.report(
+          "abort",
+          "%s: median %.1f ms, at most %.1f ms of %d"
+              .formatted(situation, median, millis.getLast(), ROUNDS));
+      if (Scale.full()) {
+        assertThat(median).as("median time to the abort, ms").isLessThanOrEqualTo(PROMPT_MS);
+      }
+    }
   }
 
   private static Cluster.Setup slowEngines(int count) {

@@ -7,6 +7,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.Crowd;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RunningRouter;
 import io.pointsman.it.support.Scale;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Failure;
@@ -82,6 +83,7 @@ final class ExactAccountingTest {
       Scale.report(
           "exact accounting",
           "%s: %d requests in %.1f s: %s".formatted(policy, REQUESTS, seconds, ends));
+      verifyTroubles(cluster, ends.getOrDefault(Deed.LEAVE_WITHIN_THE_BODY.name(), 0));
 
       cluster.engines().forEach(engine -> engine.failures().clear());
       cluster.awaitAllServe();
@@ -99,6 +101,25 @@ final class ExactAccountingTest {
         .anyMatch(end -> end.startsWith("STREAM 200"))
         .anyMatch(end -> end.startsWith("REFUSED_METHOD 405"))
         .noneMatch(end -> end.startsWith("REFUSED_METHOD 2"));
+  }
+
+  /** Everything that the counts are meant to survive did happen. */
+  private static void verifyTroubles(Cluster cluster, int leftWithinBody) {
+    RunningRouter router = cluster.router();
+    for (String reason : List.of("reset", "status", "busy")) {
+      double retries = router.metric("pointsman_retries_total", "reason=\"" + reason + "\"");
+      assertThat(retries).as("attempts given up: %s", reason).isPositive();
+    }
+    // No head in time ends a request as shipped: the worker may well be at work on it.
+    assertThat(router.metric("pointsman_errors_total", "kind=\"504\"")).as("504").isPositive();
+    assertThat(router.metric("pointsman_errors_total", "kind=\"cut\"")).as("cut").isPositive();
+    // Who leaves a worker leaves an ignored lease; who leaves the queue, or its own body, none.
+    double left = router.metric("pointsman_errors_total", "kind=\"left\"");
+    double ignored = router.metric("pointsman_worker_requests_total", "outcome=\"ignored\"");
+    double busy = router.metric("pointsman_retries_total", "reason=\"busy\"");
+    double leftQueue = left - (ignored - busy) - leftWithinBody;
+    Scale.report("exact accounting", "at least %.0f clients left the queue".formatted(leftQueue));
+    assertThat(leftQueue).as("clients that left the queue").isPositive();
   }
 
   private static Cluster troubledEngines(String policy) throws Exception {
@@ -189,7 +210,15 @@ final class ExactAccountingTest {
         client.readSome(new byte[400], 1 + dice.nextInt(400));
       }
       case LEAVE_BEFORE_HEADERS, LEAVE_WITHIN_THE_BODY -> Await.pause(dice.nextInt(40));
-      default -> {}
+      case STREAM,
+          WHOLE,
+          EMBEDDINGS,
+          UNKNOWN_PATH,
+          GET_MODELS,
+          REFUSED_METHOD,
+          NOT_JSON,
+          UNKNOWN_MODEL,
+          LEAVE_AT_ONCE -> {}
     }
   }
 

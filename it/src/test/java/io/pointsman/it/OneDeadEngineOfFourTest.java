@@ -10,7 +10,6 @@ import io.pointsman.it.support.Crowd;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.Scale;
 import io.pointsman.sim.SimEngine;
-import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +18,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -42,7 +42,7 @@ final class OneDeadEngineOfFourTest {
   void noClientSeesAnErrorWhileAnotherEngineIsHealthy(String policy) throws Exception {
     Map<End, Integer> ends = new EnumMap<>(End.class);
     Queue<String> bad = new ConcurrentLinkedQueue<>();
-    try (Cluster cluster = fourEngines(policy);
+    try (Cluster cluster = fourEngines(policy).start();
         var executor = Executors.newSingleThreadExecutor()) {
       AtomicBoolean stop = new AtomicBoolean();
       Future<?> load = executor.submit((Callable<?>) () -> load(cluster, stop, ends, bad));
@@ -59,6 +59,40 @@ final class OneDeadEngineOfFourTest {
     assertThat(ends.get(End.SERVED)).isGreaterThan(CLIENTS);
   }
 
+  /** One request after the other: the first that meets the dead engine is the last. */
+  @ParameterizedTest
+  @ValueSource(strings = {"round_robin", "cache_aware"})
+  void itIsOutWithOneFailedAttempt(String policy) throws Exception {
+    // Probes would find it dead as well, and hide what the attempt does.
+    Cluster.Setup unprobed = fourEngines(policy).set("health.interval", "1h");
+    try (Cluster cluster = unprobed.start()) {
+      Queue<String> bad = new ConcurrentLinkedQueue<>();
+      SimEngine dying = cluster.engine(0);
+      Worker worker = cluster.worker(dying);
+      call(cluster, 100, bad);
+      long before = worker.failures();
+      dying.stop();
+      int calls = 0;
+      while (worker.failures() == before && calls < 1_000) {
+        call(cluster, 1, bad);
+        calls++;
+      }
+      assertThat(worker.health().healthy()).as("healthy after the attempt").isFalse();
+      call(cluster, 100, bad);
+
+      assertThat(worker.failures() - before).as("failed attempts").isEqualTo(1);
+      assertThat(bad).isEmpty();
+      dying.restart();
+    }
+  }
+
+  private static void call(Cluster cluster, int times, Queue<String> bad) {
+    for (int i = 0; i < times; i++) {
+      // Prompts that share no prefix, so that every policy gives each engine some.
+      request(cluster, ThreadLocalRandom.current().nextInt(), i, bad);
+    }
+  }
+
   private static void killAndRestart(Cluster cluster, String policy) {
     Await.pause(PHASE_MS);
     SimEngine dying = cluster.engine(0);
@@ -67,7 +101,7 @@ final class OneDeadEngineOfFourTest {
     long failuresBefore = worker.failures();
     double connectsBefore = failedConnects(cluster);
     dying.stop();
-    double out = Await.until("it is out", Duration.ofSeconds(2), () -> !worker.health().healthy());
+    double out = Await.until("it is out", Await.LONG, () -> !worker.health().healthy());
     Await.pause(PHASE_MS);
     long failures = worker.failures() - failuresBefore;
     double connects = failedConnects(cluster) - connectsBefore;
@@ -86,8 +120,8 @@ final class OneDeadEngineOfFourTest {
     assertThat(failures).as("failed attempts").isLessThanOrEqualTo(2L * CLIENTS);
   }
 
-  private static Cluster fourEngines(String policy) throws Exception {
-    return Cluster.of(4).policy(policy).engines(sim -> sim.withLinearLatency(100_000, 2)).start();
+  private static Cluster.Setup fourEngines(String policy) {
+    return Cluster.of(4).policy(policy).engines(sim -> sim.withLinearLatency(100_000, 2));
   }
 
   /** Closed-loop clients, until told to stop; fills in how requests ended. */

@@ -17,7 +17,7 @@ class WorkersApiTest {
   private final AdminFixture admin = new AdminFixture();
 
   private Lease lease(Worker worker) {
-    return requireNonNull(worker.tryLease(admin.clock.nanos(), 10, (_, _) -> {}));
+    return requireNonNull(worker.tryLease(admin.clock.nanos(), 10, 0, (_, _) -> {}));
   }
 
   @Test

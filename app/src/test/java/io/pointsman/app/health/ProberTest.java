@@ -104,7 +104,7 @@ class ProberTest {
     Worker worker = fleet.add(WorkerSpec.of(engine.url()));
     await(() -> worker.health().healthy());
     engine.stop();
-    Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, (_, _) -> {}));
+    Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
     lease.failed(Failure.CONNECT);
     prober.suspect(worker);
     await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);

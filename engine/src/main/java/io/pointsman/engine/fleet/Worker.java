@@ -258,11 +258,6 @@ public final class Worker {
     answeredWhole.addAndGet(change);
   }
 
-  /** {@link #tryLease(long, int, int, LeaseListener)} with nothing known to be cached. */
-  public @Nullable Lease tryLease(long now, int promptTokens, LeaseListener listener) {
-    return tryLease(now, promptTokens, 0, listener);
-  }
-
   /**
    * Counts one request in.
    *

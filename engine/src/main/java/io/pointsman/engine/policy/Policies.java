@@ -30,15 +30,13 @@ public final class Policies {
   /**
    * A policy of its own, with what learns for it.
    *
-   * @throws IllegalArgumentException if no policy has this name; the message tells all names and
-   *     the nearest one
+   * @throws IllegalArgumentException if no policy has this name; the message tells all names
    */
   public static PolicySetup create(String name, PolicyParts parts) {
     Function<PolicyParts, PolicySetup> factory = FACTORIES.get(name);
     if (factory == null) {
       throw new IllegalArgumentException(
-          "policy: %s (expected: one of %s; nearest: %s)"
-              .formatted(name, String.join(", ", names()), nearest(name)));
+          "policy: %s (expected: one of %s)".formatted(name, String.join(", ", names())));
     }
     return factory.apply(parts);
   }
@@ -73,36 +71,5 @@ public final class Policies {
         new SessionTable(settings.maxSessions(), settings.sessionTtl(), parts.ticker());
     Policy policy = new StickyLeastLoadedPolicy(sessions, parts.dice());
     return new PolicySetup(policy, List.of(sessions), sessions);
-  }
-
-  private static String nearest(String name) {
-    String best = "";
-    int least = Integer.MAX_VALUE;
-    for (String known : FACTORIES.keySet()) {
-      int distance = distance(name, known);
-      if (distance < least) {
-        least = distance;
-        best = known;
-      }
-    }
-    return best;
-  }
-
-  /** Levenshtein's: characters to insert, delete or replace. */
-  private static int distance(String a, String b) {
-    int[] row = new int[b.length() + 1];
-    for (int j = 0; j <= b.length(); j++) {
-      row[j] = j;
-    }
-    for (int i = 1; i <= a.length(); i++) {
-      int diagonal = row[0];
-      row[0] = i;
-      for (int j = 1; j <= b.length(); j++) {
-        int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        diagonal = row[j];
-        row[j] = Math.min(replaced, Math.min(row[j], row[j - 1]) + 1);
-      }
-    }
-    return row[b.length()];
   }
 }

@@ -167,7 +167,7 @@ class FleetTest {
     assertThat(worker.eligible(test.now())).isFalse();
     worker.drain(false);
     assertThat(worker.draining()).isTrue();
-    assertThat(worker.tryLease(test.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.tryLease(test.now(), 0, 0, (_, _) -> {})).isNull();
     assertThat(worker.inFlight()).isEqualTo(1);
 
     running.succeeded();
@@ -217,7 +217,7 @@ class FleetTest {
     assertThat(next.eligible(small.now())).isTrue();
     assertThat(next.draining()).isFalse();
 
-    assertThat(old.tryLease(small.now(), 0, (_, _) -> {})).isNull();
+    assertThat(old.tryLease(small.now(), 0, 0, (_, _) -> {})).isNull();
     assertThat(stale.worker(0).eligible(small.now())).isFalse();
     assertThat(next.inFlight()).isEqualTo(3);
     assertThat(old.inFlight()).isZero();
@@ -276,7 +276,7 @@ class FleetTest {
     while (stop.getCount() > 0) {
       Pool pool = small.pool();
       for (int i = 0; i < 3 && !pool.isEmpty(); i++) {
-        Lease lease = pool.worker(0).tryLease(small.now(), 1, (_, _) -> {});
+        Lease lease = pool.worker(0).tryLease(small.now(), 1, 0, (_, _) -> {});
         if (lease != null) {
           assertThat(lease.worker().inFlight()).isPositive();
           lease.succeeded();

@@ -56,7 +56,7 @@ class LeaseProperties {
     switch (step % 10) {
       case 0, 1, 2, 3 -> {
         Worker worker = fleet.worker(argument % size);
-        Lease lease = worker.tryLease(fleet.now(), argument, (_, _) -> {});
+        Lease lease = worker.tryLease(fleet.now(), argument, 0, (_, _) -> {});
         if (lease != null) {
           open.add(lease);
           expected.merge(worker, 1, Integer::sum);
@@ -139,7 +139,7 @@ class LeaseProperties {
 
   private static void hammer(TestFleet fleet, SplittableRandom random, AtomicInteger doubles) {
     Worker worker = fleet.worker(random.nextInt(4));
-    Lease lease = worker.tryLease(fleet.now(), 10, (_, _) -> {});
+    Lease lease = worker.tryLease(fleet.now(), 10, 0, (_, _) -> {});
     if (lease == null) {
       worker.probed(true);
       return;

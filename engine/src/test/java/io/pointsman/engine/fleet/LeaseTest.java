@@ -20,7 +20,7 @@ class LeaseTest {
   }
 
   private Lease lease(int tokens) {
-    Lease lease = worker.tryLease(fleet.now(), tokens, (_, outcome) -> heard.add(outcome));
+    Lease lease = worker.tryLease(fleet.now(), tokens, 0, (_, outcome) -> heard.add(outcome));
     return Objects.requireNonNull(lease, "lease");
   }
 
@@ -51,7 +51,7 @@ class LeaseTest {
   @Test
   void countIsDownBeforeTheEndingIsHeard() {
     List<Integer> inFlight = new ArrayList<>();
-    Lease lease = worker.tryLease(fleet.now(), 0, (_, _) -> inFlight.add(worker.inFlight()));
+    Lease lease = worker.tryLease(fleet.now(), 0, 0, (_, _) -> inFlight.add(worker.inFlight()));
     Objects.requireNonNull(lease, "lease").ignored();
 
     assertThat(inFlight).containsExactly(0);
@@ -102,7 +102,7 @@ class LeaseTest {
 
     assertThat(one.eligible(limited.now())).isFalse();
     assertThat(one.merelyBusy(limited.now())).isTrue();
-    assertThat(one.tryLease(limited.now(), 0, (_, _) -> {})).isNull();
+    assertThat(one.tryLease(limited.now(), 0, 0, (_, _) -> {})).isNull();
     assertThat(one.inFlight()).isEqualTo(1);
 
     first.succeeded();
@@ -115,7 +115,7 @@ class LeaseTest {
     assertThat(worker.eligible(fleet.now())).isFalse();
     assertThat(worker.merelyBusy(fleet.now())).isTrue();
     assertThat(worker.restLeft(fleet.now())).isEqualTo(2_000_000_000L);
-    assertThat(worker.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
 
     fleet.clock.advance(Duration.ofSeconds(2));
     assertThat(worker.eligible(fleet.now())).isTrue();
@@ -143,13 +143,13 @@ class LeaseTest {
   @Test
   void unhealthyDrainingAndUnprobedWorkersGiveNoLease() {
     Worker unprobed = fleet.fleet.add(TestFleet.spec("new"));
-    assertThat(unprobed.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+    assertThat(unprobed.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
 
     worker.drain(true);
-    assertThat(worker.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
     worker.drain(false);
     fleet.kill(worker);
-    assertThat(worker.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
     assertThat(worker.inFlight()).isZero();
   }
 
@@ -167,12 +167,12 @@ class LeaseTest {
     for (int i = 0; i < 10; i++) {
       lease().failed(Failure.ERROR);
     }
-    assertThat(worker.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
 
     fleet.clock.advance(Duration.ofSeconds(60));
     Lease probe = lease();
     assertThat(worker.eligible(fleet.now())).isFalse();
-    assertThat(worker.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
     assertThat(worker.inFlight()).isEqualTo(1);
 
     probe.ignored();

@@ -19,7 +19,7 @@ class StallTest {
   private final Worker worker = fleet.add(TestFleet.spec("a"));
 
   private Lease lease(int tokens) {
-    return Objects.requireNonNull(worker.tryLease(fleet.now(), tokens, (_, _) -> {}), "lease");
+    return Objects.requireNonNull(worker.tryLease(fleet.now(), tokens, 0, (_, _) -> {}), "lease");
   }
 
   private void silence(Duration duration) {
@@ -36,7 +36,7 @@ class StallTest {
     silence(Duration.ofNanos(1));
     assertThat(worker.stalled()).isTrue();
     assertThat(worker.eligible(fleet.now())).isFalse();
-    assertThat(worker.tryLease(fleet.now(), 0, (_, _) -> {})).isNull();
+    assertThat(worker.tryLease(fleet.now(), 0, 0, (_, _) -> {})).isNull();
   }
 
   @Test

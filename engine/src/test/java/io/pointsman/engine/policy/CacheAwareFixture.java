@@ -107,7 +107,7 @@ final class CacheAwareFixture {
   List<Lease> load(Worker worker, int count) {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      leases.add(worker.tryLease(clock.nanos(), 0, (_, _) -> {}));
+      leases.add(worker.tryLease(clock.nanos(), 0, 0, (_, _) -> {}));
     }
     return leases;
   }

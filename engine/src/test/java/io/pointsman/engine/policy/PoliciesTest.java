@@ -9,8 +9,6 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 class PoliciesTest {
   private final TestFleet fleet = new TestFleet();
@@ -44,27 +42,12 @@ class PoliciesTest {
     }
   }
 
-  @ParameterizedTest
-  @CsvSource({
-    "round-robin, round_robin",
-    "least_loaded, least_load",
-    "power_of_two_choices, power_of_two",
-    "RANDOM, random",
-    "sticky, random",
-  })
-  void unknownNameIsRefusedWithAllNamesAndTheNearest(String name, String nearest) {
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> Policies.create(name, parts))
-        .withMessageStartingWith("policy: " + name + " (expected: one of ")
-        .withMessageContaining(String.join(", ", Policies.names()))
-        .withMessageEndingWith("; nearest: " + nearest + ")");
-  }
-
   @Test
   void policyThatIsNotOfferedIsRefusedByName() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Policies.create("kv_aware", parts))
-        .withMessageStartingWith("policy: kv_aware (expected: one of ");
+        .withMessageStartingWith("policy: kv_aware (expected: one of ")
+        .withMessageContaining(String.join(", ", Policies.names()));
   }
 
   @Test
