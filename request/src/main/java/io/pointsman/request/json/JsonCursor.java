@@ -196,9 +196,13 @@ public final class JsonCursor {
 
   private int text(BlockRun out) {
     int from = pos + 1;
+    int before = out.count();
     int end = strings.scan(bytes, from, limit, out);
     if (end < 0) {
       int length = limit - from;
+      if (out.count() > before) {
+        out.endOnFullBlock();
+      }
       failAtEnd();
       return length;
     }

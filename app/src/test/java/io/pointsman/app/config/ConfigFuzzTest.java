@@ -1,0 +1,13 @@
+package io.pointsman.app.config;
+
+import io.pointsman.testkit.fuzz.Corpus;
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+
+/** The bounded run of {@link ConfigFuzz}; {@code it/fuzz config} is the long one. */
+class ConfigFuzzTest {
+  @Test
+  void corpusAndItsMutationsAreRefusedOrReadBack() throws IOException {
+    Corpus.of("app", "config").run(ConfigFuzz::fuzzerTestOneInput, 5_000);
+  }
+}

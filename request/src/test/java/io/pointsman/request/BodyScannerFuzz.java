@@ -1,0 +1,115 @@
+package io.pointsman.request;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.request.BodyVerdict.Kind;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Fuzz target: reads any bytes as the body of a request and compares with Jackson. The first byte
+ * chooses the route. What must hold: the reader judges the structure as Jackson does; of what
+ * Jackson reads as an object it finds the same facts; neither white space nor what surrounds the
+ * body in memory matters; a part of a body that is said to be a part is never called malformed.
+ */
+public final class BodyScannerFuzz {
+  private static final List<Endpoint> ROUTES =
+      List.of(
+          Endpoint.CHAT_COMPLETIONS,
+          Endpoint.COMPLETIONS,
+          Endpoint.RESPONSES,
+          Endpoint.RERANK,
+          Endpoint.GENERATE,
+          Endpoint.TOKENIZE,
+          Endpoint.TRANSPARENT);
+  private static final ListedHeaders FORM =
+      ListedHeaders.of("content-type", "multipart/form-data; boundary=b");
+
+  /** Longer strings are kept as their hash, or cut. */
+  private static final int COMPARED = 1024;
+
+  private BodyScannerFuzz() {}
+
+  /** One input; throws if anything does not hold. */
+  public static void fuzzerTestOneInput(byte[] input) {
+    if (input.length == 0) {
+      return;
+    }
+    byte[] body = Arrays.copyOfRange(input, 1, input.length);
+    if (input[0] == 'F') {
+      form(body);
+    } else {
+      json(ROUTES.get((input[0] & 0xFF) % ROUTES.size()), body);
+    }
+  }
+
+  private static void json(Endpoint route, byte[] body) {
+    RequestFacts facts = read(route, body, body.length, false);
+    same("kind", facts.body().kind(), JsonReference.kind(body));
+    RequestFacts other =
+        new RequestReader(AffinitySettings.DEFAULT)
+            .read(route, ListedHeaders.NONE, body, 0, body.length, false);
+    sameFacts(facts, other);
+    if (facts.body().kind() == Kind.OBJECT) {
+      byte[] respaced = JsonReference.respaced(body);
+      sameFacts(facts, read(route, respaced, respaced.length, false));
+      parts(route, body);
+    }
+    Map<?, ?> object = JsonReference.object(body);
+    if (object != null) {
+      compare(facts, object, body.length);
+    }
+  }
+
+  private static void compare(RequestFacts facts, Map<?, ?> object, int size) {
+    same("kind", facts.body().kind(), Kind.OBJECT);
+    same("stream", facts.stream(), JsonReference.isTrue(object, "stream"));
+    if (size <= COMPARED) {
+      same("model", facts.model(), JsonReference.text(object, "model"));
+      same("response", facts.responseId(), JsonReference.text(object, "previous_response_id"));
+      if (JsonReference.tellsAffinity(object)) {
+        same("affinity", facts.affinity(), JsonReference.affinity(object));
+      }
+    }
+  }
+
+  private static void parts(Endpoint route, byte[] body) {
+    // From three bytes on, since half a byte order mark is no mark.
+    for (int length = 3; length < body.length; length += 1 + body.length / 8) {
+      same("part", read(route, body, length, true).body().kind(), Kind.TRUNCATED);
+    }
+  }
+
+  private static RequestFacts read(Endpoint route, byte[] body, int length, boolean truncated) {
+    return Reading.read(route, ListedHeaders.NONE, Arrays.copyOf(body, length), truncated);
+  }
+
+  private static void sameFacts(RequestFacts one, RequestFacts other) {
+    same("kind", one.body().kind(), other.body().kind());
+    same("model", one.model(), other.model());
+    same("stream", one.stream(), other.stream());
+    same("affinity", one.affinity(), other.affinity());
+    same("response", one.responseId(), other.responseId());
+    PrefixBlocks key = one.prefix();
+    same("key", Arrays.hashCode(Reading.blocks(one)), Arrays.hashCode(Reading.blocks(other)));
+    same("length", key.length(), other.prefix().length());
+    same("tokens", key.tokens(), other.prefix().tokens());
+  }
+
+  private static void form(byte[] body) {
+    RequestFacts facts = Reading.read(Endpoint.AUDIO_TRANSCRIPTIONS, FORM, body, false);
+    same("kind", facts.body().kind(), body.length == 0 ? Kind.EMPTY : Kind.FORM);
+    String model = facts.model();
+    if (model != null && model.length() > body.length) {
+      throw new AssertionError("model: " + model + " (expected: a part of the body)");
+    }
+  }
+
+  private static void same(String what, @Nullable Object one, @Nullable Object other) {
+    if (!Objects.equals(one, other)) {
+      throw new AssertionError(what + ": " + one + " (expected: " + other + ")");
+    }
+  }
+}

@@ -1,0 +1,13 @@
+package io.pointsman.request;
+
+import io.pointsman.testkit.fuzz.Corpus;
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+
+/** The bounded run of {@link BodyScannerFuzz}; {@code it/fuzz body} is the long one. */
+class BodyScannerFuzzTest {
+  @Test
+  void corpusAndItsMutationsAreReadAsJacksonReadsThem() throws IOException {
+    Corpus.of("request", "body").run(BodyScannerFuzz::fuzzerTestOneInput, 20_000);
+  }
+}

@@ -1,0 +1,80 @@
+package io.pointsman.testkit.fuzz;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * Makes inputs out of others: bytes changed, runs dropped, repeated, moved and taken from another
+ * input. Knows nothing of their format; what it makes depends on the dice alone.
+ */
+final class Mutator {
+  private static final int MAX_LENGTH = 8192;
+  private static final byte[] TELLING =
+      "\"\\{}[],:;=-+.0123456789eE\r\n\t #&*!|>'%@`~\0\u00FF\u00C3\u0080"
+          .getBytes(StandardCharsets.ISO_8859_1);
+
+  private final List<byte[]> inputs;
+  private final SplittableRandom dice;
+
+  Mutator(List<byte[]> inputs, SplittableRandom dice) {
+    this.inputs = inputs;
+    this.dice = dice;
+  }
+
+  /** One of the inputs with one to six changes. */
+  byte[] next() {
+    byte[] input = any();
+    for (int changes = 1 + dice.nextInt(6); changes > 0; changes--) {
+      input = change(input);
+    }
+    return input;
+  }
+
+  private byte[] any() {
+    return inputs.get(dice.nextInt(inputs.size()));
+  }
+
+  private byte[] change(byte[] input) {
+    int at = dice.nextInt(input.length + 1);
+    int run = Math.min(input.length - at, 1 + dice.nextInt(1 << dice.nextInt(1, 7)));
+    return switch (dice.nextInt(6)) {
+      case 0 -> join(input, at, at + run, new byte[0]);
+      case 1 -> join(input, at, Math.min(at + 1, input.length), telling());
+      case 2 -> join(input, at, at, telling());
+      case 3 -> join(input, at, at, slice(input, at, run));
+      case 4 -> join(input, at, at + run, piece(any()));
+      default -> join(input, at, Math.min(at + 1, input.length), new byte[] {flipped(input, at)});
+    };
+  }
+
+  private byte[] telling() {
+    return new byte[] {TELLING[dice.nextInt(TELLING.length)]};
+  }
+
+  private byte flipped(byte[] input, int at) {
+    byte old = at < input.length ? input[at] : 0;
+    return (byte) (old ^ 1 << dice.nextInt(8));
+  }
+
+  private byte[] piece(byte[] other) {
+    int from = dice.nextInt(other.length + 1);
+    return slice(other, from, dice.nextInt(other.length - from + 1));
+  }
+
+  private static byte[] slice(byte[] input, int from, int length) {
+    return Arrays.copyOfRange(input, from, from + length);
+  }
+
+  /** {@code input} with what lies from {@code from} to {@code to} replaced. */
+  private static byte[] join(byte[] input, int from, int to, byte[] between) {
+    ByteArrayOutputStream out = new ByteArrayOutputStream(input.length + between.length);
+    out.write(input, 0, from);
+    out.writeBytes(between);
+    out.write(input, to, input.length - to);
+    byte[] joined = out.toByteArray();
+    return joined.length <= MAX_LENGTH ? joined : slice(joined, 0, MAX_LENGTH);
+  }
+}
