@@ -17,6 +17,7 @@ final class Translation {
   private final List<String> problems = new ArrayList<>();
   private List<String> workerUrls = List.of();
   private int dataParallelSize = 1;
+  private Backend backend = Backend.VLLM;
 
   ConfigValues values() {
     return values;
@@ -45,6 +46,14 @@ final class Translation {
 
   int dataParallelSize() {
     return dataParallelSize;
+  }
+
+  void backend(Backend kind) {
+    backend = kind;
+  }
+
+  Backend backend() {
+    return backend;
   }
 
   /** Chooses a value as it was written. */

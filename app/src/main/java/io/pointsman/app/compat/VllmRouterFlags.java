@@ -115,7 +115,9 @@ final class VllmRouterFlags {
             .only(Source.RUST)
             .standard("vllm")
             .honoured(
-                "trtllm and anthropic behave as vllm; openai is refused", VllmRouterFlags::backend),
+                "trtllm and anthropic behave as vllm; openai also passes on the fields that only"
+                    + " vLLM knows",
+                Backend::choose),
         flag("--history-backend", "store of past responses: memory, none")
             .only(Source.RUST)
             .standard("memory")
@@ -256,18 +258,6 @@ final class VllmRouterFlags {
     if (size > 0) {
       into.dataParallelSize((int) size);
       into.values().set(AdminKeys.DATA_PARALLEL_SIZE, (int) size);
-    }
-  }
-
-  private static void backend(Given given, Translation into) {
-    switch (given.value()) {
-      case "vllm", "trtllm", "anthropic" -> {
-        // They all behave as vllm.
-      }
-      case "openai" ->
-          into.problems()
-              .add(given.flag() + ": openai is not supported yet: passing through to one server");
-      default -> into.problem(given, given.value(), "vllm, trtllm, anthropic");
     }
   }
 

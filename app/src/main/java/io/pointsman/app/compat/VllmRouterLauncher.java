@@ -60,6 +60,7 @@ public final class VllmRouterLauncher {
     new FlagParser(FLAGS, into.problems())
         .parse(args)
         .forEach((flag, given) -> apply(flag, given, into));
+    into.backend().settle(into);
     workers(into);
     return into.orThrow();
   }

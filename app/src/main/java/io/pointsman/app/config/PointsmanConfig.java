@@ -88,7 +88,8 @@ public record PointsmanConfig(
         new AdminSettings(
             values.get(AdminKeys.ENABLED),
             values.get(AdminKeys.ADD_TIMEOUT),
-            values.get(AdminKeys.DATA_PARALLEL_SIZE)),
+            values.get(AdminKeys.DATA_PARALLEL_SIZE),
+            values.get(FleetKeys.MODELS_MERGED)),
         group(
             "auth",
             () ->
@@ -136,6 +137,7 @@ public record PointsmanConfig(
         () ->
             new ProbeSettings(
                 values.get(FleetKeys.HEALTH_ENDPOINT),
+                values.get(FleetKeys.HEALTH_ALSO_GOOD),
                 values.get(FleetKeys.HEALTH_INTERVAL),
                 values.get(FleetKeys.HEALTH_TIMEOUT),
                 values.get(FleetKeys.HEALTH_FIRST_RETRY),

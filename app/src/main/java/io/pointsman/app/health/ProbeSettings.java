@@ -3,11 +3,14 @@ package io.pointsman.app.health;
 import static java.util.Objects.requireNonNull;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * How engines are probed.
  *
  * @param endpoint path that answers 2xx while the engine is well; starts with a slash
+ * @param alsoGood statuses beside 2xx that say that it is well too, such as 401 of a server that
+ *     wants a key
  * @param interval time between two probes of a worker that is well
  * @param timeout longest a probe may take, connecting included
  * @param firstRetry time to the next probe after a failed one; doubles with each further one
@@ -18,6 +21,7 @@ import java.time.Duration;
  */
 public record ProbeSettings(
     String endpoint,
+    List<Integer> alsoGood,
     Duration interval,
     Duration timeout,
     Duration firstRetry,
@@ -28,6 +32,7 @@ public record ProbeSettings(
   public static final ProbeSettings DEFAULTS =
       new ProbeSettings(
           "/health",
+          List.of(),
           Duration.ofSeconds(10),
           Duration.ofSeconds(5),
           Duration.ofMillis(250),
@@ -36,6 +41,7 @@ public record ProbeSettings(
           Duration.ofSeconds(60));
 
   public ProbeSettings {
+    alsoGood = List.copyOf(alsoGood);
     requireNonNull(modelsInterval, "modelsInterval");
     if (!endpoint.startsWith("/")) {
       throw new IllegalArgumentException("endpoint: " + endpoint + " (expected: /path)");
@@ -56,5 +62,10 @@ public record ProbeSettings(
     if (parallelism < 1) {
       throw new IllegalArgumentException("parallelism: " + parallelism + " (expected: >= 1)");
     }
+  }
+
+  /** Whether a probe that is answered with {@code status} is a good one. */
+  boolean good(int status) {
+    return status / 100 == 2 || alsoGood.contains(status);
   }
 }

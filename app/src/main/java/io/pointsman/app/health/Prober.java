@@ -151,7 +151,7 @@ public final class Prober implements AutoCloseable {
   private boolean answersWell(Worker worker) {
     try {
       String url = worker.spec().url() + settings.endpoint();
-      return client.send("GET", url, settings.timeout()).good();
+      return settings.good(client.send("GET", url, settings.timeout()).status());
     } catch (IOException | IllegalArgumentException e) {
       log.debug("probe of {} failed: {}", worker, e.toString());
       return false;
@@ -166,7 +166,9 @@ public final class Prober implements AutoCloseable {
         return false;
       }
       Set<String> models = answer.good() ? ModelList.read(answer.body()) : Set.of();
-      if (models.isEmpty()) {
+      if (models.isEmpty() && settings.alsoGood().contains(answer.status())) {
+        log.debug("{} does not tell its models: {}", worker, answer.status());
+      } else if (models.isEmpty()) {
         log.warn("{} does not tell its models (GET /v1/models: {})", worker, answer.status());
       } else {
         onModels.accept(worker, answer.body());

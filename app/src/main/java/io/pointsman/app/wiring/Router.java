@@ -165,7 +165,9 @@ public final class Router implements AutoCloseable {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership = new Membership(fleet, config.admin(), ticker, Thread::sleep);
       new HealthApi(fleet, membership, draining::get).addTo(routes);
-      new ModelsApi(cards).addTo(routes);
+      if (config.admin().mergedModels()) {
+        new ModelsApi(cards).addTo(routes);
+      }
       if (config.admin().enabled()) {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
         new MaintenanceApi(fleet, client::send, policy.sessions()).addTo(routes);

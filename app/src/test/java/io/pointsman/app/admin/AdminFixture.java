@@ -59,7 +59,8 @@ final class AdminFixture {
   }
 
   AdminFixture(int dataParallelSize) {
-    AdminSettings settings = new AdminSettings(true, Duration.ofSeconds(10), dataParallelSize);
+    AdminSettings settings =
+        new AdminSettings(true, Duration.ofSeconds(10), dataParallelSize, true);
     Membership membership = new Membership(fleet, settings, clock::nanos, this::pass);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);

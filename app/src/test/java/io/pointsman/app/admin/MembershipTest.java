@@ -24,7 +24,8 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class MembershipTest {
-  private static final AdminSettings SETTINGS = new AdminSettings(true, Duration.ofSeconds(10), 1);
+  private static final AdminSettings SETTINGS =
+      new AdminSettings(true, Duration.ofSeconds(10), 1, true);
 
   private final FakeClock clock = new FakeClock();
 

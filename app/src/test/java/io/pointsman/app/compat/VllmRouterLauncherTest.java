@@ -259,4 +259,19 @@ class VllmRouterLauncherTest {
     assertThat(VllmRouterLauncher.FLAGS.stream().flatMap(f -> f.names().stream()))
         .containsAll(release);
   }
+
+  @Test
+  void anOpenAiServerIsWatchedByItsModelsAndMayWantAKey() {
+    PointsmanConfig config = launched("--backend openai --worker-urls https://api.example/base");
+    assertThat(config.workers()).containsExactly(WorkerSpec.of("https://api.example/base"));
+    assertThat(config.probes().endpoint()).isEqualTo("/v1/models");
+    assertThat(config.probes().alsoGood()).containsExactly(401, 403);
+    assertThat(config.admin().mergedModels()).isFalse();
+  }
+
+  @Test
+  void anOpenAiServerMayHaveAHealthPathOfItsOwn() {
+    String line = "--health-check-endpoint /up --runtime openai --worker-urls http://a";
+    assertThat(launched(line).probes().endpoint()).isEqualTo("/up");
+  }
 }

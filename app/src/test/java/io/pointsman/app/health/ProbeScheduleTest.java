@@ -102,6 +102,7 @@ class ProbeScheduleTest {
     ProbeSettings hasty =
         new ProbeSettings(
             "/health",
+            List.of(),
             Duration.ofMillis(100),
             Duration.ofSeconds(1),
             Duration.ofMillis(250),

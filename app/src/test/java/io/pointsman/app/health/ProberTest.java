@@ -3,6 +3,7 @@ package io.pointsman.app.health;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import io.pointsman.app.wiring.SystemTicker;
 import io.pointsman.app.wiring.ThreadDice;
 import io.pointsman.engine.env.Ticker;
@@ -15,6 +16,9 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +35,7 @@ class ProberTest {
   private static final ProbeSettings SETTINGS =
       new ProbeSettings(
           "/health",
+          List.of(),
           Duration.ofHours(1),
           Duration.ofSeconds(10),
           Duration.ofMillis(10),
@@ -118,6 +123,7 @@ class ProberTest {
     ProbeSettings wrong =
         new ProbeSettings(
             "/no-such-path",
+            List.of(),
             SETTINGS.interval(),
             SETTINGS.timeout(),
             SETTINGS.firstRetry(),
@@ -141,5 +147,47 @@ class ProberTest {
     List<Worker> workers = fleet.addAll(specs);
     await(() -> workers.stream().allMatch(worker -> worker.health().healthy()));
     assertThat(workers).allMatch(worker -> worker.models().equals(Set.of("m")));
+  }
+
+  private Worker workerThatWantsAKey() throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(401, -1);
+          exchange.close();
+        });
+    server.start();
+    opened.add(() -> server.stop(0));
+    return fleet.add(WorkerSpec.of("http://127.0.0.1:" + server.getAddress().getPort()));
+  }
+
+  @Test
+  void aServerThatWantsAKeyIsWellIfItsStatusIsListed() throws IOException {
+    prober(accepting(List.of(401)));
+    Worker worker = workerThatWantsAKey();
+    await(() -> worker.health().healthy());
+    assertThat(worker.models()).isEmpty();
+  }
+
+  @Test
+  void aServerThatWantsAKeyIsNotWellIfItsStatusIsNotListed() throws IOException {
+    prober(accepting(List.of(403)));
+    Worker worker = workerThatWantsAKey();
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+    assertThat(worker.health().healthy()).isFalse();
+  }
+
+  private static ProbeSettings accepting(List<Integer> alsoGood) {
+    return new ProbeSettings(
+        "/v1/models",
+        alsoGood,
+        SETTINGS.interval(),
+        SETTINGS.timeout(),
+        SETTINGS.firstRetry(),
+        SETTINGS.mostRetry(),
+        8,
+        Duration.ZERO);
   }
 }

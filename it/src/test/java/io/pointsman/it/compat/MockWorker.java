@@ -33,6 +33,9 @@ final class MockWorker implements AutoCloseable {
   /** The bearer token that is asked for; null for none. */
   volatile @Nullable String apiKey;
 
+  /** Whether the list of models wants that token too; there is no {@code /health} then. */
+  volatile boolean modelsWantKey;
+
   /** Whether the next generation takes the whole worker down. */
   volatile boolean crashes;
 
@@ -89,6 +92,11 @@ final class MockWorker implements AutoCloseable {
   }
 
   private void info(HttpExchange exchange) throws IOException {
+    if (modelsWantKey
+        && !("Bearer " + apiKey).equals(exchange.getRequestHeaders().getFirst("Authorization"))) {
+      answer(exchange, 401, "{}");
+      return;
+    }
     switch (exchange.getRequestURI().getPath()) {
       case "/health", "/health_generate" -> answer(exchange, 200, "ok");
       case "/v1/models" ->

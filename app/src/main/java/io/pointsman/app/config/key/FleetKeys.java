@@ -4,8 +4,10 @@ import static io.pointsman.app.config.value.ValueTypes.bool;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.durationOrOff;
 import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.integers;
 import static io.pointsman.app.config.value.ValueTypes.text;
 
+import io.pointsman.app.admin.AdminSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -34,6 +36,14 @@ public final class FleetKeys {
           ProbeSettings.DEFAULTS.endpoint(),
           "Path that an engine answers with 2xx while it is well.",
           "A path that the engine does not know keeps every worker out.");
+
+  public static final Key<List<Integer>> HEALTH_ALSO_GOOD =
+      Key.of(
+          "health.also-good",
+          integers("<status>", 100, 599),
+          ProbeSettings.DEFAULTS.alsoGood(),
+          "Statuses beside 2xx that say that an engine is well.",
+          "401 and 403 suit servers that want a client's key; 5xx would hide failures.");
 
   public static final Key<Duration> HEALTH_INTERVAL =
       Key.of(
@@ -101,6 +111,15 @@ public final class FleetKeys {
           ProbeSettings.DEFAULTS.modelsInterval(),
           "Time between two looks at /v1/models of a worker whose models are not configured.",
           "Long finds newly loaded adapters late; off looks once, at the first good probe.");
+
+  public static final Key<Boolean> MODELS_MERGED =
+      Key.of(
+          "models.merged",
+          bool(),
+          AdminSettings.DEFAULTS.mergedModels(),
+          "Whether GET /v1/models is answered by the router, with the models of all workers.",
+          "false passes it on to one worker with the client's headers, for servers that list models"
+              + " by key.");
 
   public static final Key<Boolean> BREAKER_ENABLED =
       Key.of(
@@ -181,6 +200,7 @@ public final class FleetKeys {
     return List.of(
         MAX_WORKERS,
         HEALTH_ENDPOINT,
+        HEALTH_ALSO_GOOD,
         HEALTH_INTERVAL,
         HEALTH_TIMEOUT,
         HEALTH_FIRST_RETRY,
@@ -189,6 +209,7 @@ public final class FleetKeys {
         HEALTH_FAILURES,
         HEALTH_SUCCESSES,
         MODELS_INTERVAL,
+        MODELS_MERGED,
         BREAKER_ENABLED,
         BREAKER_FAILURES,
         BREAKER_SUCCESSES,

@@ -225,6 +225,15 @@ public final class ValueTypes {
         label, "a list of " + what, text(label, what, false), ValueTypes::commaSeparated);
   }
 
+  /** A list of whole numbers; a flag may be repeated or hold several, separated by commas. */
+  public static ValueType<List<Integer>> integers(String label, int least, int most) {
+    return new ListType<>(
+        label,
+        "a list of numbers, each " + range(least, most),
+        integer(least, most),
+        ValueTypes::commaSeparated);
+  }
+
   private static List<Raw> commaSeparated(Raw.Scalar scalar) {
     List<Raw> parts = new ArrayList<>();
     for (String part : scalar.text().split(",", -1)) {

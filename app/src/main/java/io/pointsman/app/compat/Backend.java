@@ -1,0 +1,58 @@
+package io.pointsman.app.compat;
+
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.FleetKeys;
+import java.util.List;
+
+/**
+ * What {@code --backend} says of the engines. All kinds are spoken to alike; {@code openai} is one
+ * server of OpenAI's kind, which may be someone else's and wants each client's own key.
+ */
+enum Backend {
+  VLLM,
+  OPENAI;
+
+  /** Statuses by which a server that wants a key says that it is there. */
+  private static final List<Integer> WANTS_KEY = List.of(401, 403);
+
+  /** Takes the flag's value. */
+  static void choose(Given given, Translation into) {
+    switch (given.value()) {
+      case "vllm", "trtllm", "anthropic" -> into.backend(VLLM);
+      case "openai" -> into.backend(OPENAI);
+      default -> into.problem(given, given.value(), "vllm, trtllm, openai, anthropic");
+    }
+  }
+
+  /** Does what it means for the other values, once all flags have been read. */
+  void settle(Translation into) {
+    if (this == OPENAI) {
+      checkUrls(into);
+      watch(into.values());
+    }
+  }
+
+  private static void checkUrls(Translation into) {
+    int urls = into.workerUrls().size();
+    if (urls != 1) {
+      into.problems().add("--backend: openai with " + urls + " --worker-urls (expected: one)");
+    }
+    if (into.dataParallelSize() > 1) {
+      into.problems().add("--backend: openai has no data-parallel ranks");
+    }
+    for (String url : into.workerUrls()) {
+      if (url.endsWith("/v1") || url.endsWith("/v1/")) {
+        into.problems()
+            .add("--worker-urls: " + url + " (expected: without /v1, which requests bring along)");
+      }
+    }
+  }
+
+  private static void watch(ConfigValues values) {
+    if (values.get(FleetKeys.HEALTH_ENDPOINT).equals(FleetKeys.HEALTH_ENDPOINT.defaultValue())) {
+      values.set(FleetKeys.HEALTH_ENDPOINT, "/v1/models");
+    }
+    values.set(FleetKeys.HEALTH_ALSO_GOOD, WANTS_KEY);
+    values.set(FleetKeys.MODELS_MERGED, false);
+  }
+}
