@@ -45,7 +45,7 @@ class Format {
     if (git.waitFor() != 0) {
       return sources();
     }
-    return output.lines().filter(line -> line.charAt(1) != 'D').map(line -> line.substring(3)).filter(Format::source).toList();
+    return output.lines().map(line -> line.substring(3)).filter(Format::source).filter(file -> Files.exists(Path.of(file))).toList();
   }
 
   private static boolean source(String file) {

@@ -3,7 +3,7 @@ package io.pointsman.app.admin;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.policy.SessionTable;
+import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;

@@ -17,7 +17,7 @@ import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.policy.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
 import java.lang.reflect.Field;

@@ -11,7 +11,7 @@ import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.policy.Policies;
+import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import java.io.IOException;

@@ -25,7 +25,7 @@ public record AffinityKey(Kind kind, String source, String value) {
   }
 
   /** A 64-bit hash of {@code text}: FNV-1a over its characters. */
-  static long hash(String text) {
+  public static long hash(String text) {
     return fnv(0xCBF29CE484222325L, text);
   }
 

@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
  * {@code least_load}: the eligible worker with the fewest requests in flight, chosen by chance
  * among equals, so that an idle fleet fills evenly.
  */
-final class LeastLoadPolicy implements Policy {
+public final class LeastLoadPolicy implements Policy {
   private final Dice dice;
 
-  LeastLoadPolicy(Dice dice) {
+  public LeastLoadPolicy(Dice dice) {
     this.dice = dice;
   }
 
@@ -22,7 +22,7 @@ final class LeastLoadPolicy implements Policy {
   }
 
   /** Also what policies by session do with a request that has no session. */
-  static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
+  public static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
     request.notes().because(PickReason.LEAST_LOAD);
     return pool.leastLoaded(now, request.tried(), dice);
   }

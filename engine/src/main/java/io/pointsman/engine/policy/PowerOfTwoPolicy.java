@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
  * without the herd that follows one least loaded worker (Mitzenmacher, "The Power of Two Choices in
  * Randomized Load Balancing", 2001).
  */
-final class PowerOfTwoPolicy implements Policy {
+public final class PowerOfTwoPolicy implements Policy {
   /** Draws that may hit a worker that is out before all eligible workers are counted. */
   private static final int QUICK_DRAWS = 4;
 
   private final Dice dice;
 
-  PowerOfTwoPolicy(Dice dice) {
+  public PowerOfTwoPolicy(Dice dice) {
     this.dice = dice;
   }
 

@@ -6,10 +6,10 @@ import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
 
 /** {@code random}: any eligible worker, each with the same chance. */
-final class RandomPolicy implements Policy {
+public final class RandomPolicy implements Policy {
   private final Dice dice;
 
-  RandomPolicy(Dice dice) {
+  public RandomPolicy(Dice dice) {
     this.dice = dice;
   }
 
@@ -19,7 +19,7 @@ final class RandomPolicy implements Policy {
   }
 
   /** Also what policies by key do with a request that has no key. */
-  static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
+  public static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
     request.notes().because(PickReason.RANDOM);
     return pool.random(now, request.tried(), dice);
   }

@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  * get twice its share, and the others stay exactly even, also under concurrency. A new picker
  * starts anywhere, so that frequent changes of the fleet do not favour its first worker.
  */
-final class RoundRobinPolicy implements Policy {
+public final class RoundRobinPolicy implements Policy {
   private final Dice dice;
 
-  RoundRobinPolicy(Dice dice) {
+  public RoundRobinPolicy(Dice dice) {
     this.dice = dice;
   }
 

@@ -11,8 +11,8 @@ import io.pointsman.app.config.value.ValueTypes;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.policy.CacheAwareSettings;
-import io.pointsman.engine.policy.PolicySettings;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.engine.policy.catalog.PolicySettings;
 import java.time.Duration;
 import java.util.List;
 

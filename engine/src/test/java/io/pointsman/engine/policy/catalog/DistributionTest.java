@@ -1,4 +1,4 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.catalog;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -7,6 +7,10 @@ import io.pointsman.engine.Requests;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

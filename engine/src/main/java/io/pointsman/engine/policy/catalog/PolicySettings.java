@@ -1,7 +1,8 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.catalog;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import java.time.Duration;
 
 /**

@@ -1,8 +1,14 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.hash;
 
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.RandomPolicy;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -13,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  * the keys of its own places. A worker that is out is walked past place by place, so its keys
  * spread over all others as they would if it left, and come back with it.
  */
-final class ConsistentHashPolicy implements Policy {
+public final class ConsistentHashPolicy implements Policy {
   private final int virtualNodes;
   private final LoadBound bound;
   private final Dice dice;
 
-  ConsistentHashPolicy(int virtualNodes, LoadBound bound, Dice dice) {
+  public ConsistentHashPolicy(int virtualNodes, LoadBound bound, Dice dice) {
     this.virtualNodes = virtualNodes;
     this.bound = bound;
     this.dice = dice;

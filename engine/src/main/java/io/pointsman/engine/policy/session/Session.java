@@ -1,7 +1,9 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.session;
 
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.RoutingRequest;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;

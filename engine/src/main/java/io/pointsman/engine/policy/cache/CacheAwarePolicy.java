@@ -1,9 +1,13 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.cache;
 
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.Crowd;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
@@ -19,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * to a worker have not all arrived when the next prompt must be placed, and its share of new
  * prompts tells them better than its load does (docs/design-decisions.md).
  */
-final class CacheAwarePolicy implements Policy {
+public final class CacheAwarePolicy implements Policy {
   /** Loads below this are as good as equal only if they are equal. */
   private static final int FEW_IN_FLIGHT = 4;
 
@@ -34,7 +38,7 @@ final class CacheAwarePolicy implements Policy {
   private final PrefixIndex index;
   private final Dice dice;
 
-  CacheAwarePolicy(CacheAwareSettings settings, PrefixLearner learner, Dice dice) {
+  public CacheAwarePolicy(CacheAwareSettings settings, PrefixLearner learner, Dice dice) {
     this.settings = settings;
     this.learner = learner;
     this.dice = dice;

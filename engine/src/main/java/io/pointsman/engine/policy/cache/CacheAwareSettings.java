@@ -1,4 +1,4 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.cache;
 
 /**
  * The knobs of {@code cache_aware}; names and defaults are those of vllm-router.

@@ -1,4 +1,4 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.catalog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -16,6 +16,10 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.HashSet;

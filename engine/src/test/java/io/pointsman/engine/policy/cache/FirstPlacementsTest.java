@@ -1,4 +1,4 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

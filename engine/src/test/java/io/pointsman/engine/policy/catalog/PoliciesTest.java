@@ -1,9 +1,10 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.catalog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.stream.Collectors;

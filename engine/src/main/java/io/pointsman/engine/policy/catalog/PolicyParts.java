@@ -1,4 +1,4 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.catalog;
 
 import static java.util.Objects.requireNonNull;
 

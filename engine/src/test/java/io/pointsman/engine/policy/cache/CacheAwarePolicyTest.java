@@ -1,12 +1,14 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.cache;
 
-import static io.pointsman.engine.policy.CacheAwareFixture.request;
-import static io.pointsman.engine.policy.CacheAwareFixture.settings;
+import static io.pointsman.engine.policy.cache.CacheAwareFixture.request;
+import static io.pointsman.engine.policy.cache.CacheAwareFixture.settings;
 import static io.pointsman.engine.prefix.Prompts.prompt;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,7 +1,10 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.catalog;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,14 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.hash;
 
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.RandomPolicy;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import org.jspecify.annotations.Nullable;
 
@@ -11,11 +17,11 @@ import org.jspecify.annotations.Nullable;
  * (Thaler and Ravishankar, 1998). Perfectly even shares without a ring, at a cost that grows with
  * the fleet. The keys of a worker that is out go to each key's second choice, all others stay.
  */
-final class RendezvousHashPolicy implements Policy {
+public final class RendezvousHashPolicy implements Policy {
   private final LoadBound bound;
   private final Dice dice;
 
-  RendezvousHashPolicy(LoadBound bound, Dice dice) {
+  public RendezvousHashPolicy(LoadBound bound, Dice dice) {
     this.bound = bound;
     this.dice = dice;
   }

@@ -1,9 +1,11 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.cache;
 
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -15,13 +17,13 @@ import org.jspecify.annotations.Nullable;
  * <p>A slot belongs to one worker at a time, from the first picker built over it until it is
  * forgotten. What is placed by a thread that still sees a worker that has left teaches nothing.
  */
-final class PrefixLearner implements Learner {
+public final class PrefixLearner implements Learner {
   private final PrefixIndex index;
   private final AtomicReferenceArray<@Nullable Worker> owners;
   private final RecentWork work;
   private final FirstPlacements firsts = new FirstPlacements();
 
-  PrefixLearner(PrefixIndex index, int maxWorkers) {
+  public PrefixLearner(PrefixIndex index, int maxWorkers) {
     this.index = index;
     owners = new AtomicReferenceArray<>(maxWorkers);
     work = new RecentWork(maxWorkers);

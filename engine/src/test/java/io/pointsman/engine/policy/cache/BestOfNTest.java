@@ -1,11 +1,13 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.cache;
 
-import static io.pointsman.engine.policy.CacheAwareFixture.request;
+import static io.pointsman.engine.policy.cache.CacheAwareFixture.request;
 import static io.pointsman.engine.prefix.Prompts.prompt;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;

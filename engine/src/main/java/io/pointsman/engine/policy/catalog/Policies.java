@@ -1,5 +1,18 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.catalog;
 
+import io.pointsman.engine.policy.LeastLoadPolicy;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.PowerOfTwoPolicy;
+import io.pointsman.engine.policy.RandomPolicy;
+import io.pointsman.engine.policy.RoundRobinPolicy;
+import io.pointsman.engine.policy.cache.CacheAwarePolicy;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.engine.policy.cache.PrefixLearner;
+import io.pointsman.engine.policy.hash.ConsistentHashPolicy;
+import io.pointsman.engine.policy.hash.LoadBound;
+import io.pointsman.engine.policy.hash.RendezvousHashPolicy;
+import io.pointsman.engine.policy.session.SessionTable;
+import io.pointsman.engine.policy.session.StickyLeastLoadedPolicy;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.List;
 import java.util.Map;

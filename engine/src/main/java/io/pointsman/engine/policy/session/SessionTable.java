@@ -1,10 +1,13 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.session;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.Session.Home;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.session.Session.Home;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.IdentityHashMap;

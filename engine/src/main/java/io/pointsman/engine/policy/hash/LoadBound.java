@@ -1,4 +1,4 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.hash;
 
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
@@ -10,7 +10,7 @@ import java.util.List;
  *
  * @param factor at least 1, or 0 for no bound
  */
-record LoadBound(double factor) {
+public record LoadBound(double factor) {
   /** What a product that should be a whole number may exceed it by. */
   private static final double ROUNDING = 1e-9;
 

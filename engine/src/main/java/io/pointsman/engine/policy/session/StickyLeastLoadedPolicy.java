@@ -1,9 +1,14 @@
-package io.pointsman.engine.policy;
+package io.pointsman.engine.policy.session;
 
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.Session.Home;
+import io.pointsman.engine.policy.LeastLoadPolicy;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.session.Session.Home;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -15,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A retry that may not go to the session's worker again goes elsewhere once; the session stays.
  */
-final class StickyLeastLoadedPolicy implements Policy {
+public final class StickyLeastLoadedPolicy implements Policy {
   private final SessionTable sessions;
   private final Dice dice;
 
-  StickyLeastLoadedPolicy(SessionTable sessions, Dice dice) {
+  public StickyLeastLoadedPolicy(SessionTable sessions, Dice dice) {
     this.sessions = sessions;
     this.dice = dice;
   }
