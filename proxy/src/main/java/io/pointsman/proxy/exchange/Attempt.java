@@ -121,19 +121,26 @@ final class Attempt implements UpstreamUser {
 
   @Override
   public void received(ByteBuf bytes) {
+    if (phase == Phase.AWAITING_HEAD) {
+      awaitHead(bytes);
+      return;
+    }
     activeAt = state.now();
     switch (phase) {
-      case AWAITING_HEAD -> awaitHead(bytes);
       case HOLDING -> hold(bytes);
       case RELAYING -> relay(bytes);
-      case CONNECTING, OVER -> bytes.release();
+      case CONNECTING, AWAITING_HEAD, OVER -> bytes.release();
     }
   }
 
+  /** A part of a head does not count as activity: a worker that trickles it has not answered. */
   private void awaitHead(ByteBuf bytes) {
     switch (heads.take(bytes)) {
       case MORE -> {}
-      case COMPLETE -> headArrived(state.head(), heads.takeRest());
+      case COMPLETE -> {
+        activeAt = state.now();
+        headArrived(state.head(), heads.takeRest());
+      }
       case MALFORMED -> protocolFault();
     }
   }
