@@ -20,6 +20,7 @@ public final class EngineConnection {
   private final InputStream in;
   private final OutputStream out;
   private final int number;
+  private int requests;
 
   EngineConnection(Socket socket, int number) throws IOException {
     this.socket = socket;
@@ -40,6 +41,7 @@ public final class EngineConnection {
     while ((header = line()) != null && !header.isEmpty()) {
       headers.add(header);
     }
+    requests++;
     EngineRequest head = new EngineRequest(line, headers, new byte[0], number);
     return new EngineRequest(line, headers, body(head), number);
   }
@@ -87,6 +89,11 @@ public final class EngineConnection {
       }
     }
     return null;
+  }
+
+  /** Requests that have come on this connection so far. */
+  int requests() {
+    return requests;
   }
 
   /** Sends text as it is. */

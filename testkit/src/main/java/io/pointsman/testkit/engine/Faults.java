@@ -30,6 +30,36 @@ public final class Faults {
     }
   }
 
+  /** Answers probes and says that it serves {@code model}; does {@code then} with the rest. */
+  public record Healthy(String model, EngineScript then) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection)
+        throws IOException, InterruptedException {
+      if (request.line().startsWith("GET /health ")) {
+        connection.reply(200, "text/plain", "");
+      } else if (request.line().startsWith("GET /v1/models ")) {
+        String models = "{\"object\":\"list\",\"data\":[{\"id\":\"" + model + "\"}]}";
+        connection.reply(200, "application/json", models);
+      } else {
+        then.answer(request, connection);
+      }
+    }
+  }
+
+  /** Answers the first request of each connection, and ends the connection at the second. */
+  public record OneRequestPerConnection(boolean withReset) implements EngineScript {
+    @Override
+    public void answer(EngineRequest request, EngineConnection connection) throws IOException {
+      if (connection.requests() == 1) {
+        Answer.ok().answer(request, connection);
+      } else if (withReset) {
+        connection.reset();
+      } else {
+        connection.close();
+      }
+    }
+  }
+
   /** Sends these bytes, whatever they are, and keeps the connection. */
   public record Raw(String bytes) implements EngineScript {
     @Override

@@ -16,19 +16,24 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** An HTTP server on a port of its own that does with each request what its script says. */
 public final class ScriptedEngine implements AutoCloseable {
-  private final ServerSocket listener;
+  private static final int BACKLOG = 1024;
+
+  private final int port;
+  private volatile ServerSocket listener;
   private final List<EngineRequest> requests = new CopyOnWriteArrayList<>();
   private final BlockingQueue<EngineRequest> arrivals = new LinkedBlockingQueue<>();
   private final BlockingQueue<Integer> departures = new LinkedBlockingQueue<>();
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   private final AtomicInteger connections = new AtomicInteger();
   private volatile EngineScript script;
+  private volatile boolean deaf;
 
   private ScriptedEngine(EngineScript script, ServerSocket unbound, int port) throws IOException {
     this.script = script;
     listener = unbound;
     listener.setReuseAddress(true);
-    listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1024);
+    listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), BACKLOG);
+    this.port = listener.getLocalPort();
   }
 
   public static ScriptedEngine start(EngineScript script) throws IOException {
@@ -53,12 +58,15 @@ public final class ScriptedEngine implements AutoCloseable {
   }
 
   private void accept() {
+    ServerSocket open = listener;
     try {
       while (true) {
-        Socket socket = listener.accept();
+        Socket socket = open.accept();
         sockets.add(socket);
         int number = connections.incrementAndGet();
-        Thread.ofVirtual().start(() -> serve(socket, number));
+        if (!deaf) {
+          Thread.ofVirtual().start(() -> serve(socket, number));
+        }
       }
     } catch (IOException _) {
       // Closed.
@@ -89,8 +97,40 @@ public final class ScriptedEngine implements AutoCloseable {
     script = next;
   }
 
+  /**
+   * Reads nothing of what comes on connections from now on, and breaks those that are open; or
+   * reads again.
+   */
+  public void deaf(boolean now) throws IOException {
+    deaf = now;
+    breakConnections();
+  }
+
+  /** Refuses connections from now on, and breaks those that are open. */
+  public void stopListening() throws IOException {
+    listener.close();
+    breakConnections();
+  }
+
+  /** Listens again on the same port, if it does not. */
+  public void listenAgain() throws IOException {
+    if (!listener.isClosed()) {
+      return;
+    }
+    ServerSocket next = new ServerSocket();
+    next.setReuseAddress(true);
+    next.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), BACKLOG);
+    listener = next;
+    Thread.ofVirtual().start(this::accept);
+  }
+
+  /** Connections that are open now. */
+  public int openConnections() {
+    return sockets.size();
+  }
+
   public int port() {
-    return listener.getLocalPort();
+    return port;
   }
 
   public String url() {
@@ -136,14 +176,18 @@ public final class ScriptedEngine implements AutoCloseable {
   /** Stops listening and breaks every connection. */
   @Override
   public void close() throws IOException {
-    listener.close();
-    for (Socket socket : sockets) {
+    stopListening();
+  }
+
+  private void breakConnections() throws IOException {
+    for (Socket socket : List.copyOf(sockets)) {
       try {
         socket.setSoLinger(true, 0);
       } catch (IOException _) {
         // Closed already.
       }
       socket.close();
+      sockets.remove(socket);
     }
   }
 }

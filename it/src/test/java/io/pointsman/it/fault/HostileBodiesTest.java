@@ -1,0 +1,80 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.client.HostileBody;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Bodies that are no proper JSON are refused, and what is proper travels byte for byte, however
+ * large and however deep; the connection serves on.
+ */
+@Timeout(120)
+@SuppressWarnings("NullAway.Init") // set before all tests
+final class HostileBodiesTest {
+  private static FaultRig rig;
+
+  @BeforeAll
+  static void start() throws IOException {
+    rig = FaultRig.alone(Map.of("pool.idle-timeout", "100ms"));
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    rig.close();
+  }
+
+  @AfterEach
+  void nothingIsLeft() throws IOException {
+    rig.check();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void isRefusedOrTravelsAsItIs(HostileBody hostile) throws Exception {
+    byte[] body = hostile.bytes(FaultRig.MODEL);
+    long before = rig.requestsSeen();
+    try (RawClient client = RawClient.connect(rig.port())) {
+      Answer answer = client.send("POST", "/v1/completions", body, List.of()).read();
+      if (travels(hostile)) {
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        assertThat(rig.engine().requests().getLast().body()).isEqualTo(body);
+      } else {
+        assertThat(answer.status()).as(answer.text()).isEqualTo(400);
+        assertThat(answer.text()).contains("\"code\":\"invalid_body\"");
+        assertThat(rig.requestsSeen()).isEqualTo(before);
+      }
+      String normal = FaultRig.request(false);
+      assertThat(client.send("POST", "/v1/completions", normal).read().status()).isEqualTo(200);
+    }
+  }
+
+  /** What is inside of strings is the engine's to judge; the router only has to find their ends. */
+  private static boolean travels(HostileBody body) {
+    return switch (body) {
+      case CONTROL_CHARACTER,
+          INVALID_UTF_8,
+          OVERLONG_UTF_8,
+          LONE_SURROGATE,
+          BROKEN_ESCAPE,
+          DEEP_LISTS,
+          DEEP_OBJECTS,
+          HUGE_STRING,
+          HUGE_ESCAPES,
+          HUGE_NUMBER,
+          MANY_KEYS ->
+          true;
+      default -> false;
+    };
+  }
+}

@@ -1,0 +1,76 @@
+package io.pointsman.it.fault;
+
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.util.ResourceLeakDetector;
+import io.pointsman.it.support.Await;
+import java.io.File;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.function.IntSupplier;
+
+/**
+ * What this process held before a fault, to be compared with what it holds after it: threads and
+ * file descriptors. Has every buffer of Netty's watched from then on; one that is lost is told to
+ * the log, which {@link io.pointsman.it.support.Cluster} listens to.
+ */
+final class Residue {
+  /** Threads that may have come meanwhile: carriers of virtual threads and the JDK's own. */
+  private static final int MORE_THREADS = 12;
+
+  /** Descriptors that may have come meanwhile: class files and the like. */
+  private static final int MORE_DESCRIPTORS = 12;
+
+  private static final Duration LIMIT = Duration.ofSeconds(30);
+
+  private final int threads;
+  private final int descriptors;
+
+  private Residue(int threads, int descriptors) {
+    this.threads = threads;
+    this.descriptors = descriptors;
+  }
+
+  static void watchBuffers() {
+    ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
+  }
+
+  /** What there is now. */
+  static Residue now() {
+    return new Residue(threads(), descriptors());
+  }
+
+  /** Waits until no more is held than before, but for a few. */
+  void verify() {
+    awaitAtMost("threads", Residue::threads, threads + MORE_THREADS);
+    awaitAtMost("descriptors", Residue::descriptors, descriptors + MORE_DESCRIPTORS);
+    lookForLostBuffers();
+  }
+
+  private static void awaitAtMost(String what, IntSupplier count, int most) {
+    Await.until(
+        () -> what + ": " + count.getAsInt() + " (expected: at most " + most + ")",
+        LIMIT,
+        () -> count.getAsInt() <= most);
+  }
+
+  /** Netty looks for lost buffers when it makes new ones. */
+  private static void lookForLostBuffers() {
+    System.gc();
+    for (int i = 0; i < 3; i++) {
+      ByteBufAllocator.DEFAULT.buffer(1).release();
+    }
+  }
+
+  private static int threads() {
+    return ManagementFactory.getThreadMXBean().getThreadCount();
+  }
+
+  private static int descriptors() {
+    String[] open = new File("/proc/self/fd").list();
+    if (open == null) {
+      throw new AssertionError("/proc/self/fd: missing (expected: Linux)");
+    }
+    return Arrays.asList(open).size();
+  }
+}

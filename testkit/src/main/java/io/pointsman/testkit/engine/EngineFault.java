@@ -1,0 +1,153 @@
+package io.pointsman.testkit.engine;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * What an engine can do to a router, by name. {@link #strike} makes an engine do it; probes go on
+ * to find the engine well wherever it still answers at all, so that it is the traffic that meets
+ * the fault.
+ */
+@SuppressWarnings({
+  "StringConcatToTextBlock", // line ends matter
+  "ImmutableEnumChecker" // scripts hold no state
+})
+public enum EngineFault {
+  /** Refuses every connection. */
+  REFUSES {
+    @Override
+    public void strike(ScriptedEngine engine, String model) throws IOException {
+      engine.stopListening();
+    }
+  },
+  /** Lets connections in and reads nothing. */
+  NEVER_READS {
+    @Override
+    public void strike(ScriptedEngine engine, String model) throws IOException {
+      engine.deaf(true);
+    }
+  },
+  /** Reads the request and sends nothing. */
+  HANGS_BEFORE_HEADERS(new Faults.HangBeforeHeaders()),
+  /** Sends a part of the head and nothing more. */
+  HANGS_WITHIN_HEADERS(new Faults.HangAfter("HTTP/1.1 200 OK\r\ncontent-ty")),
+  /** Sends the head a byte at a time, and never gets to its end. */
+  TRICKLES_HEADERS(
+      (_, connection) -> {
+        connection.send("HTTP/1.1 200 OK\r\nx-endless: ");
+        trickle(connection, Integer.MAX_VALUE);
+      }),
+  /** Streams an event and nothing more. */
+  HANGS_MID_STREAM(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT)),
+  /** Breaks the connection with a reset instead of an answer. */
+  RESETS_BEFORE_HEADERS((_, connection) -> connection.reset()),
+  /** Breaks the connection with a reset in the middle of the head. */
+  RESETS_WITHIN_HEADERS(new Faults.ResetAfterBytes("HTTP/1.1 200 OK\r\ncontent-ty")),
+  /** Breaks the connection with a reset behind the head. */
+  RESETS_AFTER_HEADERS(new Faults.ResetAfterBytes(Wire.EVENTS)),
+  /** Breaks the connection with a reset behind an event. */
+  RESETS_MID_STREAM(new Faults.ResetAfterBytes(Wire.EVENTS + Wire.EVENT)),
+  /** Closes in the middle of a chunk. */
+  HALF_CHUNK(new Faults.CloseAfter(Wire.EVENTS + Wire.EVENT + "20\r\ndata: half")),
+  /** Sends something that is no size where a chunk's size belongs. */
+  BAD_CHUNK_SIZE(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT + "xyz\r\nwhatever\r\n")),
+  /** Announces a chunk that is shorter than what it sends. */
+  WRONG_CHUNK_SIZE(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT + "3\r\ndata: longer\n\n\r\n")),
+  /** Announces a chunk of more bytes than a long can count. */
+  OVERSIZE_CHUNK(new Faults.HangAfter(Wire.EVENTS + Wire.EVENT + "fffffffffffffffff\r\n")),
+  /** Sends a head of 70 KB. */
+  HEAD_TOO_LARGE(
+      (_, connection) ->
+          connection.send(Wire.OK + "x-large: " + "a".repeat(70_000) + "\r\n" + Wire.LENGTH_2)),
+  /** Sends a header of 100 MB. */
+  HUGE_HEADER(
+      (_, connection) -> {
+        byte[] filler = new byte[1 << 16];
+        Arrays.fill(filler, (byte) 'a');
+        connection.send(Wire.OK + "x-huge: ");
+        for (int sent = 0; sent < 100 << 20; sent += filler.length) {
+          connection.send(filler);
+        }
+        connection.send("\r\n" + Wire.LENGTH_2);
+      }),
+  /** Announces more than it sends, and closes. */
+  LENGTH_TOO_LONG(new Faults.CloseAfter(Wire.OK + "content-length: 100\r\n\r\n{\"ok\":true}")),
+  /** Sends more than it announced. */
+  LENGTH_TOO_SHORT(
+      new Faults.Raw(Wire.OK + "content-length: 11\r\n\r\n{\"ok\":true}HTTP/1.1 200 OK\r\n")),
+  /** Announces a length and chunks at once. */
+  LENGTH_AND_CHUNKS(
+      new Faults.Raw(Wire.OK + "content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n")),
+  /** Sends interim answers without end. */
+  INTERIM_STORM((_, connection) -> Wire.repeat(connection, "HTTP/1.1 103 Early Hints\r\n\r\n")),
+  /** Asks to go on without end. */
+  CONTINUE_STORM((_, connection) -> Wire.repeat(connection, "HTTP/1.1 100 Continue\r\n\r\n")),
+  /** Speaks HTTP/1.0: the end of the connection ends the answer. */
+  SPEAKS_HTTP_10(
+      new Faults.CloseAfter("HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{\"ok\":1}")),
+  /** Closes a kept connection exactly as the next request is written on it. */
+  CLOSES_AS_REQUEST_COMES(new Faults.OneRequestPerConnection(false)),
+  /** The same with a reset, as a server that closes with the request unread. */
+  RESETS_AS_REQUEST_COMES(new Faults.OneRequestPerConnection(true)),
+  /** Sends what is not HTTP. */
+  GARBAGE(new Faults.HangAfter("\u0000\u0001\u0002SSH-2.0-nobody\r\n\r\n\r\n")),
+  /** Speaks TLS where plain HTTP is expected. */
+  SPEAKS_TLS(new Faults.CloseAfter("\u0015\u0003\u0001\u0000\u0002\u0002F")),
+  /** Sends a good answer a byte at a time. */
+  TRICKLES(
+      (_, connection) -> {
+        byte[] answer = (Wire.OK + Wire.LENGTH_2 + "{}").getBytes(StandardCharsets.ISO_8859_1);
+        for (byte b : answer) {
+          connection.send(new byte[] {b});
+          Thread.sleep(1); // what makes it slow
+        }
+      }),
+  /** Sends an answer a byte at a time, and never gets to its end. */
+  TRICKLES_FOREVER(
+      (_, connection) -> {
+        connection.send(Wire.OK + "content-length: 1000000000\r\n\r\n");
+        trickle(connection, Integer.MAX_VALUE);
+      });
+
+  private final EngineScript script;
+
+  EngineFault() {
+    this(Faults.Answer.ok());
+  }
+
+  EngineFault(EngineScript script) {
+    this.script = script;
+  }
+
+  /** Makes a healthy engine that serves {@code model} do this from now on. */
+  public void strike(ScriptedEngine engine, String model) throws IOException {
+    engine.now(new Faults.Healthy(model, script));
+  }
+
+  private static void trickle(EngineConnection connection, int bytes)
+      throws IOException, InterruptedException {
+    for (int i = 0; i < bytes; i++) {
+      connection.send("a");
+      Thread.sleep(20); // what makes it slow
+    }
+  }
+
+  /** Pieces of answers; in a class of its own because constants of an enum come first. */
+  private static final class Wire {
+    static final String OK = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+    static final String LENGTH_2 = "content-length: 2\r\n\r\n";
+    static final String EVENTS =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    static final String EVENT = "b\r\ndata: one\n\n\r\n";
+
+    private Wire() {}
+
+    static void repeat(EngineConnection connection, String interim) throws IOException {
+      String many = interim.repeat(100);
+      while (true) {
+        connection.send(many);
+      }
+    }
+  }
+}
