@@ -1,0 +1,33 @@
+package io.pointsman.bench.chaos;
+
+import java.nio.file.Path;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** What {@code bench chaos} and {@code bench soak} have in common. */
+final class ChaosOptions {
+  @Option(
+      names = "--engines",
+      defaultValue = "8",
+      description = "Simulated engines, at least 2. Default: ${DEFAULT-VALUE}.")
+  int engines;
+
+  @Option(
+      names = "--seed",
+      defaultValue = "1",
+      description = "Of faults and requests. Default: ${DEFAULT-VALUE}.")
+  long seed;
+
+  @Option(
+      names = "--out",
+      defaultValue = "bench/target/chaos",
+      description = "Directory for the files that are written. Default: ${DEFAULT-VALUE}.")
+  Path out = Path.of("");
+
+  ChaosRun.Setup setup(double minutes, int rate, int sampleMillis) {
+    Path launcher = Path.of("pointsman").toAbsolutePath();
+    List<String> router = List.of(launcher.toString(), "serve");
+    return new ChaosRun.Setup(
+        router, (int) Math.round(minutes * 60), engines, rate, seed, sampleMillis);
+  }
+}

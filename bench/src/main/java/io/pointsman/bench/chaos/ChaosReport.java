@@ -1,0 +1,179 @@
+package io.pointsman.bench.chaos;
+
+import io.pointsman.bench.plot.LinePlot;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** What a run showed, and whether it reached its target. */
+public final class ChaosReport {
+  private final ChaosRun.Setup setup;
+  private final double seconds;
+  private final List<Strikes.Strike> strikes;
+  private final Tally tally;
+  private final List<Sample> samples;
+  private final RouterUnderTest.Metrics metrics;
+  private final int leftInFlight;
+  private final String log;
+
+  /**
+   * @param leftInFlight requests that the router or an engine still counted at the very end
+   * @param log what the router wrote
+   */
+  ChaosReport(
+      ChaosRun.Setup setup,
+      double seconds,
+      List<Strikes.Strike> strikes,
+      Tally tally,
+      List<Sample> samples,
+      RouterUnderTest.Metrics metrics,
+      int leftInFlight,
+      String log) {
+    this.setup = setup;
+    this.seconds = seconds;
+    this.strikes = strikes;
+    this.tally = tally;
+    this.samples = List.copyOf(samples);
+    this.metrics = metrics;
+    this.leftInFlight = leftInFlight;
+    this.log = log;
+  }
+
+  /**
+   * Whether clients saw nothing but streams that were cut on an engine and ended in order with an
+   * error event, and nothing is in flight any more.
+   */
+  public boolean reached() {
+    Map<End, Integer> ends = tally.ends();
+    return leftInFlight == 0
+        && ends.getOrDefault(End.SERVED, 0) > 0
+        && ends.keySet().stream().allMatch(End::allowed);
+  }
+
+  /** Requests that ended so, by the name of the end. */
+  public int ended(String end) {
+    return tally.ends().getOrDefault(End.valueOf(end), 0);
+  }
+
+  public int strikes() {
+    return strikes.size();
+  }
+
+  public int leftInFlight() {
+    return leftInFlight;
+  }
+
+  List<Sample> samples() {
+    return samples;
+  }
+
+  /** The report as Markdown. */
+  public String markdown() {
+    StringBuilder out = new StringBuilder();
+    line(
+        out,
+        "%d engines, %d requests a second for %d s (%.0f s to the end of the last), seed %d; %d"
+            + " faults, %d requests, %d of them streams; load average %s.%n",
+        setup.engines(),
+        setup.rate(),
+        setup.seconds(),
+        seconds,
+        setup.seed(),
+        strikes.size(),
+        tally.requests(),
+        tally.streams(),
+        load());
+    line(out, "| how a request ended | requests | within the target |%n|---|---:|---|");
+    Map<End, Integer> ends = tally.ends();
+    for (End end : End.values()) {
+      line(
+          out,
+          "| %s | %,d | %s |",
+          end.meaning(),
+          ends.getOrDefault(end, 0),
+          end.allowed() ? "yes" : "no");
+    }
+    line(out, "%n| fault | times | seconds in all |%n|---|---:|---:|");
+    byFault()
+        .forEach(
+            (fault, figures) ->
+                line(
+                    out,
+                    "| %s | %d | %.0f |",
+                    fault.name().toLowerCase(Locale.ROOT),
+                    figures[0],
+                    figures[1] / 1e3));
+    line(
+        out,
+        "%nIn flight at the end: %d. Answers that are no streams: p50 %.0f ms, p99 %.0f ms, p99.9"
+            + " %.0f ms. Retries by reason: %s. Target %s.",
+        leftInFlight,
+        tally.wholeMillis(50),
+        tally.wholeMillis(99),
+        tally.wholeMillis(99.9),
+        metrics.byLabels("pointsman_retries_total"),
+        reached() ? "reached" : "missed");
+    if (!tally.failures().isEmpty()) {
+      line(out, "%nThe first failures:%n");
+      tally.failures().forEach(failure -> out.append("    ").append(failure).append('\n'));
+      line(out, "%nThe end of the router's log:%n");
+      log.lines()
+          .skip(Math.max(0, log.lines().count() - 20))
+          .forEach(l -> out.append("    ").append(l).append('\n'));
+    }
+    return out.toString();
+  }
+
+  private String load() {
+    double[] loads = samples.stream().mapToDouble(Sample::load).sorted().toArray();
+    return loads.length == 0
+        ? "not taken"
+        : String.format(Locale.ROOT, "%.1f to %.1f", loads[0], loads[loads.length - 1]);
+  }
+
+  private Map<EngineFault, int[]> byFault() {
+    Map<EngineFault, int[]> found = new EnumMap<>(EngineFault.class);
+    for (Strikes.Strike strike : strikes) {
+      int[] figures = found.computeIfAbsent(strike.fault(), _ -> new int[2]);
+      figures[0]++;
+      figures[1] += strike.lastsMillis();
+    }
+    return found;
+  }
+
+  /** The counts as CSV. */
+  public String csv() {
+    StringBuilder out = new StringBuilder("what,name,count\n");
+    tally.ends().forEach((end, count) -> line(out, "end,%s,%d", end, count));
+    byFault().forEach((fault, figures) -> line(out, "fault,%s,%d", fault, figures[0]));
+    line(out, "left,in-flight,%d", leftInFlight);
+    return out.toString();
+  }
+
+  /** What the router used over time, as SVG. */
+  public String plot(String title) {
+    LinePlot plot = new LinePlot(title, "seconds");
+    plot.panel("memory, MB", series(Sample.RESIDENT), series(Sample.HEAP), series(Sample.DIRECT));
+    plot.panel("open descriptors", series(Sample.DESCRIPTORS));
+    plot.panel("threads", series(Sample.THREADS));
+    plot.panel("requests in flight", series(Sample.IN_FLIGHT));
+    plot.panel("time of answers that are no streams, ms", series(Sample.P50), series(Sample.P99));
+    plot.panel("load average of the machine", series(Sample.LOAD));
+    return plot.svg();
+  }
+
+  private LinePlot.Line series(Sample.Column column) {
+    String name =
+        column.name().replaceAll("(memory outside of the |load average of the | of the.*)", "");
+    return new LinePlot.Line(
+        name,
+        samples.stream().map(Sample::seconds).toList(),
+        samples.stream().map(sample -> column.value().applyAsDouble(sample)).toList());
+  }
+
+  @SuppressWarnings("AnnotateFormatMethod") // would need a library for one annotation
+  private static void line(StringBuilder out, String format, Object... values) {
+    out.append(String.format(Locale.ROOT, format, values)).append('\n');
+  }
+}

@@ -1,0 +1,182 @@
+package io.pointsman.bench.chaos;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Load on the router while its engines fail, one fault a second. The engines run in one child
+ * process, the router in another, the clients here.
+ */
+public final class ChaosRun {
+  private static final long QUIET_SECONDS = 60;
+  private static final double MB = 1 << 20;
+
+  /** Samples between two collections of the router's garbage. */
+  private static final int SAMPLES_PER_COLLECTION = 6;
+
+  /**
+   * What is run.
+   *
+   * @param router the command that runs the router, up to and with {@code serve}
+   * @param seconds how long faults strike and requests are sent
+   * @param engines at least 2
+   * @param rate requests a second
+   * @param seed of faults and requests
+   * @param sampleMillis between two looks at what the router uses
+   */
+  public record Setup(
+      List<String> router, int seconds, int engines, int rate, long seed, int sampleMillis) {
+    public Setup {
+      router = List.copyOf(router);
+    }
+  }
+
+  private final Setup setup;
+  private final List<Strikes.Strike> strikes;
+  private final Tally tally = new Tally();
+  private final List<Sample> samples = new ArrayList<>();
+  private double heapMb;
+  private double directMb;
+
+  private ChaosRun(Setup setup) {
+    this.setup = setup;
+    strikes = Strikes.plan(setup.seed(), setup.engines(), setup.seconds());
+  }
+
+  /**
+   * Runs from the first request to where nothing is in flight any more.
+   *
+   * @throws IOException if one of the processes does not start or ends early
+   */
+  public static ChaosReport run(Setup setup) throws IOException, InterruptedException {
+    return new ChaosRun(setup).run();
+  }
+
+  private ChaosReport run() throws IOException, InterruptedException {
+    Path logs = Files.createTempDirectory("pointsman-chaos");
+    Path engineLog = logs.resolve("engines.log");
+    List<String> host = Child.java(EngineHost.class, "" + setup.engines());
+    try (Child engines = Child.talking(host, engineLog)) {
+      List<String> urls = List.of(engines.line().split(",", -1));
+      try (RouterUnderTest router =
+          RouterUnderTest.start(setup.router(), urls, logs.resolve("router.log"))) {
+        return run(engines, router);
+      }
+    } finally {
+      Files.deleteIfExists(engineLog);
+      Files.deleteIfExists(logs.resolve("router.log"));
+      Files.deleteIfExists(logs);
+    }
+  }
+
+  private ChaosReport run(Child engines, RouterUnderTest router)
+      throws IOException, InterruptedException {
+    long start = System.nanoTime();
+    long end = start + TimeUnit.SECONDS.toNanos(setup.seconds());
+    Queue<Throwable> trouble = new ConcurrentLinkedQueue<>();
+    try (Traffic traffic = new Traffic(router.url(), tally, setup.seed())) {
+      Thread striking = background("strikes", trouble, () -> strike(engines, start));
+      Thread sampling = background("samples", trouble, () -> sample(router, start, end));
+      traffic.run(setup.rate(), end);
+      traffic.awaitEnd();
+      striking.join();
+      sampling.join();
+    }
+    if (!trouble.isEmpty()) {
+      throw new IOException("the run is not valid", trouble.peek());
+    }
+    double seconds = (System.nanoTime() - start) / 1e9;
+    int left = leftInFlight(engines, router);
+    return new ChaosReport(
+        setup, seconds, strikes, tally, samples, router.metrics(), left, router.log());
+  }
+
+  private interface Work {
+    void run() throws IOException, InterruptedException;
+  }
+
+  private static Thread background(String name, Queue<Throwable> trouble, Work work) {
+    return Thread.ofPlatform()
+        .name(name)
+        .daemon()
+        .start(
+            () -> {
+              try {
+                work.run();
+              } catch (IOException | InterruptedException | RuntimeException e) {
+                trouble.add(e);
+              }
+            });
+  }
+
+  private void strike(Child engines, long start) throws IOException, InterruptedException {
+    for (Strikes.Strike strike : strikes) {
+      sleepUntil(start + TimeUnit.MILLISECONDS.toNanos(strike.atMillis()));
+      engines.tell(strike.fault() + " " + strike.engine() + " " + strike.lastsMillis());
+    }
+  }
+
+  private void sample(RouterUnderTest router, long start, long end)
+      throws IOException, InterruptedException {
+    long every = TimeUnit.MILLISECONDS.toNanos(setup.sampleMillis());
+    for (long next = start + every; next - end <= 0; next += every) {
+      sleepUntil(next);
+      samples.add(look(router, (System.nanoTime() - start) / 1e9));
+    }
+  }
+
+  private Sample look(RouterUnderTest router, double seconds)
+      throws IOException, InterruptedException {
+    if (samples.size() % SAMPLES_PER_COLLECTION == 0) {
+      router.collectGarbage();
+      heapMb = router.metrics().sum("jvm_memory_used_bytes", "area=\"heap\"") / MB;
+      directMb = router.directBytes() / MB;
+    }
+    RouterUnderTest.Metrics metrics = router.metrics();
+    double[] latency = tally.takeWholeMillis();
+    return new Sample(
+        seconds,
+        metrics.sum("process_resident_memory_bytes", "") / MB,
+        heapMb,
+        directMb,
+        metrics.sum("process_open_fds", ""),
+        metrics.sum("jvm_threads_current", ""),
+        metrics.sum("pointsman_requests_in_flight", ""),
+        latency[0],
+        latency[1],
+        ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
+  }
+
+  private static void sleepUntil(long nanos) throws InterruptedException {
+    long left = nanos - System.nanoTime();
+    if (left > 0) {
+      TimeUnit.NANOSECONDS.sleep(left);
+    }
+  }
+
+  /** Waits until nothing is in flight, in the router and in the engines; what is left after all. */
+  private static int leftInFlight(Child engines, RouterUnderTest router)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(QUIET_SECONDS);
+    while (true) {
+      RouterUnderTest.Metrics metrics = router.metrics();
+      engines.tell("in-flight");
+      double left =
+          metrics.sum("pointsman_requests_in_flight", "")
+              + metrics.sum("pointsman_worker_requests_in_flight", "")
+              + metrics.sum("pointsman_queue_length", "")
+              + Integer.parseInt(engines.line());
+      if (left == 0 || System.nanoTime() - end > 0) {
+        return (int) left;
+      }
+      TimeUnit.MILLISECONDS.sleep(100);
+    }
+  }
+}

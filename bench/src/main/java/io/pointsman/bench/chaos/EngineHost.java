@@ -1,0 +1,104 @@
+package io.pointsman.bench.chaos;
+
+import io.netty.channel.EventLoopGroup;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/**
+ * The process in which the engines run. Reads commands from its standard input, a line each, and
+ * ends with it: {@code FAULT ENGINE MILLIS}, or {@code in-flight}, which is answered with a number.
+ */
+public final class EngineHost {
+  private final List<SimEngine> engines = new ArrayList<>();
+  private final List<EventLoopGroup> loops = new ArrayList<>();
+  private final ScheduledExecutorService mender = Executors.newSingleThreadScheduledExecutor();
+
+  private EngineHost(int count) {
+    // A token every 40 ms and a prompt in no time: what is measured is the router.
+    SimConfig config = SimConfig.DEFAULT.withModels(Traffic.MODEL).withLinearLatency(0, 40);
+    for (int i = 0; i < count; i++) {
+      EventLoopGroup loop = SimEngine.newGroup(1);
+      loops.add(loop);
+      engines.add(SimEngine.start(config.withId("engine-" + i), loop));
+    }
+  }
+
+  /** Starts as many engines as the argument says and prints their URLs, separated by commas. */
+  public static void main(String[] arguments) throws IOException {
+    System.setProperty("logback.configurationFile", "bench-logback.xml");
+    EngineHost host = new EngineHost(Integer.parseInt(arguments[0]));
+    System.out.println(host.engines.stream().map(SimEngine::url).collect(Collectors.joining(",")));
+    BufferedReader in =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String line = in.readLine(); line != null; line = in.readLine()) {
+      host.obey(line.split(" ", -1));
+    }
+    Runtime.getRuntime().halt(0);
+  }
+
+  private void obey(String[] words) {
+    if (words[0].equals("in-flight")) {
+      System.out.println(
+          engines.stream().mapToInt(engine -> engine.state().requests().inFlight()).sum());
+      return;
+    }
+    int engine = Integer.parseInt(words[1]);
+    int millis = Integer.parseInt(words[2]);
+    EngineFault fault = EngineFault.valueOf(words[0]);
+    mender.execute(() -> strike(fault, engine, millis));
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // the mender lives as long as the process
+  private void strike(EngineFault fault, int index, int millis) {
+    SimEngine engine = engines.get(index);
+    Runnable mend =
+        switch (fault) {
+          case KILL -> {
+            engine.stop();
+            yield () -> reopen(engine::restart);
+          }
+          case REFUSE -> {
+            engine.refuse();
+            yield () -> reopen(engine::accept);
+          }
+          case FREEZE -> {
+            loops.get(index).next().execute(() -> freeze(millis));
+            yield () -> {};
+          }
+          case HANG, ERROR, BUSY, RESET, CUT, GARBAGE, SLOW -> {
+            engine.failures().add(Objects.requireNonNull(fault.failure(), "failure"));
+            yield engine.failures()::clear;
+          }
+        };
+    mender.schedule(mend, millis, TimeUnit.MILLISECONDS);
+  }
+
+  private static void freeze(int millis) {
+    try {
+      TimeUnit.MILLISECONDS.sleep(millis);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Opens a listener on its port again, which a client's connection may have taken meanwhile. */
+  @SuppressWarnings("FutureReturnValueIgnored")
+  private void reopen(Runnable open) {
+    try {
+      open.run();
+    } catch (RuntimeException e) {
+      mender.schedule(() -> reopen(open), 50, TimeUnit.MILLISECONDS);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package io.pointsman.bench.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.function.IntToDoubleFunction;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class TrendTest {
+  private static final Trend RESIDENT = new Trend(Sample.RESIDENT, 1.05, 8);
+
+  private static List<Sample> resident(int count, IntToDoubleFunction megabytes) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> new Sample(i, megabytes.applyAsDouble(i), 0, 0, 0, 0, 0, 0, 0, 0))
+        .toList();
+  }
+
+  @Test
+  void whatClimbsIsFound() {
+    assertThat(RESIDENT.over(resident(180, i -> 100 + i * 0.3)).grows()).isTrue();
+  }
+
+  @Test
+  void warmingUpIsNoTrend() {
+    assertThat(RESIDENT.over(resident(180, i -> i < 45 ? 50 + i : 100)).grows()).isFalse();
+  }
+
+  @Test
+  void onePeakIsNoTrend() {
+    assertThat(RESIDENT.over(resident(180, i -> i == 170 ? 900 : 100)).grows()).isFalse();
+  }
+
+  @Test
+  void mediansOfTheQuartersAreCompared() {
+    Trend.Finding finding = RESIDENT.over(resident(8, i -> i));
+
+    assertThat(finding.second()).isEqualTo(2.5);
+    assertThat(finding.last()).isEqualTo(6.5);
+  }
+
+  @Test
+  void aRunTooShortIsRefused() {
+    assertThatThrownBy(() -> RESIDENT.over(resident(3, i -> i)))
+        .hasMessage("samples: 3 (expected: at least 4; a longer run)");
+  }
+}

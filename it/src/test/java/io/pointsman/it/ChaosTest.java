@@ -1,0 +1,43 @@
+package io.pointsman.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.bench.chaos.ChaosReport;
+import io.pointsman.bench.chaos.ChaosRun;
+import io.pointsman.it.support.Scale;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A short run of {@code bench chaos}: one fault a second, the router a process of its own. */
+final class ChaosTest {
+  private static final int SECONDS = Scale.of(10, 60);
+  private static final int RATE = Scale.of(60, 300);
+
+  /** The router as it is tested, with the launcher's memory settings. */
+  private static final List<String> ROUTER =
+      List.of(
+          Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+          "-XX:+UseSerialGC",
+          "-Xms24m",
+          "-XX:+UseCompactObjectHeaders",
+          "--enable-native-access=ALL-UNNAMED",
+          "--sun-misc-unsafe-memory-access=allow",
+          "-cp",
+          System.getProperty("java.class.path"),
+          "io.pointsman.app.cli.Main",
+          "serve");
+
+  @Test
+  void clientsSeeOnlyStreamsThatWereCutOnTheEngineEachWithAnErrorEvent() throws Exception {
+    ChaosReport report =
+        ChaosRun.run(new ChaosRun.Setup(ROUTER, SECONDS, 8, RATE, 1, SECONDS * 200));
+
+    Scale.report("chaos", "\n" + report.markdown());
+    assertThat(report.reached()).as(report.markdown()).isTrue();
+    assertThat(report.strikes()).isEqualTo(SECONDS);
+    assertThat(report.ended("SERVED")).isGreaterThan(SECONDS * RATE / 2);
+    assertThat(report.plot("chaos").lines().filter(line -> line.contains("<polyline")))
+        .hasSizeGreaterThanOrEqualTo(9);
+  }
+}
