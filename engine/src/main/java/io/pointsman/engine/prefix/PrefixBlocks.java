@@ -20,19 +20,23 @@ public record PrefixBlocks(long[] hashes, int count, int length, int blockLength
   /** The routing key of a request that has no prompt. */
   public static final PrefixBlocks NONE = new PrefixBlocks(new long[0], 0, 0, 1, 0);
 
+  private static final long LINK = 0x8EBC6AF09C88C6E3L;
+
   /**
    * Chains the plain hashes of consecutive pieces, in place.
    *
    * @param salt hash of everything that must not share prefixes: model, adapter, cache salt
-   * @param pieces plain hash of each piece; overwritten with the chained hashes
+   * @param pieces plain hash of each piece, spread over all bits; overwritten with the chained
+   *     hashes
    * @param count number of pieces
    */
   public static PrefixBlocks chain(
       long salt, long[] pieces, int count, int length, int blockLength, int tokens) {
-    long hash = mix(salt);
+    long chain = mix(salt);
     for (int i = 0; i < count; i++) {
-      hash = mix(hash ^ pieces[i]);
-      pieces[i] = hash;
+      // Only this line waits for the piece before; the mixing of many pieces overlaps.
+      chain = (Long.rotateLeft(chain, 23) ^ pieces[i]) * LINK;
+      pieces[i] = mix(chain);
     }
     return new PrefixBlocks(pieces, count, length, blockLength, tokens);
   }

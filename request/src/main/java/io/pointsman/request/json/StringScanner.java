@@ -51,6 +51,24 @@ public abstract sealed class StringScanner permits WordScanner, VectorScanner {
   }
 
   /**
+   * Which bytes of a block are escaped, one bit for each: those behind an odd run of backslashes
+   * (simdjson, Langdale and Lemire 2019). Runs that start at an even place and run on to an odd one
+   * are told from the others by the carry of one addition.
+   *
+   * @param slashes one bit for each backslash
+   * @param carry 1 if the first byte is escaped by what stands before the block, else 0
+   */
+  static long escapedBits(long slashes, long carry) {
+    long starts = slashes & ~carry;
+    long follows = starts << 1 | carry;
+    long oddStarts = starts & ~EVEN & ~follows;
+    long sum = oddStarts + starts;
+    return (EVEN ^ (sum << 1)) & follows;
+  }
+
+  private static final long EVEN = 0x5555555555555555L;
+
+  /**
    * Whether the byte at {@code at} follows an odd number of backslashes. Each run of backslashes is
    * counted for the one quote behind it only, so the whole string stays linear.
    */

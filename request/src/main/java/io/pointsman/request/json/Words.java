@@ -8,6 +8,7 @@ final class Words {
   private static final long QUOTES = '"' * ONES;
   private static final long BACKSLASHES = '\\' * ONES;
   private static final long ZEROS = '0' * ONES;
+  private static final long GATHER = 0x0102040810204080L;
   private static final long ABOVE_NINE = 0x76 * ONES;
 
   private Words() {}
@@ -18,6 +19,24 @@ final class Words {
    */
   static long quotes(long word) {
     return zeros(word ^ QUOTES);
+  }
+
+  /** One bit for every byte that is a quote, the lowest for the first; exact. */
+  static long quoteBits(long word) {
+    return zeroBits(word ^ QUOTES);
+  }
+
+  /** One bit for every byte that is a backslash, the lowest for the first; exact. */
+  static long backslashBits(long word) {
+    return zeroBits(word ^ BACKSLASHES);
+  }
+
+  /**
+   * The high bit of each zero byte, then gathered by one multiplication that moves bit 8i to 56+i.
+   */
+  private static long zeroBits(long word) {
+    long others = ((word & ~HIGHS) + ~HIGHS) | word;
+    return (((~others & HIGHS) >>> 7) * GATHER) >>> 56;
   }
 
   /**
