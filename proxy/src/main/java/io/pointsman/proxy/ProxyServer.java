@@ -25,6 +25,7 @@ import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.exchange.Cors;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.exchange.Plane;
+import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.stored.ResponseOwners;
@@ -69,12 +70,14 @@ public final class ProxyServer implements AutoCloseable {
     Class<? extends Channel> socket = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
     for (EventExecutor loop : loops) {
       EventLoop own = (EventLoop) loop;
+      Flushes flushes = new Flushes(own);
       states.put(
           loop,
           new LoopState(
               plane,
               own,
-              kept -> new UpstreamPools(own, socket, settings.upstream(), names, kept),
+              flushes,
+              kept -> new UpstreamPools(own, flushes, socket, settings.upstream(), names, kept),
               new RequestReader(context.affinity()),
               settings.upstream(),
               count));

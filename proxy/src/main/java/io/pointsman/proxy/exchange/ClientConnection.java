@@ -11,6 +11,7 @@ import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
+import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.RequestHead;
@@ -35,6 +36,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
   private final LoopState state;
   private final Plane plane;
   private final Channel channel;
+  private final Flushes.Flush flush;
   private final ClientDecoder decoder;
   private final Reception reception;
   private int index = -1;
@@ -51,6 +53,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     this.state = state;
     plane = state.plane();
     this.channel = channel;
+    flush = state.flushes().of(channel);
     decoder = new ClientDecoder(plane.limits(), this);
     reception = new Reception(this);
   }
@@ -210,8 +213,9 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     channel.write(bytes, channel.voidPromise());
   }
 
+  /** Sends what was queued, at the end of the event loop's round. */
   void flush() {
-    channel.flush();
+    flush.soon();
   }
 
   boolean writable() {

@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.retry.RetryBudget;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.upstream.UpstreamSettings;
@@ -32,6 +33,7 @@ public final class LoopState {
 
   private final Plane plane;
   private final EventLoop loop;
+  private final Flushes flushes;
   private final UpstreamPools pools;
   private final RequestReader reader;
   private final RetryBudget budget;
@@ -51,12 +53,14 @@ public final class LoopState {
   public LoopState(
       Plane plane,
       EventLoop loop,
+      Flushes flushes,
       Function<Runnable, UpstreamPools> pools,
       RequestReader reader,
       UpstreamSettings upstream,
       int loops) {
     this.plane = plane;
     this.loop = loop;
+    this.flushes = flushes;
     this.reader = reader;
     this.pools = pools.apply(this::sweepLater);
     budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
@@ -90,6 +94,10 @@ public final class LoopState {
 
   EventLoop loop() {
     return loop;
+  }
+
+  Flushes flushes() {
+    return flushes;
   }
 
   UpstreamPools pools() {

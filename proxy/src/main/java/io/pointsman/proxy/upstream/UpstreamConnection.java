@@ -7,6 +7,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.ChannelInputShutdownReadComplete;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.flush.Flushes;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private final UpstreamPool pool;
   private final Channel channel;
+  private final Flushes.Flush flush;
   private @Nullable UpstreamUser user;
   private boolean used;
   private long idleSince;
@@ -24,6 +26,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   UpstreamConnection(UpstreamPool pool, Channel channel, UpstreamUser user) {
     this.pool = pool;
     this.channel = channel;
+    flush = pool.flushes().of(channel);
     this.user = user;
   }
 
@@ -50,9 +53,9 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     channel.write(bytes, channel.voidPromise());
   }
 
-  /** Sends what was queued. */
+  /** Sends what was queued, at the end of the event loop's round. */
   public void flush() {
-    channel.flush();
+    flush.soon();
   }
 
   public boolean writable() {

@@ -4,6 +4,7 @@ import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.handler.ssl.SslHandler;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -31,6 +32,10 @@ public final class UpstreamPool {
 
   WorkerTarget target() {
     return target;
+  }
+
+  Flushes flushes() {
+    return pools.flushes();
   }
 
   Bootstrap bootstrap() {

@@ -13,6 +13,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslProvider;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.flush.Flushes;
 import java.util.Arrays;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,7 @@ public final class UpstreamPools {
       };
 
   private final EventLoop loop;
+  private final Flushes flushes;
   private final UpstreamSettings settings;
   private final NameTable names;
   private final Runnable onKept;
@@ -40,11 +42,13 @@ public final class UpstreamPools {
    */
   public UpstreamPools(
       EventLoop loop,
+      Flushes flushes,
       Class<? extends Channel> channel,
       UpstreamSettings settings,
       NameTable names,
       Runnable onKept) {
     this.loop = loop;
+    this.flushes = flushes;
     this.settings = settings;
     this.names = names;
     this.onKept = onKept;
@@ -88,6 +92,10 @@ public final class UpstreamPools {
 
   EventLoop loop() {
     return loop;
+  }
+
+  Flushes flushes() {
+    return flushes;
   }
 
   NameTable names() {

@@ -9,6 +9,7 @@ import io.netty.channel.socket.nio.NioSocketChannel;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.flush.Flushes;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -20,6 +21,7 @@ class UpstreamPoolTest {
   private final UpstreamPools pools =
       new UpstreamPools(
           channel.eventLoop(),
+          new Flushes(channel.eventLoop()),
           NioSocketChannel.class,
           UpstreamSettings.DEFAULTS,
           new NameTable(Duration.ofSeconds(1), () -> 0),

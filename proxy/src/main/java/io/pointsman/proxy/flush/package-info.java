@@ -1,0 +1,5 @@
+/** When what was written is sent. */
+@NullMarked
+package io.pointsman.proxy.flush;
+
+import org.jspecify.annotations.NullMarked;
