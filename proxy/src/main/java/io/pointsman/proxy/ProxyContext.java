@@ -8,6 +8,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.request.AffinitySettings;
 
 /**
@@ -17,6 +18,7 @@ import io.pointsman.request.AffinitySettings;
  * @param affinity where requests say whom they belong to
  * @param routes what the router answers itself
  * @param callers who may send requests
+ * @param tracer who follows requests one by one
  * @param ticker the clock of all timeouts; the same as the engine's
  * @param dice jitter of retries, and request ids
  */
@@ -26,6 +28,7 @@ public record ProxyContext(
     LocalRoutes routes,
     CallerCheck callers,
     ProxyListener listener,
+    RequestTracer tracer,
     Ticker ticker,
     Dice dice) {
   public ProxyContext {
@@ -34,11 +37,12 @@ public record ProxyContext(
     requireNonNull(routes, "routes");
     requireNonNull(callers, "callers");
     requireNonNull(listener, "listener");
+    requireNonNull(tracer, "tracer");
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
   }
 
-  /** A context in which everybody may send requests. */
+  /** A context in which everybody may send requests and nobody follows them. */
   public ProxyContext(
       RoutingEngine engine,
       AffinitySettings affinity,
@@ -46,6 +50,6 @@ public record ProxyContext(
       ProxyListener listener,
       Ticker ticker,
       Dice dice) {
-    this(engine, affinity, routes, CallerCheck.NONE, listener, ticker, dice);
+    this(engine, affinity, routes, CallerCheck.NONE, listener, RequestTracer.NONE, ticker, dice);
   }
 }

@@ -101,6 +101,7 @@ public final class ProxyServer implements AutoCloseable {
         context.routes(),
         context.callers(),
         context.listener(),
+        context.tracer(),
         context.ticker(),
         settings.limits(),
         settings.timeouts(),

@@ -15,7 +15,6 @@ final class LaterFlags {
   private static final String PROGRAMS = "Program scheduling";
   private static final String WASM = "WASM request middleware";
   private static final String KUBERNETES = "discovery in Kubernetes";
-  private static final String TRACING = "tracing with OpenTelemetry";
 
   private LaterFlags() {}
 
@@ -87,19 +86,6 @@ final class LaterFlags {
         flag("--prefill-selector", "labels of prefill pods").shape(Shape.GROUPS).later(KUBERNETES),
         flag("--decode-selector", "labels of decode pods").shape(Shape.GROUPS).later(KUBERNETES),
         flag("--service-discovery-port", "port of pods").standard("80").later(KUBERNETES),
-        flag("--service-discovery-namespace", "namespace of pods").later(KUBERNETES),
-        flag("--enable-trace", "traces requests")
-            .shape(Shape.SWITCH)
-            .only(Source.RUST)
-            .later(TRACING),
-        flag("--otlp-traces-endpoint", "where traces go").only(Source.RUST).later(TRACING),
-        flag("--otel-sampling-ratio", "share of requests traced")
-            .only(Source.RUST)
-            .standard("1.0")
-            .later(TRACING),
-        flag("--otel-excluded-paths", "paths that are not traced")
-            .shape(Shape.LIST)
-            .only(Source.RUST)
-            .later(TRACING));
+        flag("--service-discovery-namespace", "namespace of pods").later(KUBERNETES));
   }
 }

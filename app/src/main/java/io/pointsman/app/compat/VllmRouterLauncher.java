@@ -33,6 +33,7 @@ public final class VllmRouterLauncher {
               VllmRouterFlags.watching(),
               VllmRouterFlags.forwarding(),
               VllmRouterFlags.operation(),
+              TracingFlags.all(),
               LaterFlags.disaggregation(),
               LaterFlags.events(),
               LaterFlags.scheduling(),
@@ -57,6 +58,7 @@ public final class VllmRouterLauncher {
       }
     }
     environment(environment, into);
+    TracingFlags.standard(into.values(), environment, into);
     new FlagParser(FLAGS, into.problems())
         .parse(args)
         .forEach((flag, given) -> apply(flag, given, into));

@@ -7,11 +7,13 @@ import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.ValueType;
 import io.pointsman.app.config.value.ValueTypes;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
+import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -48,7 +50,8 @@ public record PointsmanConfig(
     MetricsSettings metrics,
     LogSettings log,
     AdminSettings admin,
-    AuthSettings auth) {
+    AuthSettings auth,
+    TracingSettings tracing) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
   private static final ValueType<Duration> ANY_DURATION =
@@ -94,7 +97,8 @@ public record PointsmanConfig(
             "auth",
             () ->
                 new AuthSettings(
-                    values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))));
+                    values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))),
+        group("tracing", () -> tracing(values)));
   }
 
   private static PolicySettings policies(ConfigValues values) {
@@ -129,6 +133,16 @@ public record PointsmanConfig(
                     values.get(FleetKeys.STALL_PATIENCE),
                     values.get(FleetKeys.STALL_PER_THOUSAND),
                     values.get(FleetKeys.STALL_MOST))));
+  }
+
+  private static TracingSettings tracing(ConfigValues values) {
+    return new TracingSettings(
+        values.get(TracingKeys.ENABLED),
+        values.get(TracingKeys.ENDPOINT),
+        values.get(TracingKeys.PROTOCOL),
+        values.get(TracingKeys.SAMPLING_RATIO),
+        values.get(TracingKeys.EXCLUDED_PATHS),
+        values.get(TracingKeys.SERVICE_NAME));
   }
 
   private static ProbeSettings probes(ConfigValues values) {

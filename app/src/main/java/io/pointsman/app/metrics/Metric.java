@@ -186,6 +186,13 @@ enum Metric {
       "Always 1; the labels say what runs.",
       "version",
       "java"),
+  TRACE_SPANS(
+      Kind.COUNTER,
+      "pointsman_trace_spans_total",
+      "spans",
+      "Spans of traced requests, by what became of them: exported, failed (the collector did not"
+          + " take them), dropped (too many were waiting).",
+      "result"),
   PROCESS_CPU(
       Kind.COUNTER,
       "process_cpu_seconds_total",

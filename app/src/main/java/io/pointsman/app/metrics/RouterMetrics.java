@@ -70,6 +70,18 @@ public final class RouterMetrics {
     return this;
   }
 
+  /** Reads what became of the spans of traced requests. Call once. */
+  public RouterMetrics spans(LongSupplier exported, LongSupplier failed, LongSupplier dropped) {
+    meters.pulled(
+        Metric.TRACE_SPANS,
+        sink -> {
+          sink.put(exported.getAsLong(), "exported");
+          sink.put(failed.getAsLong(), "failed");
+          sink.put(dropped.getAsLong(), "dropped");
+        });
+    return this;
+  }
+
   /** Offers what vllm-router calls by other names under those names too. Call once. */
   public RouterMetrics withVllmRouterNames() {
     new VllmRouterMetrics(fleet, policy, engine, tallies, proxy).register(registry);

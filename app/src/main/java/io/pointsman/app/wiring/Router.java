@@ -14,6 +14,7 @@ import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
 import io.pointsman.app.metrics.MetricsServer;
 import io.pointsman.app.metrics.RouterMetrics;
+import io.pointsman.app.tracing.Tracing;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
@@ -28,8 +29,11 @@ import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.telemetry.RequestTracer;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -96,6 +100,7 @@ public final class Router implements AutoCloseable {
     private final EngineClient client;
     private final Prober prober;
     private final ModelCards cards;
+    private final RequestTracer tracer;
 
     Assembly(PointsmanConfig config, String version) {
       this.config = config;
@@ -106,7 +111,27 @@ public final class Router implements AutoCloseable {
       String apiKey = config.proxy().upstream().apiKey();
       client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
       cards = new ModelCards(fleet);
+      tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(cards::learned);
+    }
+
+    /** The one place that loads what tracing needs. */
+    private Tracing tracing(String version) {
+      Tracing tracing =
+          Tracing.start(config.tracing(), config.policy(), instance(), version, ticker);
+      control.push(tracing);
+      metrics.spans(tracing::exported, tracing::failed, tracing::dropped);
+      return tracing;
+    }
+
+    private static String instance() {
+      String host;
+      try {
+        host = InetAddress.getLocalHost().getHostName();
+      } catch (UnknownHostException e) {
+        host = "localhost";
+      }
+      return host + "-" + ProcessHandle.current().pid();
     }
 
     ProxyServer openProxy() throws IOException {
@@ -123,6 +148,7 @@ public final class Router implements AutoCloseable {
               routes(policy),
               callers(),
               metrics.proxyListener(),
+              tracer,
               ticker,
               dice);
       ProxyServer server = ProxyServer.start(config.proxy(), context);

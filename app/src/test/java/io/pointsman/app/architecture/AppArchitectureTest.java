@@ -16,10 +16,12 @@ import com.tngtech.archunit.core.domain.JavaPackage;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import io.opentelemetry.api.trace.Span;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.Prober;
 import io.pointsman.app.metrics.MetricsServer;
 import io.pointsman.app.metrics.RouterMetrics;
+import io.pointsman.app.tracing.Tracing;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.proxy.ProxyServer;
@@ -49,7 +51,8 @@ class AppArchitectureTest {
           Prober.class.getName(),
           EngineClient.class.getName(),
           RouterMetrics.class.getName(),
-          MetricsServer.class.getName());
+          MetricsServer.class.getName(),
+          Tracing.class.getName());
 
   private static final ArchRule ONLY_WIRING_MAKES_ADAPTERS =
       noClasses()
@@ -75,6 +78,12 @@ class AppArchitectureTest {
                   .and(resideOutsideOfPackages(WIRING)))
           .should()
           .accessTargetWhere(outsideOfItself("touches clock or dice", ClockOrDice::is));
+
+  private static final ArchRule ONLY_TRACING_SEES_OPEN_TELEMETRY =
+      noClasses()
+          .that(resideOutsideOfPackages("io.pointsman.app.tracing.."))
+          .should()
+          .dependOnClassesThat(resideInAnyPackage("io.opentelemetry.."));
 
   /** What must be handed in instead. */
   private static final class ClockOrDice {
@@ -145,6 +154,11 @@ class AppArchitectureTest {
   }
 
   @Test
+  void onlyTracingSeesOpenTelemetry() {
+    ONLY_TRACING_SEES_OPEN_TELEMETRY.check(ALL);
+  }
+
+  @Test
   void launchersOfOtherRoutersOnlyTranslate() {
     classes()
         .that()
@@ -188,12 +202,15 @@ class AppArchitectureTest {
     assertThatThrownBy(() -> ONLY_WIRING_MAKES_ADAPTERS.check(wrong))
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("EngineClient");
+    assertThatThrownBy(() -> ONLY_TRACING_SEES_OPEN_TELEMETRY.check(wrong))
+        .isInstanceOf(AssertionError.class)
+        .hasMessageContaining("opentelemetry");
   }
 
   /** Breaks the rules on purpose; never run. */
   static final class Wrong {
     Stream<Object> everything() {
-      return Stream.of(System.nanoTime(), new EngineClient("", () -> 0));
+      return Stream.of(System.nanoTime(), new EngineClient("", () -> 0), Span.getInvalid());
     }
   }
 }

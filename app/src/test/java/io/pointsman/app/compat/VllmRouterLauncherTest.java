@@ -6,6 +6,7 @@ import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.logging.LogSettings;
+import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.time.Duration;
@@ -273,5 +274,45 @@ class VllmRouterLauncherTest {
   void anOpenAiServerMayHaveAHealthPathOfItsOwn() {
     String line = "--health-check-endpoint /up --runtime openai --worker-urls http://a";
     assertThat(launched(line).probes().endpoint()).isEqualTo("/up");
+  }
+
+  @Test
+  void withoutFlagsNothingIsTraced() {
+    TracingSettings tracing = launched("").tracing();
+    assertThat(tracing.enabled()).isFalse();
+    assertThat(tracing.endpoint()).isEqualTo("http://localhost:4317");
+    assertThat(tracing.protocol()).isEqualTo(TracingSettings.Protocol.GRPC);
+    assertThat(tracing.samplingRatio()).isEqualTo(1.0);
+    assertThat(tracing.excludedPaths()).isEqualTo(TracingSettings.DEFAULTS.excludedPaths());
+    assertThat(tracing.serviceName()).isEqualTo("vllm-router");
+  }
+
+  @Test
+  void theFlagsOfTracingArrive() {
+    TracingSettings tracing =
+        launched(
+                "--enable-trace --otlp-traces-endpoint collector:4317 --otel-sampling-ratio 0.25"
+                    + " --otel-excluded-paths /a /b")
+            .tracing();
+    assertThat(tracing.enabled()).isTrue();
+    assertThat(tracing.endpoint()).isEqualTo("http://collector:4317");
+    assertThat(tracing.samplingRatio()).isEqualTo(0.25);
+    assertThat(tracing.excludedPaths()).containsExactly("/a", "/b");
+  }
+
+  @Test
+  void theCollectorMayStandInTheEnvironment() {
+    Map<String, String> environment = Map.of("OTEL_EXPORTER_OTLP_ENDPOINT", "https://c:1");
+    assertThat(
+            PointsmanConfig.from(VllmRouterLauncher.translate(List.of(), environment))
+                .tracing()
+                .endpoint())
+        .isEqualTo("https://c:1");
+    List<String> flag = List.of("--otlp-traces-endpoint", "http://d:2");
+    assertThat(
+            PointsmanConfig.from(VllmRouterLauncher.translate(flag, environment))
+                .tracing()
+                .endpoint())
+        .isEqualTo("http://d:2");
   }
 }

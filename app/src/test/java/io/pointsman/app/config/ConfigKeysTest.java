@@ -11,10 +11,12 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.Raw;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
+import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
@@ -54,6 +56,7 @@ class ConfigKeysTest {
           "json",
           "/other",
           "http://h:1",
+          "http",
           "other");
 
   @Test
@@ -69,6 +72,7 @@ class ConfigKeysTest {
     assertThat(config.probes()).isEqualTo(ProbeSettings.DEFAULTS);
     assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
     assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
+    assertThat(config.tracing()).isEqualTo(TracingSettings.DEFAULTS);
   }
 
   @Test
@@ -107,7 +111,8 @@ class ConfigKeysTest {
         ForwardKeys.class,
         FleetKeys.class,
         AdminKeys.class,
-        OperationKeys.class
+        OperationKeys.class,
+        TracingKeys.class
       })
   void everyKeyThatIsDefinedIsRegistered(Class<?> keys) throws Exception {
     List<Key<?>> defined = new ArrayList<>();

@@ -331,6 +331,7 @@ class RouterMetricsTest {
   @Test
   void everyDocumentedMetricIsMade() {
     metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
+    metrics.spans(() -> 4, () -> 5, () -> 6);
     assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
     assertThat(scraped().value("pointsman_prefix_index_max_bytes")).isEqualTo(2);
   }

@@ -104,6 +104,7 @@ final class Attempts {
   /** An attempt has ended without an answer. */
   void failed(Attempt attempt, RetryReason reason, ProxyError error) {
     current = null;
+    exchange.report().gaveUp(reason, 0);
     retries.failed(error);
     boolean again = reason != RetryReason.TIMEOUT || plane.retry().afterTimeout();
     tryAgainOrGiveUp(attempt.worker(), reason, again && exchange.replayable());
@@ -116,6 +117,7 @@ final class Attempts {
         held.status() == 404
             ? RetryReason.NOT_THERE
             : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
+    exchange.report().gaveUp(reason, held.status());
     if (held.busy()) {
       plane.busy().said(held.status());
     }

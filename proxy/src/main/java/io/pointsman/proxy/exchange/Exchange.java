@@ -56,7 +56,13 @@ final class Exchange implements Conversation, Place.Holder {
     lastReadAt = state.now();
     endpoint = Endpoint.of(head.method(), head.uri());
     requestId = plane.requestIds().of(head);
-    report = new ExchangeReport(head, endpoint, requestId, lastReadAt);
+    report =
+        new ExchangeReport(
+            head,
+            endpoint,
+            requestId,
+            lastReadAt,
+            plane.tracer().begin(endpoint, head.method(), head.uri(), head));
     body = new RequestBody(head, state.allocator(), plane.limits().maxBufferedBody());
     place = new Place(state, this);
     answers = new AnswerWriter(client, head, requestId, report);
@@ -231,7 +237,7 @@ final class Exchange implements Conversation, Place.Holder {
   void send(RequestHeadWriter heads, UpstreamConnection to) {
     int room = head.uri().length() + 512 + head.headers().size() * 48 + body.buffered();
     ByteBuf out = state.allocator().buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
-    heads.write(out, head, requestId, body.announced());
+    heads.write(out, head, requestId, body.announced(), report.traceContext());
     body.send(to, out);
     if (body.complete()) {
       sentWhole();

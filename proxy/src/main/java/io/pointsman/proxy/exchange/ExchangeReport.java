@@ -3,6 +3,9 @@ package io.pointsman.proxy.exchange;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestTrace;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +19,7 @@ final class ExchangeReport implements RequestReport {
   private final Endpoint endpoint;
   private final String requestId;
   private final long startedAt;
+  private final @Nullable RequestTrace trace;
   private @Nullable String model;
   private int status = CLIENT_LEFT;
   private Blame blame = Blame.NONE;
@@ -30,11 +34,20 @@ final class ExchangeReport implements RequestReport {
   private long bytesOut;
   private long chunksOut;
 
-  ExchangeReport(RequestHead head, Endpoint endpoint, String requestId, long startedAt) {
+  /**
+   * @param trace follows the request; null for nobody
+   */
+  ExchangeReport(
+      RequestHead head,
+      Endpoint endpoint,
+      String requestId,
+      long startedAt,
+      @Nullable RequestTrace trace) {
     this.head = head;
     this.endpoint = endpoint;
     this.requestId = requestId;
     this.startedAt = startedAt;
+    this.trace = trace;
   }
 
   long startedAt() {
@@ -48,6 +61,25 @@ final class ExchangeReport implements RequestReport {
   void tries(Worker next) {
     worker = next;
     attempts++;
+    if (trace != null) {
+      trace.tries(next);
+    }
+  }
+
+  /** What the attempt under way sends in place of the client's trace headers; null for nothing. */
+  @Nullable TraceContext traceContext() {
+    return trace == null ? null : trace.context();
+  }
+
+  /**
+   * The attempt under way has ended, and not with the request's answer.
+   *
+   * @param code the status of its answer; 0 for none
+   */
+  void gaveUp(RetryReason reason, int code) {
+    if (trace != null) {
+      trace.gaveUp(reason, code);
+    }
   }
 
   void headArrived(long now) {
@@ -60,6 +92,9 @@ final class ExchangeReport implements RequestReport {
     blame = code < 400 ? Blame.NONE : code < 500 ? Blame.CLIENT : Blame.UPSTREAM;
     worker = by;
     streamed = events;
+    if (trace != null) {
+      trace.answered(code);
+    }
   }
 
   void bodyArrived(long now) {
@@ -82,6 +117,9 @@ final class ExchangeReport implements RequestReport {
     blame = whose;
     bytesIn = received;
     nanosToEnd = now - startedAt;
+    if (trace != null) {
+      trace.ended(this);
+    }
   }
 
   @Override

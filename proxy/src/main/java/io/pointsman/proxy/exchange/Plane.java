@@ -12,6 +12,7 @@ import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.telemetry.ProxyListener;
+import io.pointsman.proxy.telemetry.RequestTracer;
 import java.time.Duration;
 
 /**
@@ -25,6 +26,7 @@ public record Plane(
     LocalRoutes routes,
     CallerCheck callers,
     ProxyListener listener,
+    RequestTracer tracer,
     Ticker ticker,
     LimitSettings limits,
     TimeoutSettings timeouts,

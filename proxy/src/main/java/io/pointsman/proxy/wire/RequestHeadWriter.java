@@ -3,6 +3,7 @@ package io.pointsman.proxy.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.util.AsciiString;
+import io.pointsman.proxy.telemetry.TraceContext;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.Map;
@@ -19,6 +20,8 @@ public final class RequestHeadWriter {
   private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
   private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
   private static final byte[] REQUEST_ID = ascii("x-request-id: ");
+  private static final byte[] TRACEPARENT = ascii("traceparent: ");
+  private static final byte[] TRACESTATE = ascii("tracestate: ");
 
   private final byte[] basePath;
   private final byte[] host;
@@ -47,14 +50,23 @@ public final class RequestHeadWriter {
    *
    * @param requestId sent as {@code x-request-id} if the client sent none
    * @param bodyLength length of the body; {@link RequestHead#UNKNOWN} for a chunked one
+   * @param trace sent in place of the client's own; null to leave those as they came
    */
-  public void write(ByteBuf out, RequestHead head, String requestId, long bodyLength) {
+  public void write(
+      ByteBuf out,
+      RequestHead head,
+      String requestId,
+      long bodyLength,
+      @Nullable TraceContext trace) {
     ByteBufUtil.writeAscii(out, head.method());
     out.writeByte(' ');
     out.writeBytes(basePath);
     ByteBufUtil.writeAscii(out, head.uri());
     out.writeBytes(VERSION_HOST).writeBytes(host).writeBytes(CRLF).writeBytes(rank);
-    int seen = copyHeaders(out, head);
+    int seen = copyHeaders(out, head, trace != null);
+    if (trace != null) {
+      writeTrace(out, trace);
+    }
     if ((seen & SEEN_AUTHORIZATION) == 0) {
       out.writeBytes(authorization);
     }
@@ -73,17 +85,30 @@ public final class RequestHeadWriter {
     out.writeBytes(CRLF);
   }
 
+  private static void writeTrace(ByteBuf out, TraceContext trace) {
+    out.writeBytes(TRACEPARENT);
+    ByteBufUtil.writeAscii(out, trace.traceparent());
+    out.writeBytes(CRLF);
+    if (!trace.tracestate().isEmpty()) {
+      out.writeBytes(TRACESTATE);
+      ByteBufUtil.writeAscii(out, trace.tracestate());
+      out.writeBytes(CRLF);
+    }
+  }
+
   private static final int SEEN_AUTHORIZATION = 1;
   private static final int SEEN_REQUEST_ID = 2;
 
-  private int copyHeaders(ByteBuf out, RequestHead head) {
+  private int copyHeaders(ByteBuf out, RequestHead head, boolean traced) {
     boolean hopHeaders = head.namesHopHeaders();
     int seen = 0;
     Iterator<Map.Entry<CharSequence, CharSequence>> all = head.headers().iteratorCharSequence();
     while (all.hasNext()) {
       Map.Entry<CharSequence, CharSequence> header = all.next();
       CharSequence name = header.getKey();
-      if (staysHere(name) || (hopHeaders && head.namedByConnection(name))) {
+      if (staysHere(name)
+          || (traced && isTrace(name))
+          || (hopHeaders && head.namedByConnection(name))) {
         continue;
       }
       seen |= is(name, "authorization") ? SEEN_AUTHORIZATION : 0;
@@ -111,6 +136,10 @@ public final class RequestHeadWriter {
       case 20 -> rank.length > 0 && is(name, "x-data-parallel-rank");
       default -> false;
     };
+  }
+
+  private static boolean isTrace(CharSequence name) {
+    return is(name, "traceparent") || is(name, "tracestate");
   }
 
   private static boolean is(CharSequence name, String lowerCase) {

@@ -21,7 +21,8 @@ public final class ConfigKeys {
           new Section("Forwarding", ForwardKeys.all()),
           new Section("Watching workers", FleetKeys.all()),
           new Section("Changing the fleet", AdminKeys.all()),
-          new Section("Operation", OperationKeys.all()));
+          new Section("Operation", OperationKeys.all()),
+          new Section("Tracing", TracingKeys.all()));
 
   private static final Map<String, Key<?>> BY_PATH = new LinkedHashMap<>();
 

@@ -1,0 +1,59 @@
+package io.pointsman.app.compat;
+
+import static io.pointsman.app.compat.Flag.flag;
+import static io.pointsman.app.compat.Translation.as;
+import static io.pointsman.app.compat.Translation.list;
+import static io.pointsman.app.compat.Translation.to;
+
+import io.pointsman.app.compat.Flag.Shape;
+import io.pointsman.app.compat.Flag.Source;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.TracingKeys;
+import java.util.List;
+import java.util.Map;
+
+/** The flags of vllm-router 0.1.17 for traces, which it sends by OTLP over gRPC. */
+final class TracingFlags {
+  private static final String ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+  private TracingFlags() {}
+
+  static List<Flag> all() {
+    return List.of(
+        flag("--enable-trace", "traces requests")
+            .shape(Shape.SWITCH)
+            .only(Source.RUST)
+            .honoured(
+                "requests for engines, unknown paths included; not what the router answers itself",
+                to(TracingKeys.ENABLED, true)),
+        flag("--otlp-traces-endpoint", "where traces go, by OTLP over gRPC")
+            .only(Source.RUST)
+            .honoured(
+                "unset means the variable " + ENDPOINT + ", else localhost:4317",
+                TracingFlags::endpoint),
+        flag("--otel-sampling-ratio", "share of traces that are exported")
+            .only(Source.RUST)
+            .standard("1.0")
+            .honoured(as(TracingKeys.SAMPLING_RATIO)),
+        flag("--otel-excluded-paths", "paths that are not traced")
+            .shape(Shape.LIST)
+            .only(Source.RUST)
+            .honoured(
+                "unset means /health, /health_generate, /liveness and /readiness",
+                list(TracingKeys.EXCLUDED_PATHS)));
+  }
+
+  /** What holds without flags. */
+  static void standard(ConfigValues values, Map<String, String> environment, Translation into) {
+    values.set(TracingKeys.SERVICE_NAME, "vllm-router");
+    String endpoint = environment.getOrDefault(ENDPOINT, "");
+    if (!endpoint.isBlank()) {
+      endpoint(new Given(ENDPOINT, List.of(endpoint.strip())), into);
+    }
+  }
+
+  private static void endpoint(Given given, Translation into) {
+    String url = given.value().contains("://") ? given.value() : "http://" + given.value();
+    as(TracingKeys.ENDPOINT).apply(new Given(given.flag(), List.of(url)), into);
+  }
+}

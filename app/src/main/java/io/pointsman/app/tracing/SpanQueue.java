@@ -1,0 +1,153 @@
+package io.pointsman.app.tracing;
+
+import io.opentelemetry.context.Context;
+import io.opentelemetry.sdk.common.CompletableResultCode;
+import io.opentelemetry.sdk.trace.ReadWriteSpan;
+import io.opentelemetry.sdk.trace.ReadableSpan;
+import io.opentelemetry.sdk.trace.SpanProcessor;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import io.opentelemetry.sdk.trace.export.SpanExporter;
+import io.pointsman.engine.env.Ticker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hands ended spans to an exporter, in batches, on a thread of its own. What does not fit into the
+ * bounded queue while the collector is slow or away is dropped; every span is counted once: as
+ * exported, failed or dropped. Ending a span never blocks.
+ */
+final class SpanQueue implements SpanProcessor, AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(SpanQueue.class);
+
+  /** Spans that may wait; with the attributes of this router about 2 KB each. */
+  static final int CAPACITY = 8192;
+
+  private static final int BATCH = 512;
+  private static final Duration PAUSE = Duration.ofMillis(200);
+  private static final Duration LONGEST_EXPORT = Duration.ofSeconds(10);
+
+  private final SpanExporter exporter;
+  private final Ticker ticker;
+  private final Duration longestFlush;
+  private final BlockingQueue<ReadableSpan> waiting;
+  private final CountDownLatch closing = new CountDownLatch(1);
+  private final LongAdder exported = new LongAdder();
+  private final LongAdder failed = new LongAdder();
+  private final LongAdder dropped = new LongAdder();
+  private final Thread thread;
+
+  /** When the flush at the end must be over; set before {@link #closing} is. */
+  private volatile long flushUntil;
+
+  /** Whether the last export failed; belongs to the thread. */
+  private boolean away;
+
+  /**
+   * @param longestFlush how long spans that wait at the end may take to be exported
+   */
+  SpanQueue(SpanExporter exporter, Ticker ticker, int capacity, Duration longestFlush) {
+    this.exporter = exporter;
+    this.ticker = ticker;
+    this.longestFlush = longestFlush;
+    waiting = new ArrayBlockingQueue<>(capacity);
+    thread = Thread.ofVirtual().name("span-export").start(this::run);
+  }
+
+  @Override
+  public void onStart(Context parent, ReadWriteSpan span) {}
+
+  @Override
+  public boolean isStartRequired() {
+    return false;
+  }
+
+  @Override
+  public void onEnd(ReadableSpan span) {
+    if (span.getSpanContext().isSampled() && !waiting.offer(span)) {
+      dropped.increment();
+    }
+  }
+
+  @Override
+  public boolean isEndRequired() {
+    return true;
+  }
+
+  private void run() {
+    try {
+      boolean last = false;
+      while (!last) {
+        last = closing.await(PAUSE.toMillis(), TimeUnit.MILLISECONDS);
+        exportWaiting(last);
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void exportWaiting(boolean last) {
+    List<ReadableSpan> batch = new ArrayList<>(BATCH);
+    while (waiting.drainTo(batch, BATCH) > 0) {
+      long left = last ? flushUntil - ticker.nanos() : LONGEST_EXPORT.toNanos();
+      if (left > 0) {
+        export(batch, left);
+      } else {
+        dropped.add(batch.size());
+      }
+      batch.clear();
+    }
+  }
+
+  private void export(List<ReadableSpan> batch, long mostNanos) {
+    List<SpanData> spans = batch.stream().map(ReadableSpan::toSpanData).toList();
+    CompletableResultCode result = exporter.export(spans).join(mostNanos, TimeUnit.NANOSECONDS);
+    if (result.isSuccess()) {
+      exported.add(spans.size());
+      if (away) {
+        log.info("the collector of traces is back");
+      }
+    } else {
+      failed.add(spans.size());
+      if (!away) {
+        log.warn("the collector of traces does not take spans; they are lost until it does");
+      }
+    }
+    away = !result.isSuccess();
+  }
+
+  /** Spans that the collector has taken. */
+  long exported() {
+    return exported.sum();
+  }
+
+  /** Spans lost because the collector did not take them. */
+  long failed() {
+    return failed.sum();
+  }
+
+  /** Spans lost because too many were waiting. */
+  long dropped() {
+    return dropped.sum();
+  }
+
+  /** Exports what waits, for a bounded time, and ends. */
+  @Override
+  public void close() {
+    flushUntil = ticker.nanos() + longestFlush.toNanos();
+    closing.countDown();
+    try {
+      thread.join(longestFlush.plusMillis(500));
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+    exporter.shutdown();
+  }
+}

@@ -1,0 +1,321 @@
+package io.pointsman.app.tracing;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.opentelemetry.proto.trace.v1.Span;
+import io.opentelemetry.proto.trace.v1.Status;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.key.TracingKeys;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Traces of a whole router, as a collector and the workers see them over real sockets. */
+@Timeout(120)
+class TracedRouterTest {
+  private static final String TRACE = "0af7651916cd43dd8448eb211c80319c";
+  private static final String SPAN = "b7ad6b7169203331";
+  private static final String SAMPLED = "00-" + TRACE + "-" + SPAN + "-01";
+  private static final String NOT_SAMPLED = "00-" + TRACE + "-" + SPAN + "-00";
+  private static final String CHAT = "/v1/chat/completions";
+
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private final List<AutoCloseable> opened = new ArrayList<>();
+  private Received received;
+  private ConfigValues values;
+
+  @BeforeEach
+  void collect() throws IOException {
+    HttpCollector collector = new HttpCollector();
+    opened.add(collector);
+    received = collector.received();
+    values =
+        new ConfigValues()
+            .set(FrontKeys.PORT, 0)
+            .set(OperationKeys.METRICS_PORT, 0)
+            .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
+            .set(FleetKeys.HEALTH_MOST_RETRY, Duration.ofMillis(50))
+            .set(RoutingKeys.POLICY, "round_robin")
+            .set(TracingKeys.ENABLED, true)
+            .set(TracingKeys.PROTOCOL, TracingSettings.Protocol.HTTP)
+            .set(TracingKeys.ENDPOINT, collector.url());
+  }
+
+  @AfterEach
+  void closeAll() throws Exception {
+    for (AutoCloseable each : opened.reversed()) {
+      each.close();
+    }
+    http.shutdownNow();
+  }
+
+  private Engine engine(int status) throws IOException {
+    Engine engine = new Engine(status);
+    opened.add(engine);
+    return engine;
+  }
+
+  private Router router(Engine... engines) {
+    values.set(RoutingKeys.WORKERS, Stream.of(engines).map(e -> WorkerSpec.of(e.url())).toList());
+    Router router = Router.start(PointsmanConfig.from(values), "1.2.3");
+    opened.add(router);
+    for (Worker worker : router.fleet().snapshot().workers()) {
+      while (!worker.health().healthy()) {
+        LockSupport.parkNanos(1_000_000);
+      }
+    }
+    return router;
+  }
+
+  private HttpResponse<String> post(Router router, String path, String... headers)
+      throws IOException, InterruptedException {
+    String body = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(router.url() + path))
+            .POST(HttpRequest.BodyPublishers.ofString(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static String traceparent(Engine engine) {
+    List<String> all = requireNonNull(engine.requests().getLast().get("traceparent"));
+    assertThat(all).hasSize(1);
+    return all.getFirst();
+  }
+
+  /** The lowest bit of the flags; the next one says that the id is random. */
+  private static boolean sampled(String traceparent) {
+    return (Integer.parseInt(traceparent.substring(53), 16) & 1) == 1;
+  }
+
+  @Test
+  void aRequestMakesASpanAndBelowItOneForItsAttempt() throws Exception {
+    Engine engine = engine(200);
+    post(router(engine), CHAT + "?key=secret", "x-request-id", "r-1");
+    Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    Span client = received.await(2, Span.SpanKind.SPAN_KIND_CLIENT).getFirst();
+    assertThat(server.getName()).isEqualTo("POST " + CHAT);
+    assertThat(server.getParentSpanId().isEmpty()).isTrue();
+    Map<String, String> said = Received.attributes(server);
+    assertThat(said)
+        .containsEntry("http.request.method", "POST")
+        .containsEntry("http.route", CHAT)
+        .containsEntry("url.path", CHAT)
+        .containsEntry("http.response.status_code", "200")
+        .containsEntry("gen_ai.request.model", "m")
+        .containsEntry("pointsman.request_id", "r-1")
+        .containsEntry("pointsman.worker", engine.id())
+        .containsEntry("pointsman.policy", "round_robin")
+        .containsEntry("pointsman.attempts", "1")
+        .containsEntry("pointsman.streamed", "false")
+        .containsKey("pointsman.ttft_seconds")
+        .doesNotContainKeys("error.type", "pointsman.blame");
+    assertThat(said.toString()).doesNotContain("secret");
+    assertThat(client.getName()).isEqualTo("POST");
+    assertThat(client.getParentSpanId()).isEqualTo(server.getSpanId());
+    assertThat(Received.attributes(client))
+        .containsEntry("url.full", engine.url() + CHAT)
+        .containsEntry("server.address", "127.0.0.1")
+        .containsEntry("http.response.status_code", "200")
+        .doesNotContainKeys("error.type", "http.request.resend_count");
+    assertThat(traceparent(engine))
+        .startsWith(
+            "00-"
+                + Received.hex(server.getTraceId())
+                + "-"
+                + Received.hex(client.getSpanId())
+                + "-");
+    assertThat(sampled(traceparent(engine))).isTrue();
+    assertThat(received.resource())
+        .containsEntry("service.name", "pointsman")
+        .containsEntry("service.version", "1.2.3")
+        .containsKey("service.instance.id");
+  }
+
+  @Test
+  void aClientsTraceIsContinued() throws Exception {
+    Engine engine = engine(200);
+    post(router(engine), CHAT, "traceparent", SAMPLED, "tracestate", "a=1,b=2", "baggage", "k=v");
+    Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    assertThat(Received.hex(server.getTraceId())).isEqualTo(TRACE);
+    assertThat(Received.hex(server.getParentSpanId())).isEqualTo(SPAN);
+    assertThat(traceparent(engine)).startsWith("00-" + TRACE + "-").endsWith("-01");
+    assertThat(traceparent(engine)).doesNotContain(SPAN);
+    assertThat(engine.requests().getLast().get("tracestate")).containsExactly("a=1,b=2");
+    assertThat(engine.requests().getLast().get("baggage")).containsExactly("k=v");
+  }
+
+  @Test
+  void aBrokenTraceparentBeginsATraceOfItsOwn() throws Exception {
+    Engine engine = engine(200);
+    post(router(engine), CHAT, "traceparent", "00-xyz", "tracestate", "a=1");
+    Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    assertThat(server.getParentSpanId().isEmpty()).isTrue();
+    assertThat(traceparent(engine)).contains(Received.hex(server.getTraceId()));
+    assertThat(engine.requests().getLast().get("tracestate")).isNull();
+  }
+
+  @Test
+  void eachAttemptHasASpan() throws Exception {
+    Engine broken = engine(500);
+    Engine good = engine(200);
+    Router router = router(broken, good);
+    int served = 0;
+    while (broken.requests().isEmpty()) {
+      assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+      served++;
+    }
+    List<Span> clients = received.await(2 * served + 1, Span.SpanKind.SPAN_KIND_CLIENT);
+    Span failed = clients.get(served - 1);
+    Span second = clients.get(served);
+    assertThat(second.getParentSpanId()).isEqualTo(failed.getParentSpanId());
+    assertThat(failed.getStatus().getCode()).isEqualTo(Status.StatusCode.STATUS_CODE_ERROR);
+    assertThat(Received.attributes(failed))
+        .containsEntry("error.type", "status")
+        .containsEntry("http.response.status_code", "500")
+        .containsEntry("pointsman.worker", broken.id());
+    assertThat(Received.attributes(second))
+        .containsEntry("http.request.resend_count", "1")
+        .containsEntry("http.response.status_code", "200")
+        .containsEntry("pointsman.worker", good.id());
+    assertThat(traceparent(broken)).contains(Received.hex(failed.getSpanId()));
+    assertThat(traceparent(good)).contains(Received.hex(second.getSpanId()));
+  }
+
+  @Test
+  void aFailureNamesItsCulprit() throws Exception {
+    Router router = router(engine(500));
+    assertThat(post(router, CHAT).statusCode()).isEqualTo(500);
+    Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    assertThat(server.getStatus().getCode()).isEqualTo(Status.StatusCode.STATUS_CODE_ERROR);
+    assertThat(Received.attributes(server))
+        .containsEntry("error.type", "500")
+        .containsEntry("pointsman.blame", "upstream");
+  }
+
+  @Test
+  void aWrongRequestIsNoErrorOfTheRouter() throws Exception {
+    Router router = router(engine(400));
+    assertThat(post(router, CHAT).statusCode()).isEqualTo(400);
+    Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    assertThat(server.getStatus().getCode()).isEqualTo(Status.StatusCode.STATUS_CODE_UNSET);
+    assertThat(Received.attributes(server))
+        .containsEntry("pointsman.blame", "client")
+        .doesNotContainKey("error.type");
+    Span client = received.await(2, Span.SpanKind.SPAN_KIND_CLIENT).getFirst();
+    assertThat(Received.attributes(client)).containsEntry("error.type", "400");
+  }
+
+  @Test
+  void ofNoneSampledOnlyAClientsOwnTraceIsExported() throws Exception {
+    values.set(TracingKeys.SAMPLING_RATIO, 0.0);
+    Engine engine = engine(200);
+    Router router = router(engine);
+    post(router, CHAT);
+    assertThat(sampled(traceparent(engine))).isFalse();
+    post(router, CHAT, "traceparent", NOT_SAMPLED);
+    assertThat(traceparent(engine)).startsWith("00-" + TRACE).endsWith("-00");
+    post(router, CHAT, "traceparent", SAMPLED);
+    assertThat(traceparent(engine)).startsWith("00-" + TRACE).endsWith("-01");
+    router.close();
+    assertThat(received.size()).isEqualTo(2);
+    assertThat(received.await(2)).allMatch(span -> Received.hex(span.getTraceId()).equals(TRACE));
+  }
+
+  @Test
+  void aClientThatDoesNotSampleIsFollowed() throws Exception {
+    Router router = router(engine(200));
+    post(router, CHAT, "traceparent", NOT_SAMPLED);
+    router.close();
+    assertThat(received.size()).isZero();
+  }
+
+  @Test
+  void excludedPathsAreNotTracedAndKeepTheirHeaders() throws Exception {
+    values.set(TracingKeys.EXCLUDED_PATHS, List.of("/quiet"));
+    Engine engine = engine(200);
+    Router router = router(engine);
+    post(router, "/quiet?q=1", "traceparent", SAMPLED);
+    assertThat(traceparent(engine)).isEqualTo(SAMPLED);
+    post(router, "/quiet/not", "traceparent", SAMPLED);
+    assertThat(traceparent(engine)).isNotEqualTo(SAMPLED);
+    router.close();
+    Span server = received.await(2, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    assertThat(received.size()).isEqualTo(2);
+    assertThat(server.getName()).isEqualTo("POST");
+    assertThat(Received.attributes(server))
+        .containsEntry("url.path", "/quiet/not")
+        .doesNotContainKey("http.route");
+  }
+
+  @Test
+  void withoutTracingHeadersGoOnAsTheyCame() throws Exception {
+    values.set(TracingKeys.ENABLED, false);
+    Engine engine = engine(200);
+    Router router = router(engine);
+    post(router, CHAT, "traceparent", "not even one", "tracestate", "a=1");
+    assertThat(traceparent(engine)).isEqualTo("not even one");
+    assertThat(engine.requests().getLast().get("tracestate")).containsExactly("a=1");
+    post(router, CHAT);
+    assertThat(engine.requests().getLast().get("traceparent")).isNull();
+  }
+
+  @Test
+  void aCollectorThatIsAwayCostsOnlySpans() throws Exception {
+    try (HttpCollector gone = new HttpCollector()) {
+      values.set(TracingKeys.ENDPOINT, gone.url());
+    }
+    Router router = router(engine(200));
+    for (int i = 0; i < 20; i++) {
+      assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
+    }
+    String metrics = requireNonNull(router.metricsUrl());
+    while (!scrape(metrics).contains("pointsman_trace_spans_total{result=\"failed\"} ")
+        || scrape(metrics).contains("pointsman_trace_spans_total{result=\"failed\"} 0")) {
+      LockSupport.parkNanos(10_000_000);
+    }
+    assertThat(scrape(metrics)).contains("pointsman_trace_spans_total{result=\"exported\"} 0");
+    router.close();
+  }
+
+  private String scrape(String url) throws IOException, InterruptedException {
+    HttpRequest request = HttpRequest.newBuilder(URI.create(url)).build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString()).body();
+  }
+
+  @Test
+  void spansGoOverGrpcToo() throws Exception {
+    try (GrpcCollector collector = new GrpcCollector()) {
+      values.set(TracingKeys.PROTOCOL, TracingSettings.Protocol.GRPC);
+      values.set(TracingKeys.ENDPOINT, collector.url());
+      post(router(engine(200)), CHAT);
+      assertThat(collector.received().await(2, Span.SpanKind.SPAN_KIND_SERVER)).hasSize(1);
+      assertThat(collector.paths())
+          .containsOnly("/opentelemetry.proto.collector.trace.v1.TraceService/Export");
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.tracing;
+
+import org.jspecify.annotations.NullMarked;
