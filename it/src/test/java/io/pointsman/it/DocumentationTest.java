@@ -1,5 +1,6 @@
 package io.pointsman.it;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.app.cli.Commands;
@@ -132,7 +133,7 @@ final class DocumentationTest {
   void nothingNamesAPathOfSomebodysMachine() throws IOException {
     List<String> found = new ArrayList<>();
     for (Path file : textFiles()) {
-      Matcher paths = MACHINE_PATH.matcher(Files.readString(file));
+      Matcher paths = MACHINE_PATH.matcher(Files.readString(file, ISO_8859_1));
       if (paths.find()) {
         found.add(ROOT.relativize(file) + ": " + paths.group());
       }
