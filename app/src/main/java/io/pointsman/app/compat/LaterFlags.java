@@ -71,7 +71,10 @@ final class LaterFlags {
         flag("--program-scheduling-config-json", "its settings, as JSON").later(PROGRAMS),
         flag("--wasm-middleware", "a component that sees requests").later(WASM),
         flag("--wasm-middleware-sha256", "its digest").later(WASM),
-        flag("--wasm-middleware-route", "a path that it sees").shape(Shape.REPEATED).later(WASM));
+        flag("--wasm-middleware-route", "a path that it sees")
+            .shape(Shape.REPEATED)
+            .standard("/v1/chat/completions")
+            .later(WASM));
   }
 
   static List<Flag> platform() {
