@@ -123,6 +123,30 @@ final class ArchitectureTest {
             .resideInAnyPackage("io.netty..", "java.net..", "com.fasterxml.jackson.databind.."));
   }
 
+  @Test
+  void simulatorSpeaksZeroMqInOnePackage() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("io.pointsman.sim..")
+            .and()
+            .resideOutsideOfPackage("io.pointsman.sim.zmq..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("org.zeromq..", "org.msgpack.."));
+  }
+
+  @Test
+  void handOverProtocolsAreReadWithoutANetwork() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAnyPackage("io.pointsman.sim.kv", "io.pointsman.sim.kv.protocol..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("io.netty..", "java.net.http..", "io.pointsman.sim.zmq.."));
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -3,6 +3,7 @@ package io.pointsman.sim;
 import io.pointsman.sim.api.FailureJson;
 import io.pointsman.sim.failure.Failure;
 import io.pointsman.sim.http.ConnectionOptions;
+import io.pointsman.sim.kv.KvState;
 import io.pointsman.sim.live.EngineProfile;
 import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.LatencyModel;
@@ -17,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -155,6 +157,8 @@ public final class EngineCommand implements Callable<Integer> {
           "A failure switched on from the start, as for POST /sim/failures; may be repeated.")
   private List<String> failures = new ArrayList<>();
 
+  @Mixin private final KvFlags kv = new KvFlags();
+
   @Override
   public Integer call() throws InterruptedException {
     CommandSpec commandSpec = spec();
@@ -171,6 +175,9 @@ public final class EngineCommand implements Callable<Integer> {
       if (engine.adminPort() >= 0) {
         out.println("admin port " + engine.adminPort());
       }
+      if (config.kv() != null) {
+        tell(engine.kvState(), out);
+      }
       out.flush();
       new CountDownLatch(1).await();
     } catch (UncheckedIOException e) {
@@ -180,6 +187,14 @@ public final class EngineCommand implements Callable<Integer> {
       return ExitCode.SOFTWARE;
     }
     return 0;
+  }
+
+  private static void tell(KvState state, PrintWriter out) {
+    out.println(
+        state.role() + " by " + state.connector() + ", side channel at port " + state.port());
+    if (!state.initPorts().isEmpty()) {
+      out.println("init ports " + state.initPorts() + ", alloc ports " + state.allocPorts());
+    }
   }
 
   SimConfig config() {
@@ -198,7 +213,17 @@ public final class EngineCommand implements Callable<Integer> {
     ConnectionOptions connections = new ConnectionOptions(keepAliveSeconds, gzip, maxBodyBytes);
     List<Failure> parsed = failures.stream().map(FailureJson::parse).toList();
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency(), speed, connections, parsed);
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency(),
+        speed,
+        connections,
+        parsed,
+        kv.options());
   }
 
   /**

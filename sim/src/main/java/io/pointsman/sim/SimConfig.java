@@ -2,6 +2,7 @@ package io.pointsman.sim;
 
 import io.pointsman.sim.failure.Failure;
 import io.pointsman.sim.http.ConnectionOptions;
+import io.pointsman.sim.kv.KvOptions;
 import io.pointsman.sim.live.EngineProfile;
 import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.LatencyModel;
@@ -9,6 +10,7 @@ import io.pointsman.sim.schedule.LinearLatency;
 import io.pointsman.sim.schedule.StepLatency;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How one simulated engine is set up. The {@code with...} methods give changed copies.
@@ -24,6 +26,7 @@ import java.util.List;
  * @param speed engine seconds per second, above 0
  * @param connections how connections are treated
  * @param failures switched on from the start
+ * @param kv how KV is handed over between engines; null: the engine keeps to itself
  */
 public record SimConfig(
     String host,
@@ -35,7 +38,8 @@ public record SimConfig(
     LatencyModel latency,
     double speed,
     ConnectionOptions connections,
-    List<Failure> failures) {
+    List<Failure> failures,
+    @Nullable KvOptions kv) {
   /** An engine on any free port of the loopback address with the step model and default limits. */
   public static final SimConfig DEFAULT =
       new SimConfig(
@@ -48,7 +52,8 @@ public record SimConfig(
           new StepLatency(),
           1,
           ConnectionOptions.DEFAULT,
-          List.of());
+          List.of(),
+          null);
 
   /** Refuses a speed that is not above 0, and what is no port. */
   public SimConfig {
@@ -75,43 +80,43 @@ public record SimConfig(
   /** A copy that listens on another port. */
   public SimConfig withPort(int newPort) {
     return new SimConfig(
-        host, newPort, adminPort, id, profile, limits, latency, speed, connections, failures);
+        host, newPort, adminPort, id, profile, limits, latency, speed, connections, failures, kv);
   }
 
   /** A copy that listens on another address. */
   public SimConfig withHost(String newHost) {
     return new SimConfig(
-        newHost, port, adminPort, id, profile, limits, latency, speed, connections, failures);
+        newHost, port, adminPort, id, profile, limits, latency, speed, connections, failures, kv);
   }
 
   /** A copy with a second port that failures never close. */
   public SimConfig withAdminPort(int newPort) {
     return new SimConfig(
-        host, port, newPort, id, profile, limits, latency, speed, connections, failures);
+        host, port, newPort, id, profile, limits, latency, speed, connections, failures, kv);
   }
 
   /** A copy with another id. */
   public SimConfig withId(String newId) {
     return new SimConfig(
-        host, port, adminPort, newId, profile, limits, latency, speed, connections, failures);
+        host, port, adminPort, newId, profile, limits, latency, speed, connections, failures, kv);
   }
 
   /** A copy with another profile. */
   public SimConfig withProfile(EngineProfile newProfile) {
     return new SimConfig(
-        host, port, adminPort, id, newProfile, limits, latency, speed, connections, failures);
+        host, port, adminPort, id, newProfile, limits, latency, speed, connections, failures, kv);
   }
 
   /** A copy with other limits. */
   public SimConfig withLimits(EngineLimits newLimits) {
     return new SimConfig(
-        host, port, adminPort, id, profile, newLimits, latency, speed, connections, failures);
+        host, port, adminPort, id, profile, newLimits, latency, speed, connections, failures, kv);
   }
 
   /** A copy with another service model. */
   public SimConfig withLatency(LatencyModel newLatency) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, newLatency, speed, connections, failures);
+        host, port, adminPort, id, profile, limits, newLatency, speed, connections, failures, kv);
   }
 
   /**
@@ -125,19 +130,25 @@ public record SimConfig(
   /** A copy whose time passes at another speed. */
   public SimConfig withSpeed(double newSpeed) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency, newSpeed, connections, failures);
+        host, port, adminPort, id, profile, limits, latency, newSpeed, connections, failures, kv);
   }
 
   /** A copy that treats connections otherwise. */
   public SimConfig withConnections(ConnectionOptions newConnections) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency, speed, newConnections, failures);
+        host, port, adminPort, id, profile, limits, latency, speed, newConnections, failures, kv);
   }
 
   /** A copy with failures switched on from the start. */
   public SimConfig withFailures(List<Failure> newFailures) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency, speed, connections, newFailures);
+        host, port, adminPort, id, profile, limits, latency, speed, connections, newFailures, kv);
+  }
+
+  /** A copy that hands KV over to other engines or takes it over. */
+  public SimConfig withHandOver(KvOptions newKv) {
+    return new SimConfig(
+        host, port, adminPort, id, profile, limits, latency, speed, connections, failures, newKv);
   }
 
   /** A copy that serves other models, the first being the base model. */

@@ -15,11 +15,15 @@ import io.pointsman.sim.api.EngineApi;
 import io.pointsman.sim.failure.FailureTable;
 import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.http.HttpListener;
+import io.pointsman.sim.kv.KvState;
+import io.pointsman.sim.kv.RequestLog;
+import io.pointsman.sim.kv.link.KvNode;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.EngineDriver;
 import io.pointsman.sim.live.EngineState;
 import io.pointsman.sim.schedule.Scheduler;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -43,6 +47,7 @@ public final class SimEngine implements AutoCloseable {
   private final Engine engine;
   private final HttpListener listener;
   private final HttpListener adminListener;
+  private final @Nullable KvSide kvSide;
   private int port;
   private int adminPort = -1;
 
@@ -55,8 +60,11 @@ public final class SimEngine implements AutoCloseable {
     FailureTable failures =
         new FailureTable(new SplittableRandom(config.profile().seed()), this::refuseFor);
     this.engine = new Engine(config.profile(), scheduler, driver, failures, InstantSource.system());
-    EngineApi api = new EngineApi(engine);
     Class<? extends ServerChannel> type = channelType(group);
+    this.kvSide =
+        config.kv() == null ? null : new KvSide(config.kv(), config.host(), engine, loop, type);
+    KvNode node = kvSide == null ? null : kvSide.node();
+    EngineApi api = new EngineApi(engine, node);
     this.listener = new HttpListener(loop, type, config.connections(), api, engine::id);
     this.adminListener = new HttpListener(loop, type, config.connections(), api, engine::id);
   }
@@ -120,11 +128,41 @@ public final class SimEngine implements AutoCloseable {
     return onLoop(engine::state);
   }
 
+  /**
+   * The truth about hand-overs at this moment.
+   *
+   * @throws IllegalStateException for an engine without a role
+   */
+  public KvState kvState() {
+    KvNode node = node();
+    return onLoop(node::state);
+  }
+
+  /**
+   * The last requests byte by byte, as many as {@link io.pointsman.sim.kv.KvOptions#logged} says.
+   *
+   * @throws IllegalStateException for an engine without a role
+   */
+  public List<RequestLog.Logged> requestLog() {
+    KvNode node = node();
+    return onLoop(() -> node.log().all());
+  }
+
+  private KvNode node() {
+    if (kvSide == null) {
+      throw new IllegalStateException("kv: no role (expected: SimConfig.withHandOver)");
+    }
+    return kvSide.node();
+  }
+
   /** Starts all counters at zero again. */
   public void resetCounters() {
     onLoop(
         () -> {
           engine.resetCounters();
+          if (kvSide != null) {
+            kvSide.node().resetCounters();
+          }
           return true;
         });
   }
@@ -146,6 +184,9 @@ public final class SimEngine implements AutoCloseable {
   public void stop() {
     listener.closeAll();
     adminListener.closeAll();
+    if (kvSide != null) {
+      kvSide.stop();
+    }
     onLoop(() -> engine.scheduler().cache().forgetIdle());
   }
 
@@ -158,6 +199,9 @@ public final class SimEngine implements AutoCloseable {
   public void close() {
     listener.closeAll();
     adminListener.closeAll();
+    if (kvSide != null) {
+      kvSide.close();
+    }
     if (ownGroup != null) {
       ownGroup.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
@@ -180,6 +224,9 @@ public final class SimEngine implements AutoCloseable {
     }
     port = listener.open(config.host(), wanted).getPort();
     name(port);
+    if (kvSide != null) {
+      kvSide.open(port);
+    }
     if (config.adminPort() >= 0 && !adminListener.isOpen()) {
       int again = adminPort >= 0 ? adminPort : config.adminPort();
       adminPort = adminListener.open(config.host(), again).getPort();

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.sim.failure.Failure;
 import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.http.ConnectionOptions;
+import io.pointsman.sim.kv.KvConnector;
+import io.pointsman.sim.kv.KvOptions;
+import io.pointsman.sim.kv.KvRole;
 import io.pointsman.sim.live.EngineProfile;
 import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.LinearLatency;
@@ -67,7 +70,70 @@ class EngineCommandTest {
                 new LinearLatency(5, 6),
                 16,
                 new ConnectionOptions(18, true, 19),
-                List.of(Failure.times(2, new Fault.Hang(0)))));
+                List.of(Failure.times(2, new Fault.Hang(0))),
+                null));
+  }
+
+  @Test
+  void everyFlagOfARoleReachesTheConfiguration() {
+    SimConfig config =
+        parse(
+            "--role=decode",
+            "--kv-connector=lmcache",
+            "--lenient",
+            "--kv-direct",
+            "--kv-bidirectional",
+            "--kv-port=1",
+            "--kv-lease=2",
+            "--kv-decoder-ttl=3",
+            "--kv-wait=4",
+            "--kv-bytes-per-token=5",
+            "--kv-bandwidth=6",
+            "--tp-size=2",
+            "--dp-size=8",
+            "--kv-init-ports=9,10",
+            "--kv-alloc-ports=11,12",
+            "--kv-router=h:13",
+            "--kv-ping=14",
+            "--kv-store=s:15",
+            "--kv-log=16");
+
+    assertThat(config.kv())
+        .isEqualTo(
+            new KvOptions(
+                KvRole.DECODE,
+                KvConnector.LMCACHE,
+                true,
+                true,
+                true,
+                1,
+                2,
+                3,
+                4,
+                5,
+                6,
+                2,
+                8,
+                List.of(9, 10),
+                List.of(11, 12),
+                "h:13",
+                14,
+                "s:15",
+                16));
+    assertThat(parse("--role=prefill", "--kv-connector=p2p_nccl").kv())
+        .isEqualTo(KvOptions.of(KvRole.PREFILL, KvConnector.P2P_NCCL));
+  }
+
+  @Test
+  void flagsOfARoleAreRefusedWithoutOne() {
+    assertThatThrownBy(() -> parse("--kv-lease=2")).hasMessageStartingWith("kv-lease: set without");
+    assertThatThrownBy(() -> parse("--lenient")).hasMessageStartingWith("lenient: set without");
+    assertThatThrownBy(() -> parse("--role=x")).hasMessageStartingWith("role: x");
+    assertThatThrownBy(() -> parse("--role=both", "--kv-connector=x"))
+        .hasMessageStartingWith("kv-connector: x");
+    assertThatThrownBy(
+            () -> parse("--role=both", "--kv-connector=p2p-nccl", "--kv-router=localhost:1"))
+        .hasMessageStartingWith("role: both");
   }
 
   @Test

@@ -6,16 +6,20 @@ import io.pointsman.sim.failure.Failure;
 import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
 import io.pointsman.sim.http.RequestError;
+import io.pointsman.sim.kv.link.KvNode;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.EngineState;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** {@code /sim/...}: the truth about the engine, and its failures. */
 final class AdminApi {
   private final Engine engine;
+  private final @Nullable KvNode node;
 
-  AdminApi(Engine engine) {
+  AdminApi(Engine engine, @Nullable KvNode node) {
     this.engine = engine;
+    this.node = node;
   }
 
   void state(Exchange exchange) {
@@ -45,11 +49,17 @@ final class AdminApi {
         .put("capacity_blocks", state.kv().capacity())
         .put("pinned_blocks", state.kv().pinned())
         .put("idle_blocks", state.kv().idle());
+    if (node != null) {
+      root.set("kv_transfer", KvApi.document(node.state()));
+    }
     exchange.respond(200, root);
   }
 
   void resetCounters(Exchange exchange) {
     engine.resetCounters();
+    if (node != null) {
+      node.resetCounters();
+    }
     exchange.respond(200, Json.object().put("reset", true));
   }
 

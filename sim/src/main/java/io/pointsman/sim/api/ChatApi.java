@@ -104,7 +104,8 @@ final class ChatApi {
 
     @Override
     public void ended(EventStream out, int choice) {
-      out.data(choice(choice, "{}", "\"" + run.request().finishReason() + "\""));
+      String last = choice(choice, "{}", "\"" + run.request().finishReason() + "\"");
+      out.data(Requests.handedOver(run, last));
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.pointsman.sim.http.Endpoint;
 import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
 import io.pointsman.sim.http.RequestError;
+import io.pointsman.sim.kv.link.KvNode;
 import io.pointsman.sim.live.AbortPhase;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.EngineCounters;
@@ -15,14 +16,19 @@ import org.jspecify.annotations.Nullable;
 /** The engine's whole HTTP surface: finds the route, counts work, lets failures strike. */
 public final class EngineApi implements Endpoint {
   private final Engine engine;
+  private final @Nullable KvNode node;
   private final Routes routes = new Routes();
 
-  /** The surface of one engine. */
-  public EngineApi(Engine engine) {
+  /** The surface of one engine; {@code node} is its part in hand-overs, if it has a role. */
+  public EngineApi(Engine engine, @Nullable KvNode node) {
     this.engine = engine;
+    this.node = node;
     generation(new Generator(engine));
     information(new InfoApi(engine));
-    administration(new AdminApi(engine));
+    administration(new AdminApi(engine, node));
+    if (node != null) {
+      handOvers(new KvApi(node));
+    }
   }
 
   @Override
@@ -42,6 +48,9 @@ public final class EngineApi implements Endpoint {
     }
     if (route.works()) {
       count(exchange);
+      if (node != null && node.log().on()) {
+        KvApi.log(node, exchange);
+      }
     }
     if (!exchange.path().startsWith("/sim/") && strike(exchange, route)) {
       return;
@@ -189,6 +198,12 @@ public final class EngineApi implements Endpoint {
     routes.plain("POST", "/flush_cache", info::flushCache);
     routes.plain("POST", "/reset_prefix_cache", info::resetPrefixCache);
     routes.plain("GET", "/metrics", new MetricsApi(engine)::handle);
+  }
+
+  private void handOvers(KvApi kv) {
+    routes.plain("GET", "/sim/kv", kv::state);
+    routes.plain("GET", "/sim/requests", kv::requests);
+    routes.plain("DELETE", "/sim/requests", kv::forgetRequests);
   }
 
   private void administration(AdminApi admin) {

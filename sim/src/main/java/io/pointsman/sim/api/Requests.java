@@ -5,6 +5,7 @@ import io.pointsman.sim.cache.BlockHashes;
 import io.pointsman.sim.http.RequestError;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.Generation;
+import io.pointsman.sim.live.GenerationRun;
 import io.pointsman.sim.text.Tokeniser;
 import java.util.ArrayList;
 import java.util.List;
@@ -124,6 +125,16 @@ final class Requests {
 
   static boolean wantsUsage(JsonNode body) {
     return body.path("stream_options").path("include_usage").asBoolean(false);
+  }
+
+  /** The last chunk of a choice, with what describes its KV to the next turn. */
+  static String handedOver(GenerationRun run, String chunk) {
+    return run.handedOver() == null
+        ? chunk
+        : chunk.substring(0, chunk.length() - 1)
+            + ",\"kv_transfer_params\":"
+            + run.handedOver()
+            + "}";
   }
 
   private static int[] nonEmpty(int[] ids, @Nullable String field) {

@@ -65,6 +65,15 @@ public final class BlockCache {
     return Math.toIntExact(Math.ceilDiv(tokens, blockSize));
   }
 
+  /** Blocks of the longest known prefix; pins nothing. */
+  public int known(long[] hashes) {
+    int known = 0;
+    while (known < hashes.length && byHash.containsKey(hashes[known])) {
+      known++;
+    }
+    return known;
+  }
+
   /**
    * Pins the longest known prefix and sets memory aside for the rest, evicting idle blocks as
    * needed. At least one prompt token is always left to compute, as an engine needs its logits.

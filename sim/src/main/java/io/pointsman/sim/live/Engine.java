@@ -12,6 +12,7 @@ public final class Engine {
   private final FailureTable failures;
   private final InstantSource clock;
   private final EngineCounters counters = new EngineCounters();
+  private HandOvers handOvers = HandOvers.NONE;
   private volatile String id = "";
   private long serial;
 
@@ -52,6 +53,16 @@ public final class Engine {
   /** What its HTTP surface has seen. */
   public EngineCounters counters() {
     return counters;
+  }
+
+  /** What its requests have to do with the KV of other engines. */
+  public HandOvers handOvers() {
+    return handOvers;
+  }
+
+  /** Gives the engine a role; done before its first request. */
+  public void handOverBy(HandOvers newHandOvers) {
+    handOvers = newHandOvers;
   }
 
   /** The value of {@code x-engine-id}. */

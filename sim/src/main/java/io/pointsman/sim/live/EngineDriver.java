@@ -43,6 +43,11 @@ public final class EngineDriver {
   /** Hands a sequence to the scheduler. */
   public void submit(Sequence sequence) {
     scheduler.submit(sequence, now());
+    nudge();
+  }
+
+  /** Looks for work that may start because memory has become free. */
+  public void nudge() {
     if (!armed) {
       armed = true;
       loop.execute(this::wake);

@@ -1,5 +1,6 @@
 package io.pointsman.sim.live;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.sim.cache.BlockHashes;
 import io.pointsman.sim.http.RequestError;
 import io.pointsman.sim.schedule.EngineLimits;
@@ -10,6 +11,7 @@ import io.pointsman.sim.text.Answer;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One request in the engine: its sequences, and the pump that writes what they have produced as
@@ -18,15 +20,18 @@ import java.util.List;
  */
 public final class GenerationRun {
   private final Engine engine;
+  private final HandOver handOver;
   private final Generation request;
   private final long serial;
   private final long created;
   private final List<Sequence> sequences = new ArrayList<>();
   private final List<Answer> answers = new ArrayList<>();
   private final Runnable onProgress;
+  private @Nullable JsonNode handedOver;
   private boolean submitted;
   private boolean aborted;
   private boolean marked;
+  private boolean complete;
   private int unfinished;
 
   /**
@@ -35,9 +40,10 @@ public final class GenerationRun {
    * @param onProgress called after steps in which a sequence progressed
    * @throws RequestError 400 if it can never fit, 503 if the queue is full
    */
-  GenerationRun(Engine engine, Generation request, Runnable onProgress) {
+  GenerationRun(Engine engine, HandOver handOver, Runnable onProgress) {
     this.engine = engine;
-    this.request = request;
+    this.handOver = handOver;
+    this.request = handOver.request();
     this.onProgress = onProgress;
     this.serial = engine.nextSerial();
     this.created = engine.epochSeconds();
@@ -119,6 +125,27 @@ public final class GenerationRun {
     return aborted;
   }
 
+  /** What the reply carries as {@code kv_transfer_params}; null: nothing. */
+  public @Nullable JsonNode handedOver() {
+    return handedOver;
+  }
+
+  /** Makes the KV of the prompt's first tokens known before it is scheduled. */
+  public void load(int tokens) {
+    sequences.forEach(sequence -> sequence.load(tokens));
+  }
+
+  /** Keeps the memory of its first sequence when it is complete, until {@link #freeMemory}. */
+  public void keepMemory() {
+    sequences.getFirst().keepMemory();
+  }
+
+  /** Gives back what {@link #keepMemory} kept. */
+  public void freeMemory() {
+    engine.scheduler().free(sequences.getFirst());
+    engine.driver().nudge();
+  }
+
   void submit() {
     if (!aborted && !submitted) {
       submitted = true;
@@ -139,6 +166,9 @@ public final class GenerationRun {
     if (!aborted) {
       aborted = true;
       sequences.forEach(engine.driver()::abort);
+      if (unfinished > 0) {
+        handOver.lost();
+      }
     }
   }
 
@@ -183,9 +213,14 @@ public final class GenerationRun {
 
   private void notifyProgress() {
     marked = false;
-    if (!aborted) {
-      onProgress.run();
+    if (aborted) {
+      return;
     }
+    if (unfinished == 0 && !complete) {
+      complete = true;
+      handedOver = handOver.finished(this);
+    }
+    onProgress.run();
   }
 
   private void checkLength() {

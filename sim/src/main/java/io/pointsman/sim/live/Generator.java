@@ -1,7 +1,10 @@
 package io.pointsman.sim.live;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.sim.http.EventStream;
 import io.pointsman.sim.http.Exchange;
+import io.pointsman.sim.http.RequestError;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -16,32 +19,37 @@ public final class Generator {
 
   /** Answers with one document when all is produced. */
   public void answerWhole(Exchange exchange, Generation request, WholeReply reply) {
+    HandOver handOver = engine.handOvers().open(exchange, request);
     Started started = new Started();
     GenerationRun run =
-        new GenerationRun(
-            engine,
-            request,
+        begin(
+            handOver,
             () -> {
               GenerationRun finished = started.run;
               if (finished != null && finished.finished() && !exchange.done()) {
-                exchange.respond(200, reply.document(finished));
+                exchange.respond(200, document(finished, reply));
               }
             });
     started.run = run;
     exchange.onGone(() -> lost(exchange, run));
-    submit(exchange, run);
+    handOver.prepare(run, () -> submit(exchange, run));
   }
 
   /** Answers with events as tokens are produced. */
   public void answerStream(
       Exchange exchange, Generation request, Function<GenerationRun, StreamReply> reply) {
+    HandOver handOver = engine.handOvers().open(exchange, request);
     Started started = new Started();
-    GenerationRun run = new GenerationRun(engine, request, () -> pump(started));
-    EventStream out = exchange.openEvents();
-    started.pump = new TokenPump(run, reply.apply(run), out);
+    GenerationRun run = begin(handOver, () -> pump(started));
     exchange.onGone(() -> lost(exchange, run));
-    exchange.onWritable(() -> pump(started));
-    submit(exchange, run);
+    handOver.prepare(
+        run,
+        () -> {
+          EventStream out = exchange.openEvents();
+          started.pump = new TokenPump(run, reply.apply(run), out);
+          exchange.onWritable(() -> pump(started));
+          submit(exchange, run);
+        });
   }
 
   /**
@@ -50,9 +58,26 @@ public final class Generator {
    * @return the run, to be asked or given up
    */
   public GenerationRun runUnattended(Generation request) {
-    GenerationRun run = new GenerationRun(engine, request, Generator::nothing);
+    GenerationRun run = new GenerationRun(engine, new WholeRequest(request), Generator::nothing);
     run.submit();
     return run;
+  }
+
+  private GenerationRun begin(HandOver handOver, Runnable onProgress) {
+    try {
+      return new GenerationRun(engine, handOver, onProgress);
+    } catch (RequestError e) {
+      handOver.lost();
+      throw e;
+    }
+  }
+
+  private static JsonNode document(GenerationRun run, WholeReply reply) {
+    JsonNode document = reply.document(run);
+    if (run.handedOver() != null && document instanceof ObjectNode object) {
+      object.set("kv_transfer_params", run.handedOver());
+    }
+    return document;
   }
 
   private void pump(Started started) {

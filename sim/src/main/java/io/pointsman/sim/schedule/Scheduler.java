@@ -220,7 +220,7 @@ public final class Scheduler {
   private void enter(Sequence sequence, Reservation room, long at) {
     sequence.reservation = room;
     sequence.cachedTokens = room.cachedTokens();
-    sequence.computedTokens = room.cachedTokens();
+    sequence.computedTokens = Math.max(room.cachedTokens(), sequence.loadedTokens);
     sequence.phase = Phase.PREFILLING;
     sequence.admittedAt = at;
     running.add(sequence);
@@ -277,6 +277,13 @@ public final class Scheduler {
 
   private void leave(Sequence sequence, Phase end) {
     sequence.phase = end;
+    if (end == Phase.ABORTED || !sequence.keepsMemory) {
+      free(sequence);
+    }
+  }
+
+  /** Gives the memory of a sequence that has ended back; without effect a second time. */
+  public void free(Sequence sequence) {
     Reservation held = sequence.reservation;
     if (held != null) {
       sequence.reservation = null;

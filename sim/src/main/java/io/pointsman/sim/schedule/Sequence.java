@@ -35,6 +35,8 @@ public final class Sequence {
   private final int outputTokens;
   Phase phase = Phase.QUEUED;
   @Nullable Reservation reservation;
+  boolean keepsMemory;
+  int loadedTokens;
   int cachedTokens;
   int computedTokens;
   int chunk;
@@ -64,6 +66,19 @@ public final class Sequence {
     this.promptTokens = promptTokens;
     this.outputTokens = outputTokens;
     this.listener = listener;
+  }
+
+  /**
+   * The KV of the prompt's first tokens has come from elsewhere: they need no computation. The last
+   * one does, as an engine needs its logits. Called before it is submitted.
+   */
+  public void load(int tokens) {
+    loadedTokens = Math.min(tokens, promptTokens - 1);
+  }
+
+  /** Its memory outlives it when it finishes, until {@link Scheduler#free}. */
+  public void keepMemory() {
+    keepsMemory = true;
   }
 
   /** Length of the prompt in tokens. */

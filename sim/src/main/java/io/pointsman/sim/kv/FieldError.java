@@ -1,0 +1,48 @@
+package io.pointsman.sim.kv;
+
+import io.pointsman.sim.http.RequestError;
+
+/**
+ * A field that the real connector would stumble over. What a request says wrongly is answered with
+ * 400; KV that is not there, or that belongs to something else, with 500.
+ */
+public final class FieldError extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final String field;
+  private final String reason;
+  private final int status;
+
+  private FieldError(String field, String reason, int status) {
+    super(field + ": " + reason, null, false, false);
+    this.field = field;
+    this.reason = reason;
+    this.status = status;
+  }
+
+  /** A field that is missing or malformed. */
+  public static FieldError wrong(String field, String found, String expected) {
+    return new FieldError(field, found + " (expected: " + expected + ")", 400);
+  }
+
+  /** A field that points at KV that cannot be had. */
+  public static FieldError stale(String field, String reason) {
+    return new FieldError(field, reason, 500);
+  }
+
+  /** The field at fault. */
+  public String field() {
+    return field;
+  }
+
+  /** What is wrong with it, without its name. */
+  public String reason() {
+    return reason;
+  }
+
+  /** What the client gets. */
+  public RequestError toRequestError() {
+    String type = status == 400 ? "BadRequestError" : "InternalServerError";
+    return new RequestError(status, type, field + ": " + reason, field);
+  }
+}

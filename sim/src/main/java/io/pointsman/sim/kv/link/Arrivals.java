@@ -1,0 +1,85 @@
+package io.pointsman.sim.kv.link;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.sim.http.Endpoint;
+import io.pointsman.sim.http.Exchange;
+import io.pointsman.sim.http.Json;
+import io.pointsman.sim.kv.FieldError;
+import io.pointsman.sim.kv.protocol.Task;
+import java.util.BitSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * KV that LMCache prefill engines have pushed here, by the hash of its tokens; the oldest goes
+ * first. It is complete when every rank has come.
+ */
+final class Arrivals {
+  private static final int CAPACITY = 10_000;
+
+  /** One prompt's KV. */
+  private static final class Arrival {
+    final BitSet ranks = new BitSet();
+    int firstToken;
+  }
+
+  private final int ranks;
+  private final LinkedHashMap<String, Arrival> byHash =
+      new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Arrival> eldest) {
+          return size() > CAPACITY;
+        }
+      };
+
+  Arrivals(int ranks) {
+    this.ranks = ranks;
+  }
+
+  /** What is wrong with a request that counts on KV being here; null: nothing. */
+  @Nullable FieldError missing(Task.Arrived wanted) {
+    Arrival there = byHash.get(wanted.hash());
+    if (there == null || there.ranks.cardinality() < ranks) {
+      return FieldError.stale(
+          "prompt", "no KV has arrived for its first " + wanted.tokens() + " tokens");
+    }
+    if (there.firstToken != wanted.firstToken()) {
+      return FieldError.stale(
+          "prompt",
+          "ends with " + wanted.firstToken() + " (prefill's token: " + there.firstToken + ")");
+    }
+    return null;
+  }
+
+  void clear() {
+    byHash.clear();
+  }
+
+  /** The init or alloc port of a rank. */
+  Endpoint port(boolean alloc, int rank) {
+    return exchange -> {
+      JsonNode asked = exchange.json();
+      boolean buffers = exchange.path().equals("/kv/put");
+      String field = "disagg_spec.receiver_" + (buffers ? "alloc_port" : "init_port");
+      if (!exchange.path().equals(alloc ? "/kv/put" : "/kv/init")) {
+        SideApi.refuse(exchange, FieldError.stale(field, "a port of the other kind"));
+      } else if (asked.path("rank").asInt(-1) != rank) {
+        SideApi.refuse(exchange, FieldError.stale(field, "the port of rank " + rank));
+      } else {
+        accept(exchange, asked, alloc, rank);
+      }
+    };
+  }
+
+  private void accept(Exchange exchange, JsonNode asked, boolean alloc, int rank) {
+    if (alloc) {
+      Arrival arrival = byHash.computeIfAbsent(asked.path("hash").asText(), h -> new Arrival());
+      arrival.ranks.set(rank);
+      arrival.firstToken = asked.path("first_tok").asInt();
+    }
+    exchange.respond(200, Json.object());
+  }
+}

@@ -1,0 +1,163 @@
+package io.pointsman.sim.kv.link;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.sim.cache.BlockHashes;
+import io.pointsman.sim.http.Exchange;
+import io.pointsman.sim.kv.FieldError;
+import io.pointsman.sim.kv.Held;
+import io.pointsman.sim.kv.protocol.KvProtocol;
+import io.pointsman.sim.kv.protocol.KvRequest;
+import io.pointsman.sim.kv.protocol.Task;
+import io.pointsman.sim.kv.protocol.Task.Peer;
+import io.pointsman.sim.live.GenerationRun;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A request whose prompt another engine has computed. */
+final class DecodeLeg extends Leg {
+  private final Task task;
+  private @Nullable Fetch fetch;
+  private boolean lost;
+
+  DecodeLeg(KvNode node, Exchange exchange, KvRequest request, Task task) {
+    super(node, exchange, request);
+    this.task = task;
+  }
+
+  @Override
+  public void prepare(GenerationRun run, Runnable start) {
+    if (node.options().bidirectional()) {
+      run.keepMemory();
+    }
+    switch (task) {
+      case Task.Consume consume -> fetch(consume, run, start);
+      case Task.Arrived arrived -> useArrived(arrived, run, start);
+      case Task.Found found -> find(run, start);
+      case Task.Direct direct -> start.run();
+      case Task.Produce produce -> throw new IllegalStateException("task: of the other leg");
+    }
+  }
+
+  private void fetch(Task.Consume consume, GenerationRun run, Runnable start) {
+    Fetch begun =
+        new Fetch(
+            node,
+            consume,
+            node.known(hashes()),
+            () -> {
+              run.load(consume.tokens());
+              start.run();
+            },
+            error -> failed(error, start));
+    fetch = begun;
+    begun.begin();
+  }
+
+  private void useArrived(Task.Arrived arrived, GenerationRun run, Runnable start) {
+    FieldError error = node.arrivals().missing(arrived);
+    if (error == null) {
+      run.load(arrived.tokens());
+      start.run();
+    } else {
+      absent(error, start);
+    }
+  }
+
+  private void find(GenerationRun run, Runnable start) {
+    long[] hashes = hashes();
+    Peer store = node.storePeer();
+    if (store == null) {
+      found(node.store().known(BlockStore.document(hashes).path("hashes")), hashes, run, start);
+      return;
+    }
+    node.peers()
+        .call(
+            store,
+            "/kv/find",
+            BlockStore.document(hashes),
+            10,
+            (status, body) -> {
+              if (lost) {
+                return;
+              }
+              if (status == 200) {
+                found(body.path("blocks").asInt(), hashes, run, start);
+              } else {
+                failed(Fetch.error(store, status, body), start);
+              }
+            });
+  }
+
+  private void found(int blocks, long[] hashes, GenerationRun run, Runnable start) {
+    if (blocks < hashes.length) {
+      String reason = "KV of " + blocks + " of " + hashes.length + " blocks is in the store";
+      absent(FieldError.stale("prompt", reason), start);
+      return;
+    }
+    int tokens = blocks * node.blockSize();
+    int fetched = Math.max(0, tokens - node.known(hashes));
+    node.counters().transferStarted();
+    node.driver()
+        .later(
+            node.options().transferMillis(fetched),
+            () -> {
+              if (lost) {
+                node.counters().transferCancelled();
+              } else {
+                node.counters().transferFinished(fetched);
+                run.load(tokens);
+                start.run();
+              }
+            });
+  }
+
+  /** Content that is not there is an error only where a hand-over is a must. */
+  private void absent(FieldError error, Runnable start) {
+    if (node.servesDirectly(request)) {
+      node.counters().direct();
+      start.run();
+    } else {
+      failed(error, start);
+    }
+  }
+
+  private long[] hashes() {
+    int[] prompt = request.generation().prompts().getFirst();
+    return BlockHashes.of(prompt, node.blockSize(), request.generation().salt());
+  }
+
+  @Override
+  public @Nullable JsonNode finished(GenerationRun run) {
+    if (!node.options().bidirectional()) {
+      return null;
+    }
+    int[] prompt = request.generation().prompts().getFirst();
+    int output = run.sequence(0).produced();
+    int tokens = prompt.length + output - 1;
+    int[] all = Arrays.copyOf(prompt, prompt.length + output);
+    System.arraycopy(run.answer(0).ids(output), 0, all, prompt.length, output);
+    String hash = KvRequest.hash(Arrays.copyOf(all, tokens), request.generation().salt());
+    Held held =
+        node.hold(
+            List.of(request.internalId()),
+            request.rank(node.options().dpSize()),
+            tokens,
+            hash,
+            (long) (node.options().decoderTtlSeconds() * 1e9),
+            run::freeMemory);
+    return KvProtocol.address(node.self(), held, false);
+  }
+
+  @Override
+  public void lost() {
+    lost = true;
+    if (fetch != null) {
+      fetch.cancel();
+    } else if (task instanceof Task.Consume consume) {
+      // Refused before admission: whoever holds the blocks is told.
+      Fetch refused = new Fetch(node, consume, 0, () -> {}, error -> {});
+      refused.cancel();
+    }
+  }
+}

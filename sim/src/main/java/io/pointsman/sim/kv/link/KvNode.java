@@ -1,0 +1,323 @@
+package io.pointsman.sim.kv.link;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import io.pointsman.sim.http.Endpoint;
+import io.pointsman.sim.http.Exchange;
+import io.pointsman.sim.http.Json;
+import io.pointsman.sim.kv.FieldError;
+import io.pointsman.sim.kv.Held;
+import io.pointsman.sim.kv.KvCounters;
+import io.pointsman.sim.kv.KvLedger;
+import io.pointsman.sim.kv.KvOptions;
+import io.pointsman.sim.kv.KvRole;
+import io.pointsman.sim.kv.KvSelf;
+import io.pointsman.sim.kv.KvState;
+import io.pointsman.sim.kv.RequestLog;
+import io.pointsman.sim.kv.protocol.KvProtocol;
+import io.pointsman.sim.kv.protocol.KvRequest;
+import io.pointsman.sim.kv.protocol.Task;
+import io.pointsman.sim.kv.protocol.Task.Peer;
+import io.pointsman.sim.live.Engine;
+import io.pointsman.sim.live.EngineDriver;
+import io.pointsman.sim.live.Generation;
+import io.pointsman.sim.live.HandOver;
+import io.pointsman.sim.live.HandOvers;
+import io.pointsman.sim.live.WholeRequest;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** One engine's part in hand-overs. Owned by the event loop. */
+public final class KvNode implements HandOvers {
+  private static final Set<String> PATHS =
+      Set.of(
+          "/v1/chat/completions",
+          "/v1/completions",
+          "/v1/responses",
+          "/v1/messages",
+          "/generate",
+          "/inference/v1/generate",
+          "/custom/generate");
+
+  private final Engine engine;
+  private final KvOptions options;
+  private final KvProtocol protocol;
+  private final Notifier notifier;
+  private final PeerClient peers;
+  private final KvLedger ledger = new KvLedger();
+  private final KvCounters counters = new KvCounters();
+  private final RequestLog log;
+  private final BlockStore store = new BlockStore();
+  private final Arrivals arrivals;
+  private KvSelf self;
+  private List<Integer> initPorts = List.of();
+  private List<Integer> allocPorts = List.of();
+  private long wakesAt = KvLedger.NEVER;
+  private int nextBlock;
+
+  /**
+   * A node that is not yet named.
+   *
+   * @param clients type of the connections to other engines
+   */
+  public KvNode(
+      Engine engine,
+      KvOptions options,
+      EventLoop loop,
+      Class<? extends Channel> clients,
+      Notifier notifier) {
+    this.engine = engine;
+    this.options = options;
+    this.protocol = KvProtocol.of(options.connector());
+    this.notifier = notifier;
+    this.peers = new PeerClient(loop, clients);
+    this.log = new RequestLog(options.logged());
+    this.arrivals = new Arrivals(options.tpSize());
+    this.self = new KvSelf(options, "", "", 0, blockSize());
+  }
+
+  /** What listens on the side channel. */
+  public Endpoint sideChannel() {
+    return new SideApi(this);
+  }
+
+  /** What listens on the LMCache port of a rank. */
+  public Endpoint receiver(boolean alloc, int rank) {
+    return arrivals.port(alloc, rank);
+  }
+
+  /** Begins a life of the engine: it has a new id, and its addresses are known. */
+  public void begin(
+      String engineId, String host, int port, List<Integer> inits, List<Integer> allocs) {
+    self = new KvSelf(options, engineId, host, port, blockSize());
+    initPorts = inits;
+    allocPorts = allocs;
+  }
+
+  /** Forgets what was held, as an engine that dies. */
+  public void die() {
+    ledger.clear();
+    arrivals.clear();
+    store.clear();
+    peers.close();
+  }
+
+  /** Who it is. */
+  public KvSelf self() {
+    return self;
+  }
+
+  /** The last requests, byte by byte. */
+  public RequestLog log() {
+    return log;
+  }
+
+  /** The truth at this moment. */
+  public KvState state() {
+    return new KvState(
+        options.role().label(),
+        options.connector().label(),
+        self.engineId(0),
+        self.port(),
+        initPorts,
+        allocPorts,
+        counters.legs(),
+        ledger.state(),
+        counters.transfers(ledger.waiting()),
+        counters.fieldErrors(),
+        counters.reasons());
+  }
+
+  /** Starts all counters at zero again. */
+  public void resetCounters() {
+    counters.reset();
+    ledger.resetCounters();
+  }
+
+  @Override
+  public HandOver open(Exchange exchange, Generation asked) {
+    String path = exchange.path();
+    if (!PATHS.contains(path)) {
+      return new WholeRequest(asked);
+    }
+    KvRequest request =
+        new KvRequest(
+            path,
+            exchange.headers().get("X-Request-Id", ""),
+            exchange.headers().get("X-data-parallel-rank", ""),
+            exchange.json(),
+            asked,
+            engine.nextSerial());
+    try {
+      return leg(exchange, request);
+    } catch (FieldError e) {
+      counters.wrong(e);
+      if (!options.lenient()) {
+        throw e.toRequestError();
+      }
+      counters.recomputed();
+      return new WholeRequest(asked);
+    }
+  }
+
+  private HandOver leg(Exchange exchange, KvRequest request) {
+    return switch (protocol.read(request, self)) {
+      case Task.Direct direct -> {
+        if (!servesDirectly(request)) {
+          String field = options.connector().required();
+          String expected =
+              "what a " + options.role().label() + " engine needs, unless --kv-direct is set";
+          throw FieldError.wrong(field, "missing", expected);
+        }
+        counters.direct();
+        yield new WholeRequest(request.generation());
+      }
+      case Task.Produce produce -> {
+        counters.prefill();
+        yield new PrefillLeg(this, exchange, request, produce);
+      }
+      case Task task -> {
+        counters.decode();
+        yield new DecodeLeg(this, exchange, request, task);
+      }
+    };
+  }
+
+  /** Whether a request without a hand-over is served whole. */
+  boolean servesDirectly(KvRequest request) {
+    return options.role() == KvRole.BOTH || options.direct() || tooShort(request);
+  }
+
+  /** Whether a prompt has no complete block, which connectors that move blocks do not hand over. */
+  boolean tooShort(KvRequest request) {
+    return switch (options.connector()) {
+      case NIXL, NIXL_PUSH, ORCHESTRATED, NONE -> request.promptTokens() < blockSize();
+      case LMCACHE, P2P_NCCL, MOONCAKE, MORIIO_READ, MORIIO_WRITE, SGLANG -> false;
+    };
+  }
+
+  Held hold(List<String> keys, int rank, int tokens, String hash, long leaseNanos, Runnable free) {
+    int blocks = engine.scheduler().cache().blocksFor(tokens);
+    ArrayNode group = Json.array();
+    for (int i = 0; i < blocks; i++) {
+      nextBlock = nextBlock == Integer.MAX_VALUE ? 1 : nextBlock + 1;
+      group.add(nextBlock);
+    }
+    Held held =
+        new Held(
+            keys,
+            self.engineId(rank),
+            rank,
+            options.tpSize(),
+            Json.array().add(group),
+            blocks,
+            tokens,
+            hash,
+            leaseNanos,
+            free);
+    ledger.hold(held, now());
+    wakeBy(now() + leaseNanos);
+    return held;
+  }
+
+  /** For replies that describe no blocks. */
+  Held nothingHeld() {
+    return new Held(
+        List.of(""), self.engineId(0), 0, options.tpSize(), Json.array(), 0, 0, "", 0, () -> {});
+  }
+
+  private void wakeBy(long at) {
+    if (at < wakesAt) {
+      wakesAt = at;
+      driver().later((at - now()) / 1e6 + 1, this::expire);
+    }
+  }
+
+  private void expire() {
+    wakesAt = KvLedger.NEVER;
+    ledger.expire(now());
+    wakeBy(ledger.nextExpiry());
+  }
+
+  /** Puts blocks into the shared store. */
+  void share(long[] hashes) {
+    Peer peer = storePeer();
+    if (peer == null) {
+      store.add(BlockStore.document(hashes).path("hashes"));
+    } else {
+      peers.tell(peer, "/kv/store", BlockStore.document(hashes));
+    }
+  }
+
+  /** Where the shared store is; null: here. */
+  @Nullable Peer storePeer() {
+    String address = options.store();
+    int colon = address.lastIndexOf(':');
+    return colon < 0
+        ? null
+        : new Peer(
+            address.substring(0, colon),
+            Integer.parseInt(address.substring(colon + 1)),
+            "kv-store");
+  }
+
+  boolean owns(String engineId) {
+    for (int rank = 0; rank < options.dpSize(); rank++) {
+      if (self.engineId(rank).equals(engineId)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Tokens of the longest prefix that is in this engine's memory. */
+  int known(long[] hashes) {
+    return engine.scheduler().cache().known(hashes) * blockSize();
+  }
+
+  int blockSize() {
+    return engine.scheduler().limits().blockSize();
+  }
+
+  long now() {
+    return driver().now();
+  }
+
+  EngineDriver driver() {
+    return engine.driver();
+  }
+
+  KvOptions options() {
+    return options;
+  }
+
+  KvProtocol protocol() {
+    return protocol;
+  }
+
+  KvLedger ledger() {
+    return ledger;
+  }
+
+  KvCounters counters() {
+    return counters;
+  }
+
+  PeerClient peers() {
+    return peers;
+  }
+
+  BlockStore store() {
+    return store;
+  }
+
+  Arrivals arrivals() {
+    return arrivals;
+  }
+
+  Notifier notifier() {
+    return notifier;
+  }
+}

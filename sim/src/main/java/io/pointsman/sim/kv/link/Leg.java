@@ -1,0 +1,38 @@
+package io.pointsman.sim.kv.link;
+
+import io.pointsman.sim.http.Exchange;
+import io.pointsman.sim.http.RequestError;
+import io.pointsman.sim.kv.FieldError;
+import io.pointsman.sim.kv.protocol.KvRequest;
+import io.pointsman.sim.live.Generation;
+import io.pointsman.sim.live.HandOver;
+
+/** What the legs of a request have in common: how they go wrong. */
+abstract sealed class Leg implements HandOver permits DecodeLeg, PrefillLeg {
+  final KvNode node;
+  final Exchange exchange;
+  final KvRequest request;
+
+  Leg(KvNode node, Exchange exchange, KvRequest request) {
+    this.node = node;
+    this.exchange = exchange;
+    this.request = request;
+  }
+
+  @Override
+  public Generation request() {
+    return request.generation();
+  }
+
+  /** A hand-over has failed: an error, or with a lenient engine a prompt to be computed here. */
+  final void failed(FieldError error, Runnable start) {
+    node.counters().wrong(error);
+    if (node.options().lenient()) {
+      node.counters().recomputed();
+      start.run();
+      return;
+    }
+    RequestError answer = error.toRequestError();
+    exchange.fail(answer.status(), answer.type(), answer.text(), answer.param());
+  }
+}

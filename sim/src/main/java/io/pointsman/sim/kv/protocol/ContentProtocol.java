@@ -1,0 +1,40 @@
+package io.pointsman.sim.kv.protocol;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.sim.kv.Held;
+import io.pointsman.sim.kv.KvSelf;
+import io.pointsman.sim.kv.protocol.Task.After;
+import io.pointsman.sim.kv.protocol.Task.Before;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Nothing on the wire: prefill fills a store that engines share, decode finds KV by content. */
+record ContentProtocol() implements KvProtocol {
+  @Override
+  public Task read(KvRequest request, KvSelf self) {
+    request.fields().isNull("kv_transfer_params");
+    return switch (self.options().role()) {
+      case PREFILL -> {
+        PrefillForm.check(request);
+        yield new Task.Produce(
+            List.of(request.internalId()),
+            "X-Request-Id",
+            0,
+            false,
+            new Before.Nothing(),
+            new After.Store());
+      }
+      case DECODE -> {
+        request.single();
+        yield new Task.Found();
+      }
+      case BOTH -> new Task.Direct();
+    };
+  }
+
+  @Override
+  public @Nullable ObjectNode reply(
+      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+    return null;
+  }
+}

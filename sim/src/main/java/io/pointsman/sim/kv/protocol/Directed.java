@@ -1,0 +1,35 @@
+package io.pointsman.sim.kv.protocol;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.sim.kv.Fields;
+import io.pointsman.sim.kv.KvSelf;
+import org.jspecify.annotations.Nullable;
+
+/** What vLLM's connectors share: {@code kv_transfer_params} and which way they point. */
+final class Directed {
+  private Directed() {}
+
+  /** The fields of {@code kv_transfer_params}; null when the request has none. */
+  static @Nullable Fields params(KvRequest request) {
+    Fields body = request.fields();
+    return body.has("kv_transfer_params") ? body.object("kv_transfer_params") : null;
+  }
+
+  /** Whether KV is to be produced here; false: fetched. */
+  static boolean produces(Fields params, KvSelf self) {
+    JsonNode decode = params.at("do_remote_decode");
+    if (decode.isBoolean() && decode.booleanValue()) {
+      if (!self.options().role().prefills()) {
+        throw params.wrong("do_remote_decode", "false on a decode engine");
+      }
+      params.is("do_remote_prefill", false);
+      return true;
+    }
+    if (!self.options().role().decodes()) {
+      throw params.wrong("do_remote_decode", "true on a prefill engine");
+    }
+    params.is("do_remote_prefill", true);
+    params.is("do_remote_decode", false);
+    return false;
+  }
+}

@@ -1,0 +1,58 @@
+package io.pointsman.sim.kv.protocol;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.sim.http.Json;
+import io.pointsman.sim.kv.Fields;
+import io.pointsman.sim.kv.Held;
+import io.pointsman.sim.kv.KvRole;
+import io.pointsman.sim.kv.KvSelf;
+import io.pointsman.sim.kv.protocol.Task.After;
+import io.pointsman.sim.kv.protocol.Task.Before;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * LMCache: prefill pushes its KV to the ports that {@code disagg_spec} names, tells the router by
+ * ZeroMQ, and returns its token, which the router appends to the prompt that decode gets.
+ */
+record LmcacheProtocol() implements KvProtocol {
+  @Override
+  public Task read(KvRequest request, KvSelf self) {
+    KvRole role = self.options().role();
+    Fields body = request.fields();
+    if (role == KvRole.DECODE) {
+      body.isNull("kv_transfer_params");
+      return decode(request);
+    }
+    Fields params = Directed.params(request);
+    if (params == null) {
+      return new Task.Direct();
+    }
+    PrefillForm.check(request);
+    params.is("ret_first_tok", true);
+    Fields spec = params.object("disagg_spec");
+    String id = spec.text("req_id");
+    String host = spec.text("receiver_host");
+    int ranks = self.options().tpSize();
+    Before init = new Before.Init(host, spec.ports("receiver_init_port", ranks));
+    After push = new After.Push(id, host, spec.ports("receiver_alloc_port", ranks));
+    return new Task.Produce(
+        List.of(request.internalId()), "disagg_spec.req_id", 0, false, init, push);
+  }
+
+  private static Task decode(KvRequest request) {
+    request.single();
+    int tokens = request.promptTokens() - 1;
+    if (tokens == 0) {
+      return new Task.Direct();
+    }
+    return new Task.Arrived(request.hash(tokens), tokens, request.lastToken());
+  }
+
+  @Override
+  public @Nullable ObjectNode reply(
+      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+    ObjectNode params = Json.object().put("first_tok", firstToken);
+    return params.put("num_lmcache_cached_tokens", cachedTokens);
+  }
+}

@@ -1,0 +1,61 @@
+package io.pointsman.sim.kv.protocol;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.sim.kv.Claim;
+import io.pointsman.sim.kv.Fields;
+import io.pointsman.sim.kv.Held;
+import io.pointsman.sim.kv.KvRole;
+import io.pointsman.sim.kv.KvSelf;
+import io.pointsman.sim.kv.protocol.Task.After;
+import io.pointsman.sim.kv.protocol.Task.Before;
+import io.pointsman.sim.kv.protocol.Task.Peer;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * SGLang: both legs get the same body with prefill's bootstrap address and a room, and run at once:
+ * prefill begins when decode has come to the room, and stops by itself after one token. Requests
+ * without a room are refused.
+ */
+record SglangProtocol() implements KvProtocol {
+  private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "::1", "[::1]");
+
+  @Override
+  public Task read(KvRequest request, KvSelf self) {
+    Fields body = request.fields();
+    JsonNode room = body.at("bootstrap_room");
+    if (!room.isIntegralNumber() || !room.canConvertToLong() || room.longValue() < 0) {
+      throw body.wrong("bootstrap_room", "an integer of 0 to 2^63 - 1");
+    }
+    String host = body.text("bootstrap_host");
+    int port = body.port("bootstrap_port");
+    request.single();
+    String key = "room:" + room.longValue();
+    boolean own = port == self.port() && same(host, self.host());
+    KvRole role = self.options().role();
+    if (role == KvRole.PREFILL || (role == KvRole.BOTH && own)) {
+      if (!own) {
+        String field = port == self.port() ? "bootstrap_host" : "bootstrap_port";
+        throw body.wrong(field, "this engine's " + self.host() + ":" + self.port());
+      }
+      List<String> keys = List.of(request.internalId(), key);
+      return new Task.Produce(
+          keys, "bootstrap_room", 0, true, new Before.Reader(key), new After.Hold());
+    }
+    int tokens = request.promptTokens();
+    Claim claim = Claim.to(key).tokens(tokens, request.hash(tokens));
+    return new Task.Consume(new Peer(host, port, "bootstrap_port"), claim, tokens, true);
+  }
+
+  private static boolean same(String one, String other) {
+    return one.equals(other) || (LOOPBACK.contains(one) && LOOPBACK.contains(other));
+  }
+
+  @Override
+  public @Nullable ObjectNode reply(
+      KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
+    return null;
+  }
+}

@@ -1,0 +1,76 @@
+package io.pointsman.sim.zmq;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.msgpack.core.MessageBufferPacker;
+import org.msgpack.core.MessagePack;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+
+/**
+ * Pushes LMCache's notifications to a router: one map per rank with the request's id. Has a thread
+ * of its own; what the router does not take while the queue is full is dropped.
+ */
+public final class ProxyNotifications implements AutoCloseable {
+  private static final int WAITING = 10_000;
+  private static final int SEND_MILLIS = 1000;
+
+  private final BlockingQueue<byte[]> queue = new ArrayBlockingQueue<>(WAITING);
+  private final Thread thread;
+  private volatile boolean stopped;
+
+  /**
+   * Connects when there is something to send.
+   *
+   * @param router host:port of its PULL socket
+   */
+  public ProxyNotifications(String router) {
+    thread = Thread.ofPlatform().daemon().name("sim-notify").start(() -> run(router));
+  }
+
+  /** Tells the router that the KV of a request has arrived at each of so many ranks. */
+  public void arrived(String requestId, int ranks) {
+    byte[] message = message(requestId);
+    for (int i = 0; i < ranks; i++) {
+      queue.offer(message);
+    }
+  }
+
+  private void run(String router) {
+    try (ZContext context = new ZContext(1)) {
+      ZMQ.Socket push = context.createSocket(SocketType.PUSH);
+      push.setLinger(0);
+      push.setSendTimeOut(SEND_MILLIS);
+      push.connect("tcp://" + router);
+      while (!stopped) {
+        byte[] message = queue.poll(100, TimeUnit.MILLISECONDS);
+        if (message != null) {
+          push.send(message, 0);
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static byte[] message(String requestId) {
+    try (MessageBufferPacker packer = MessagePack.newDefaultBufferPacker()) {
+      packer.packMapHeader(2);
+      packer.packString("type").packString("ProxyNotif");
+      packer.packString("req_id").packString(requestId);
+      return packer.toByteArray();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    stopped = true;
+    Threads.join(thread);
+  }
+}

@@ -1,0 +1,97 @@
+package io.pointsman.sim;
+
+import static io.pointsman.sim.KvPair.COMPLETIONS;
+import static io.pointsman.sim.KvPair.decodeBody;
+import static io.pointsman.sim.KvPair.ok;
+import static io.pointsman.sim.KvPair.prefillBody;
+import static io.pointsman.sim.KvPair.refused;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.sim.kv.KvConnector;
+import io.pointsman.sim.kv.KvOptions;
+import io.pointsman.sim.kv.KvRole;
+import java.io.IOException;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** P2P NCCL by hand over real sockets: addresses in the request id, registrations by ZeroMQ. */
+class P2pNcclWireTest {
+  private static final String ID = "X-Request-Id";
+  private static final String UUID = "3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c";
+
+  private final KvPair pair = new KvPair(KvConnector.P2P_NCCL);
+  private final String prefill = "127.0.0.1:" + pair.prefill.kvState().port();
+  private final String decode = "127.0.0.1:" + pair.decode.kvState().port();
+
+  @AfterEach
+  void close() {
+    pair.close();
+  }
+
+  @Test
+  void sameIdOnBothLegsHandsOver() throws IOException {
+    String id = id(prefill, decode, UUID);
+    ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
+    assertThat(pair.prefill.kvState().held().requests()).isEqualTo(1);
+    ok(pair.decode, COMPLETIONS, decodeBody(), ID, id);
+    pair.settled(1);
+  }
+
+  @Test
+  void everyRequestNeedsBothAddresses() throws IOException {
+    refused(pair.prefill, ID, COMPLETIONS, prefillBody());
+    refused(pair.decode, ID, COMPLETIONS, decodeBody());
+    refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, "client-id");
+    refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, "___prefill_addr_" + prefill + "___x");
+  }
+
+  @Test
+  void addressesMustBeThoseOfTheEngines() throws IOException {
+    refused(pair.prefill, ID, COMPLETIONS, prefillBody(), ID, id("127.0.0.1:1", decode, UUID));
+    refused(pair.prefill, ID, COMPLETIONS, prefillBody(), ID, id(prefill, "127.0.0.1:1", UUID));
+    refused(pair.prefill, ID, COMPLETIONS, prefillBody(), ID, id(prefill, prefill, UUID));
+    refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, id(prefill, "127.0.0.1:1", UUID));
+    refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, id("127.0.0.1:1", decode, UUID));
+  }
+
+  @Test
+  void idThatPrefillNeverSawIsNoticed() throws IOException {
+    ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id(prefill, decode, UUID));
+    refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, id(prefill, decode, "other"));
+    assertThat(pair.prefill.kvState().held().requests()).isEqualTo(1);
+  }
+
+  @Test
+  void prefillLegIsChecked() throws IOException {
+    String id = id(prefill, decode, UUID);
+    refused(pair.prefill, "max_tokens", COMPLETIONS, decodeBody(), ID, id);
+  }
+
+  @Test
+  void enginesRegisterAgainAndAgain() throws Exception {
+    try (ZmqRouter router = ZmqRouter.bind()) {
+      KvOptions options =
+          KvOptions.of(KvRole.PREFILL, KvConnector.P2P_NCCL).withRouter(router.address(), 0.05);
+      try (SimEngine engine = SimEngine.start(SimConfig.instant().withHandOver(options))) {
+        Map<String, String> expected =
+            Map.of(
+                "type",
+                "P",
+                "http_address",
+                "127.0.0.1:" + engine.port(),
+                "zmq_address",
+                "127.0.0.1:" + engine.kvState().port());
+        assertThat(router.next()).isEqualTo(expected);
+        assertThat(router.next()).isEqualTo(expected);
+        engine.stop();
+        engine.restart();
+        assertThat(router.next()).isEqualTo(expected);
+      }
+    }
+  }
+
+  private static String id(String prefill, String decode, String uuid) {
+    return "___prefill_addr_" + prefill + "___decode_addr_" + decode + "_" + uuid;
+  }
+}
