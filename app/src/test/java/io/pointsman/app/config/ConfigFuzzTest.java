@@ -8,6 +8,6 @@ import org.junit.jupiter.api.Test;
 class ConfigFuzzTest {
   @Test
   void corpusAndItsMutationsAreRefusedOrReadBack() throws IOException {
-    Corpus.of("app", "config").run(ConfigFuzz::fuzzerTestOneInput, 5_000);
+    Corpus.of("app", "config").run(ConfigFuzz::fuzzerTestOneInput, 3_000);
   }
 }

@@ -78,6 +78,7 @@ public final class ChaosRun {
 
   private ChaosReport run(Child engines, RouterUnderTest router)
       throws IOException, InterruptedException {
+    tally.begin();
     long start = System.nanoTime();
     long end = start + TimeUnit.SECONDS.toNanos(setup.seconds());
     Queue<Throwable> trouble = new ConcurrentLinkedQueue<>();

@@ -20,13 +20,20 @@ import java.util.stream.Collectors;
  * ends with it: {@code FAULT ENGINE MILLIS}, or {@code in-flight}, which is answered with a number.
  */
 public final class EngineHost {
+  private static final int MOST_AT_ONCE = 4096;
+
   private final List<SimEngine> engines = new ArrayList<>();
   private final List<EventLoopGroup> loops = new ArrayList<>();
   private final ScheduledExecutorService mender = Executors.newSingleThreadScheduledExecutor();
 
   private EngineHost(int count) {
-    // A token every 40 ms and a prompt in no time: what is measured is the router.
-    SimConfig config = SimConfig.DEFAULT.withModels(Traffic.MODEL).withLinearLatency(0, 40);
+    // A token every 40 ms, a prompt in no time, and room for everything on one engine, which may be
+    // the last sound one: what is measured is the router.
+    SimConfig config =
+        SimConfig.DEFAULT
+            .withModels(Traffic.MODEL)
+            .withLinearLatency(0, 40)
+            .withMaxRunning(MOST_AT_ONCE);
     for (int i = 0; i < count; i++) {
       EventLoopGroup loop = SimEngine.newGroup(1);
       loops.add(loop);

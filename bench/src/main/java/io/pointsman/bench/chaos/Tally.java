@@ -9,16 +9,23 @@ import org.HdrHistogram.Histogram;
 
 /** What became of the requests; safe for use by several threads. */
 final class Tally {
-  private static final int KEPT = 20;
+  /** Failures of a kind whose particulars are kept. */
+  private static final int KEPT = 8;
+
   private static final int KEPT_CHARACTERS = 600;
   private static final long MOST_MICROS = TimeUnit.MINUTES.toMicros(2);
 
-  private final long start = System.nanoTime();
+  private long start = System.nanoTime();
   private final Map<End, Integer> ends = new EnumMap<>(End.class);
   private final List<String> failures = new ArrayList<>();
   private final Histogram whole = new Histogram(MOST_MICROS, 3);
   private final Histogram sinceTaken = new Histogram(MOST_MICROS, 3);
   private int streams;
+
+  /** The first request is about to be sent: times are told from here on. */
+  synchronized void begin() {
+    start = System.nanoTime();
+  }
 
   /** Notes the end of a request. */
   synchronized void ended(End end, boolean stream, long nanos, String detail) {
@@ -29,7 +36,7 @@ final class Tally {
       whole.recordValue(micros);
       sinceTaken.recordValue(micros);
     }
-    if (!end.allowed() && failures.size() < KEPT) {
+    if (!end.allowed() && ends.getOrDefault(end, 0) <= KEPT) {
       String text = detail.substring(0, Math.min(detail.length(), KEPT_CHARACTERS));
       failures.add(
           "%.1f s: %s after %d ms: %s"
