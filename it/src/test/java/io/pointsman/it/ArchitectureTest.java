@@ -38,12 +38,13 @@ final class ArchitectureTest {
               "io.pointsman.engine",
               "io.pointsman.request",
               "io.pointsman.proxy",
+              "io.pointsman.kubernetes",
               "io.pointsman.sim",
               "io.pointsman.app");
 
   @Test
   void everyModuleIsLookedAt() {
-    for (String module : List.of("engine", "request", "proxy", "sim", "app")) {
+    for (String module : List.of("engine", "request", "proxy", "kubernetes", "sim", "app")) {
       assertThat(SHIPPED.that(resideInAPackage("io.pointsman." + module + "..")))
           .as(module)
           .isNotEmpty();
@@ -88,9 +89,14 @@ final class ArchitectureTest {
     "sim, request",
     "sim, proxy",
     "sim, app",
+    "engine, kubernetes",
+    "request, kubernetes",
+    "proxy, kubernetes",
+    "sim, kubernetes",
+    "kubernetes, request",
     "kubernetes, proxy",
-    "kubernetes, app",
-    "proxy, kubernetes"
+    "kubernetes, sim",
+    "kubernetes, app"
   })
   void moduleDoesNotSee(String module, String other) {
     holds(
@@ -99,8 +105,21 @@ final class ArchitectureTest {
             .resideInAPackage("io.pointsman." + module + "..")
             .should()
             .dependOnClassesThat()
-            .resideInAPackage("io.pointsman." + other + "..")
-            .allowEmptyShould(true));
+            .resideInAPackage("io.pointsman." + other + ".."));
+  }
+
+  /** Its classes cost memory and time; only who asks for discovery shall load them. */
+  @Test
+  void onlyTheKubernetesModuleKnowsItsClient() {
+    holds(
+        noClasses()
+            .that()
+            .resideOutsideOfPackage("io.pointsman.kubernetes..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.fabric8.."));
+    assertThat(callersOf("io.pointsman.kubernetes.PodDiscovery", "start"))
+        .containsExactly("io.pointsman.app.wiring.Discovery.start");
   }
 
   @Test

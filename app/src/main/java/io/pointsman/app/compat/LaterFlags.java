@@ -14,7 +14,6 @@ final class LaterFlags {
   private static final String KV = "routing by KV events";
   private static final String PROGRAMS = "Program scheduling";
   private static final String WASM = "WASM request middleware";
-  private static final String KUBERNETES = "discovery in Kubernetes";
 
   private LaterFlags() {}
 
@@ -82,13 +81,7 @@ final class LaterFlags {
         flag("--enable-igw", "routing by model over several fleets")
             .shape(Shape.SWITCH)
             .idle("every router here serves several models, and takes workers at run time"),
-        flag("--service-discovery", "finds engines in Kubernetes")
-            .shape(Shape.SWITCH)
-            .later(KUBERNETES),
-        flag("--selector", "labels of pods").shape(Shape.GROUPS).later(KUBERNETES),
-        flag("--prefill-selector", "labels of prefill pods").shape(Shape.GROUPS).later(KUBERNETES),
-        flag("--decode-selector", "labels of decode pods").shape(Shape.GROUPS).later(KUBERNETES),
-        flag("--service-discovery-port", "port of pods").standard("80").later(KUBERNETES),
-        flag("--service-discovery-namespace", "namespace of pods").later(KUBERNETES));
+        flag("--prefill-selector", "labels of prefill pods").shape(Shape.GROUPS).later(PD),
+        flag("--decode-selector", "labels of decode pods").shape(Shape.GROUPS).later(PD));
   }
 }

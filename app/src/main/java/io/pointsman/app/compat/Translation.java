@@ -18,6 +18,7 @@ final class Translation {
   private List<String> workerUrls = List.of();
   private int dataParallelSize = 1;
   private Backend backend = Backend.VLLM;
+  private boolean discovers;
 
   ConfigValues values() {
     return values;
@@ -38,6 +39,15 @@ final class Translation {
 
   List<String> workerUrls() {
     return workerUrls;
+  }
+
+  /** Workers are to be found in Kubernetes. */
+  void discovery() {
+    discovers = true;
+  }
+
+  boolean discovers() {
+    return discovers;
   }
 
   void dataParallelSize(int size) {

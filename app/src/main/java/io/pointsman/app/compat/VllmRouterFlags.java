@@ -12,6 +12,7 @@ import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.logging.LogSettings.Level;
@@ -258,6 +259,7 @@ final class VllmRouterFlags {
     if (size > 0) {
       into.dataParallelSize((int) size);
       into.values().set(AdminKeys.DATA_PARALLEL_SIZE, (int) size);
+      into.values().set(KubernetesKeys.DATA_PARALLEL_SIZE, (int) size);
     }
   }
 

@@ -34,6 +34,7 @@ public final class VllmRouterLauncher {
               VllmRouterFlags.forwarding(),
               VllmRouterFlags.operation(),
               TracingFlags.all(),
+              DiscoveryFlags.all(),
               LaterFlags.disaggregation(),
               LaterFlags.events(),
               LaterFlags.scheduling(),
@@ -64,6 +65,7 @@ public final class VllmRouterLauncher {
         .forEach((flag, given) -> apply(flag, given, into));
     into.backend().settle(into);
     workers(into);
+    DiscoveryFlags.finish(into);
     return into.orThrow();
   }
 

@@ -5,6 +5,7 @@ import io.pointsman.app.admin.AuthSettings;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
@@ -22,6 +23,7 @@ import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
@@ -35,11 +37,13 @@ import java.util.regex.Pattern;
  * translates its flags into {@link ConfigValues}, and those into this.
  *
  * @param workers engines known from the start
+ * @param kubernetes which pods are workers too
  * @param policy name of the policy
  * @param policies the knobs of all policies
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
+    KubernetesSettings kubernetes,
     String policy,
     PolicySettings policies,
     EngineSettings engine,
@@ -69,6 +73,7 @@ public record PointsmanConfig(
   public static PointsmanConfig from(ConfigValues values) {
     return new PointsmanConfig(
         values.get(RoutingKeys.WORKERS),
+        group("kubernetes", () -> kubernetes(values)),
         values.get(RoutingKeys.POLICY),
         group("cache, balance, hash or sticky", () -> policies(values)),
         new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
@@ -99,6 +104,15 @@ public record PointsmanConfig(
                 new AuthSettings(
                     values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))),
         group("tracing", () -> tracing(values)));
+  }
+
+  private static KubernetesSettings kubernetes(ConfigValues values) {
+    return new KubernetesSettings(
+        values.get(KubernetesKeys.SELECTOR),
+        values.get(KubernetesKeys.NAMESPACE),
+        values.get(KubernetesKeys.PORT),
+        values.get(KubernetesKeys.DATA_PARALLEL_SIZE),
+        values.get(KubernetesKeys.URL));
   }
 
   private static PolicySettings policies(ConfigValues values) {

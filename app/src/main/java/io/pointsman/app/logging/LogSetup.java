@@ -56,6 +56,7 @@ public final class LogSetup implements AutoCloseable {
       root.addAppender(queued(LogFiles.in(settings.directory(), encoder, context), context));
     }
     context.getLogger("io.netty").setLevel(Level.WARN);
+    context.getLogger("io.fabric8").setLevel(Level.ERROR);
     return new LogSetup(context);
   }
 

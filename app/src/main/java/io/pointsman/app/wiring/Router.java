@@ -79,8 +79,8 @@ public final class Router implements AutoCloseable {
       ProxyServer server = assembly.openProxy();
       assembly.control.push(server);
       MetricsServer metrics = assembly.openMetrics();
-      assembly.control.remove(server);
       assembly.beginWatching();
+      assembly.control.remove(server);
       return new Router(assembly, server, metrics);
     } catch (IOException | IllegalArgumentException e) {
       closeAll(assembly.control);
@@ -220,6 +220,9 @@ public final class Router implements AutoCloseable {
       control.push(prober.start());
       FleetJournal journal = new FleetJournal(fleet);
       control.push(Rounds.start("fleet-journal", LOOK, journal::look));
+      if (config.kubernetes().enabled()) {
+        control.push(Discovery.start(config.kubernetes(), fleet, ticker));
+      }
     }
   }
 

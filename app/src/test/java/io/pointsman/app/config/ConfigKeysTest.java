@@ -9,6 +9,7 @@ import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
@@ -20,6 +21,7 @@ import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
 import java.lang.reflect.Field;
@@ -57,12 +59,14 @@ class ConfigKeysTest {
           "/other",
           "http://h:1",
           "http",
+          "app=vllm",
           "other");
 
   @Test
   void defaultsAreThoseOfTheRecords() {
     PointsmanConfig config = PointsmanConfig.from(new ConfigValues());
     assertThat(config.workers()).isEmpty();
+    assertThat(config.kubernetes()).isEqualTo(KubernetesSettings.DEFAULTS);
     assertThat(config.policy()).isEqualTo("cache_aware");
     assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
     assertThat(config.engine()).isEqualTo(EngineSettings.DEFAULTS);
@@ -110,6 +114,7 @@ class ConfigKeysTest {
         RoutingKeys.class,
         ForwardKeys.class,
         FleetKeys.class,
+        KubernetesKeys.class,
         AdminKeys.class,
         OperationKeys.class,
         TracingKeys.class

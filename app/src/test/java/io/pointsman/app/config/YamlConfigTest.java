@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.nio.file.Files;
@@ -80,6 +81,43 @@ class YamlConfigTest {
     assertThat(workers.get(1).maxInFlight()).isEqualTo(7);
     assertThat(workers.get(1).labels()).isEqualTo(Map.of("zone", "x"));
     assertThat(workers.get(2).rank()).isEqualTo(1);
+  }
+
+  @Test
+  void labelsAreAListOrAGroup() {
+    Map<String, String> labels = Map.of("app", "vllm", "tier.example/x", "");
+    for (String written :
+        List.of(
+            "[app=vllm, tier.example/x=]",
+            "app=vllm,tier.example/x=",
+            "{app: vllm, tier.example/x: }")) {
+      assertThat(parse("kubernetes:\n  selector: " + written).get(KubernetesKeys.SELECTOR))
+          .as(written)
+          .isEqualTo(labels);
+    }
+  }
+
+  @Test
+  void whatIsNoLabelOrNamespaceIsRefusedWithItsLine() {
+    String label = " (expected: label=value, with letters, digits and -_. in both)";
+    refused("kubernetes:\n  selector: [app]\n", "router.yaml:2: kubernetes.selector: app" + label);
+    refused(
+        "kubernetes:\n  selector: {app: a b}\n",
+        "router.yaml:2: kubernetes.selector: app=a b" + label);
+    refused(
+        "kubernetes:\n  selector: [a=b, a=c]\n",
+        "router.yaml:2: kubernetes.selector: a=c beside a=b (expected: each label once)");
+    refused(
+        "kubernetes:\n  selector: [[a]]\n",
+        "router.yaml:2: kubernetes.selector: a list (expected: a list of label=value)");
+    refused(
+        "kubernetes:\n  namespace: vllmProd\n",
+        "router.yaml:2: kubernetes.namespace: vllmProd (expected: a namespace: lower-case letters,"
+            + " digits and hyphens; or nothing)");
+    refused(
+        "kubernetes:\n  url: cluster\n",
+        "router.yaml:2: kubernetes.url: cluster (expected: a URL such as https://10.0.0.1:6443, or"
+            + " nothing)");
   }
 
   @Test

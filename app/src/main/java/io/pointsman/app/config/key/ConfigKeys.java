@@ -20,6 +20,7 @@ public final class ConfigKeys {
           new Section("Routing", RoutingKeys.all()),
           new Section("Forwarding", ForwardKeys.all()),
           new Section("Watching workers", FleetKeys.all()),
+          new Section("Workers in Kubernetes", KubernetesKeys.all()),
           new Section("Changing the fleet", AdminKeys.all()),
           new Section("Operation", OperationKeys.all()),
           new Section("Tracing", TracingKeys.all()));

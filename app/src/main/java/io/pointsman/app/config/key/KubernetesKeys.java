@@ -1,0 +1,68 @@
+package io.pointsman.app.config.key;
+
+import static io.pointsman.app.config.value.ValueTypes.integer;
+
+import io.pointsman.app.config.value.CheckedText;
+import io.pointsman.app.config.value.SelectorType;
+import io.pointsman.kubernetes.KubernetesSettings;
+import io.pointsman.kubernetes.LabelSyntax;
+import java.util.List;
+import java.util.Map;
+
+/** Keys of workers that are found as pods of a Kubernetes cluster. */
+public final class KubernetesKeys {
+  private static final KubernetesSettings DEFAULTS = KubernetesSettings.DEFAULTS;
+
+  public static final Key<Map<String, String>> SELECTOR =
+      Key.of(
+          "kubernetes.selector",
+          new SelectorType(),
+          DEFAULTS.selector(),
+          "Labels of the pods that are workers while they are ready; a pod must carry all of them.",
+          "An empty list asks no cluster; labels that other pods carry too make workers of those.");
+
+  public static final Key<String> NAMESPACE =
+      Key.of(
+          "kubernetes.namespace",
+          new CheckedText(
+              "<name>",
+              "a namespace: lower-case letters, digits and hyphens; or nothing",
+              LabelSyntax::isNamespace),
+          DEFAULTS.namespace(),
+          "Namespace of the pods.",
+          "Empty looks in all namespaces, for which the router needs rights in the whole cluster.");
+
+  public static final Key<Integer> PORT =
+      Key.of(
+          "kubernetes.port",
+          integer(1, 65_535),
+          DEFAULTS.port(),
+          "Port of the engine in each pod.",
+          "A port on which nobody listens keeps every pod out.");
+
+  public static final Key<Integer> DATA_PARALLEL_SIZE =
+      Key.of(
+          "kubernetes.data-parallel-size",
+          integer(1, 1024),
+          DEFAULTS.dataParallelSize(),
+          "Data-parallel ranks of the engine in each pod.",
+          "Above 1 a pod becomes as many workers, told apart by X-data-parallel-rank.");
+
+  public static final Key<String> URL =
+      Key.of(
+          "kubernetes.url",
+          new CheckedText(
+              "<url>",
+              "a URL such as https://10.0.0.1:6443, or nothing",
+              KubernetesSettings::isUrl),
+          DEFAULTS.url(),
+          "Base URL of the cluster's API.",
+          "Empty means the cluster that the router runs in, else the one that KUBECONFIG or"
+              + " ~/.kube/config names.");
+
+  private KubernetesKeys() {}
+
+  static List<Key<?>> all() {
+    return List.of(SELECTOR, NAMESPACE, PORT, DATA_PARALLEL_SIZE, URL);
+  }
+}

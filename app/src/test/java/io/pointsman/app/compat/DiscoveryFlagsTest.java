@@ -1,0 +1,83 @@
+package io.pointsman.app.compat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.kubernetes.KubernetesSettings;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class DiscoveryFlagsTest {
+  private static KubernetesSettings launched(String line) {
+    return PointsmanConfig.from(
+            VllmRouterLauncher.translate(List.of(line.split(" ", -1)), Map.of()))
+        .kubernetes();
+  }
+
+  private static List<String> refused(String line) {
+    return assertThatExceptionOfType(ConfigException.class)
+        .isThrownBy(() -> launched(line))
+        .actual()
+        .problems();
+  }
+
+  @Test
+  void discoveryIsOffAndItsPortIsEightyByDefault() {
+    assertThat(launched("--policy random"))
+        .isEqualTo(new KubernetesSettings(Map.of(), "", 80, 1, ""));
+  }
+
+  @Test
+  void everyFlagArrives() {
+    assertThat(
+            launched(
+                "--service-discovery --selector app=vllm tier.example/x=a_b"
+                    + " --service-discovery-port 8000 --service-discovery-namespace team-1"
+                    + " --intra-node-data-parallel-size 2"))
+        .isEqualTo(
+            new KubernetesSettings(
+                Map.of("app", "vllm", "tier.example/x", "a_b"), "team-1", 8000, 2, ""));
+  }
+
+  @Test
+  void aSelectorAloneFindsNothingAsThere() {
+    assertThat(launched("--selector app=vllm").enabled()).isFalse();
+  }
+
+  @Test
+  void discoveryWithoutASelectorIsRefused() {
+    assertThat(refused("--service-discovery"))
+        .containsExactly("--service-discovery: no --selector (expected: labels such as app=vllm)");
+  }
+
+  @Test
+  void discoveryBesideTheOneServerOfOpenAisKindIsRefused() {
+    assertThat(
+            refused("--backend openai --worker-urls http://a --service-discovery --selector a=b"))
+        .containsExactly("--service-discovery: not with --backend openai, which is one server");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "--service-discovery --selector app, --selector: app (expected: label=value",
+    "--service-discovery --selector =x, --selector: =x (expected: label=value",
+    "--service-discovery --selector a=-, --selector: a=- (expected: label=value",
+    "--service-discovery-namespace Team, --service-discovery-namespace: Team (expected: a name",
+    "--service-discovery-port 0, --service-discovery-port: 0 (expected: ",
+  })
+  void whatIsWrongIsRefusedWithTheReason(String line, String reason) {
+    assertThat(refused(line)).singleElement().asString().startsWith(reason);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"--prefill-selector", "--decode-selector"})
+  void selectorsOfPrefillAndDecodeAreNotSupportedYet(String flag) {
+    assertThat(refused(flag + " app=x"))
+        .containsExactly(flag + ": is not supported yet: prefill/decode disaggregation");
+  }
+}

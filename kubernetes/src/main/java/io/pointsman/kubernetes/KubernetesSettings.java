@@ -1,0 +1,63 @@
+package io.pointsman.kubernetes;
+
+import java.net.URI;
+import java.util.Map;
+
+/**
+ * Which pods are workers.
+ *
+ * @param selector labels that a pod must carry, each with this very value; empty finds nothing and
+ *     asks no cluster
+ * @param namespace where they are; empty means in all namespaces
+ * @param port port of the engine in each pod
+ * @param dataParallelSize data-parallel ranks of each engine: so many workers for each pod; 1 makes
+ *     a pod a single worker without a rank
+ * @param url base URL of the cluster's API; empty means the cluster that the router runs in, else
+ *     the one that {@code KUBECONFIG} or {@code ~/.kube/config} names
+ */
+public record KubernetesSettings(
+    Map<String, String> selector, String namespace, int port, int dataParallelSize, String url) {
+  public static final KubernetesSettings DEFAULTS =
+      new KubernetesSettings(Map.of(), "", 8000, 1, "");
+
+  public KubernetesSettings {
+    selector = Map.copyOf(selector);
+    selector.forEach(
+        (key, value) ->
+            check(
+                LabelSyntax.isKey(key) && LabelSyntax.isValue(value),
+                "selector",
+                key + "=" + value,
+                "label=value"));
+    check(
+        namespace.isEmpty() || LabelSyntax.isNamespace(namespace),
+        "namespace",
+        namespace,
+        "lower-case letters, digits and hyphens");
+    check(port >= 1 && port <= 65_535, "port", "" + port, "1 to 65535");
+    check(dataParallelSize >= 1, "dataParallelSize", "" + dataParallelSize, ">= 1");
+    check(url.isEmpty() || isUrl(url), "url", url, "https://host:port");
+  }
+
+  /** Whether it may be the base URL of an API. */
+  public static boolean isUrl(String text) {
+    try {
+      URI uri = URI.create(text);
+      boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
+      return http && uri.getHost() != null && uri.getQuery() == null && uri.getUserInfo() == null;
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  private static void check(boolean valid, String name, String value, String expected) {
+    if (!valid) {
+      throw new IllegalArgumentException(name + ": " + value + " (expected: " + expected + ")");
+    }
+  }
+
+  /** Whether pods are looked for at all. */
+  public boolean enabled() {
+    return !selector.isEmpty();
+  }
+}

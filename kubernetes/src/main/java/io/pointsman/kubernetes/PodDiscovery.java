@@ -1,0 +1,157 @@
+package io.pointsman.kubernetes;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.Config;
+import io.fabric8.kubernetes.client.ConfigBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
+import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes workers of the pods that a label selector finds, and follows them. Pods are listed and
+ * watched by an informer, whose callbacks only say that something has changed; a thread of its own
+ * then compares the pods with the fleet. It starts whether or not the API answers: until it does
+ * there are no pods, and while it is away those that were known stay.
+ */
+public final class PodDiscovery implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(PodDiscovery.class);
+
+  /** First pause before the API is asked again; it doubles five times, to 8 s. */
+  private static final int FIRST_RETRY_MILLIS = 250;
+
+  private final KubernetesClient client;
+  private final SharedIndexInformer<Pod> informer;
+  private final PodFleet pods;
+  private final ApiOutage outage;
+  private final Semaphore changed = new Semaphore(0);
+  private volatile boolean closed;
+
+  private PodDiscovery(
+      KubernetesClient client, SharedIndexInformer<Pod> informer, PodFleet pods, ApiOutage outage) {
+    this.client = client;
+    this.informer = informer;
+    this.pods = pods;
+    this.outage = outage;
+  }
+
+  /**
+   * Begins; whether the API answers shows later.
+   *
+   * @throws IllegalArgumentException if what is configured of the cluster cannot be used
+   */
+  public static PodDiscovery start(KubernetesSettings settings, Fleet fleet, Ticker ticker) {
+    try {
+      KubernetesClient client = new KubernetesClientBuilder().withConfig(config(settings)).build();
+      PodDiscovery discovery =
+          new PodDiscovery(
+              client,
+              informer(client, settings),
+              new PodFleet(fleet, new PodWorkers(settings)),
+              new ApiOutage(client.getMasterUrl().toString(), ticker));
+      discovery.begin(settings);
+      return discovery;
+    } catch (KubernetesClientException e) {
+      throw new IllegalArgumentException("kubernetes: " + e.getMessage(), e);
+    }
+  }
+
+  /** Requests are not repeated by the client: the informer does that, and says why. */
+  private static Config config(KubernetesSettings settings) {
+    ConfigBuilder config =
+        new ConfigBuilder(Config.autoConfigure(null))
+            .withRequestRetryBackoffLimit(0)
+            .withWatchReconnectInterval(FIRST_RETRY_MILLIS);
+    return settings.url().isEmpty() ? config.build() : config.withMasterUrl(settings.url()).build();
+  }
+
+  private static SharedIndexInformer<Pod> informer(
+      KubernetesClient client, KubernetesSettings settings) {
+    return settings.namespace().isEmpty()
+        ? client.pods().inAnyNamespace().withLabels(settings.selector()).runnableInformer(0)
+        : client
+            .pods()
+            .inNamespace(settings.namespace())
+            .withLabels(settings.selector())
+            .runnableInformer(0);
+  }
+
+  private void begin(KubernetesSettings settings) {
+    log.info(
+        "looks for pods with {} in {}, by {}",
+        settings.selector(),
+        settings.namespace().isEmpty() ? "all namespaces" : "namespace " + settings.namespace(),
+        client.getMasterUrl());
+    informer.addEventHandler(new Signal(changed));
+    informer.exceptionHandler(
+        (_, failure) -> {
+          outage.failed(failure);
+          return !closed;
+        });
+    informer.start();
+    Thread.ofVirtual().name("kubernetes-discovery").start(this::run);
+  }
+
+  private void run() {
+    try {
+      while (!closed) {
+        if (changed.tryAcquire(1, TimeUnit.SECONDS)) {
+          changed.drainPermits();
+        }
+        round();
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void round() {
+    try {
+      if (informer.hasSynced() && !closed) {
+        pods.follow(informer.getStore().list());
+      }
+      outage.look(informer.isWatching());
+    } catch (RuntimeException e) {
+      log.error("a look at the pods failed", e);
+    }
+  }
+
+  /** Whether pods cannot be watched at present. */
+  boolean away() {
+    return outage.away();
+  }
+
+  /** Stops following pods; the workers that it has added stay. */
+  @Override
+  public void close() {
+    closed = true;
+    changed.release();
+    informer.stop();
+    client.close();
+  }
+
+  /** Says that something has changed; what, is seen by looking. */
+  private record Signal(Semaphore changed) implements ResourceEventHandler<Pod> {
+    @Override
+    public void onAdd(Pod pod) {
+      changed.release();
+    }
+
+    @Override
+    public void onUpdate(Pod before, Pod after) {
+      changed.release();
+    }
+
+    @Override
+    public void onDelete(Pod pod, boolean finalStateUnknown) {
+      changed.release();
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.pointsman.kubernetes;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the workers of the pods that serve in the fleet. It always compares everything, so an event
+ * that was lost or came twice changes nothing. It touches only workers that it has added itself: an
+ * engine that is known otherwise is not added again, and a worker that somebody removes by hand
+ * stays out for as long as its pod stays the same. Used by one thread.
+ */
+final class PodFleet {
+  private static final Logger log = LoggerFactory.getLogger(PodFleet.class);
+
+  private final Fleet fleet;
+  private final PodWorkers workers;
+  private final Map<String, Worker> own = new HashMap<>();
+  private int leftOut;
+
+  PodFleet(Fleet fleet, PodWorkers workers) {
+    this.fleet = fleet;
+    this.workers = workers;
+  }
+
+  /** Makes the fleet follow: these are all pods that are selected, and there are no others. */
+  void follow(Collection<Pod> pods) {
+    Map<String, WorkerSpec> wanted = new TreeMap<>();
+    for (Pod pod : pods) {
+      workers.of(pod).forEach(spec -> wanted.put(spec.id(), spec));
+    }
+    removeWhatIsNot(wanted);
+    add(missing(wanted.values()));
+  }
+
+  private void removeWhatIsNot(Map<String, WorkerSpec> wanted) {
+    Iterator<Worker> all = own.values().iterator();
+    while (all.hasNext()) {
+      Worker worker = all.next();
+      if (!worker.spec().equals(wanted.get(worker.id()))) {
+        all.remove();
+        if (fleet.snapshot().worker(worker.id()) == worker) {
+          fleet.remove(worker.id());
+          log.info("pod {} serves no longer; its requests run to their end", worker);
+        }
+      }
+    }
+  }
+
+  private List<WorkerSpec> missing(Collection<WorkerSpec> wanted) {
+    List<WorkerSpec> missing = new ArrayList<>();
+    Set<String> taken = null;
+    for (WorkerSpec spec : wanted) {
+      if (!own.containsKey(spec.id())) {
+        taken = taken == null ? addresses() : taken;
+        if (taken.add(address(spec))) {
+          missing.add(spec);
+        }
+      }
+    }
+    return missing;
+  }
+
+  private Set<String> addresses() {
+    Set<String> addresses = new HashSet<>();
+    fleet.snapshot().workers().forEach(worker -> addresses.add(address(worker.spec())));
+    return addresses;
+  }
+
+  private static String address(WorkerSpec spec) {
+    return spec.url() + "@" + spec.rank();
+  }
+
+  private void add(List<WorkerSpec> missing) {
+    int left = missing.size();
+    String reason = "their names are taken";
+    if (!missing.isEmpty()) {
+      try {
+        fleet.addAll(missing);
+      } catch (IllegalStateException full) {
+        reason = String.valueOf(full.getMessage());
+      }
+      FleetSnapshot now = fleet.snapshot();
+      for (WorkerSpec spec : missing) {
+        Worker worker = now.worker(spec.id());
+        if (worker != null && worker.spec().equals(spec)) {
+          own.put(spec.id(), worker);
+          left--;
+          log.info("pod {} serves at {}", worker, spec.url());
+        }
+      }
+    }
+    if (left != leftOut) {
+      leftOut = left;
+      if (left > 0) {
+        log.warn("{} workers of pods are left out: {}", left, reason);
+      } else {
+        log.info("no workers of pods are left out any more");
+      }
+    }
+  }
+
+  /** Workers of pods that are not in the fleet because it has no place for them. */
+  int leftOut() {
+    return leftOut;
+  }
+}

@@ -1,0 +1,70 @@
+package io.pointsman.kubernetes;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodStatus;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The workers that a pod is: none unless it runs, is ready and is not being deleted. A pod's unique
+ * id is among the labels of its workers, so that a pod of the same name that takes its place is
+ * other workers.
+ */
+final class PodWorkers {
+  private static final Pattern ADDRESS = Pattern.compile("[0-9A-Fa-f.:]{2,45}");
+
+  private final int port;
+  private final int dataParallelSize;
+
+  PodWorkers(KubernetesSettings settings) {
+    port = settings.port();
+    dataParallelSize = settings.dataParallelSize();
+  }
+
+  /** One worker for each rank of the engine in the pod; models are to be learned from it. */
+  List<WorkerSpec> of(Pod pod) {
+    if (!serves(pod)) {
+      return List.of();
+    }
+    String namespace = orEmpty(pod.getMetadata().getNamespace());
+    String name = orEmpty(pod.getMetadata().getName());
+    Map<String, String> labels =
+        Map.of("namespace", namespace, "pod", name, "uid", orEmpty(pod.getMetadata().getUid()));
+    WorkerSpec whole =
+        new WorkerSpec(
+            namespace + "/" + name,
+            url(pod.getStatus().getPodIP()),
+            Role.REGULAR,
+            Set.of(),
+            WorkerSpec.NO_RANK,
+            0,
+            labels);
+    return dataParallelSize == 1
+        ? List.of(whole)
+        : IntStream.range(0, dataParallelSize).mapToObj(whole::withRank).toList();
+  }
+
+  private static boolean serves(Pod pod) {
+    PodStatus status = pod.getStatus();
+    return pod.getMetadata().getDeletionTimestamp() == null
+        && status != null
+        && "Running".equals(status.getPhase())
+        && ADDRESS.matcher(orEmpty(status.getPodIP())).matches()
+        && status.getConditions().stream()
+            .anyMatch(each -> "Ready".equals(each.getType()) && "True".equals(each.getStatus()));
+  }
+
+  private String url(String address) {
+    return "http://" + (address.contains(":") ? "[" + address + "]" : address) + ":" + port;
+  }
+
+  private static String orEmpty(@Nullable String text) {
+    return text == null ? "" : text;
+  }
+}

@@ -1,0 +1,5 @@
+/** Workers found as pods of a Kubernetes cluster. */
+@NullMarked
+package io.pointsman.kubernetes;
+
+import org.jspecify.annotations.NullMarked;

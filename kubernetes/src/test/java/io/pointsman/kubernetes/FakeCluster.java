@@ -1,0 +1,223 @@
+package io.pointsman.kubernetes;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.StatusBuilder;
+import io.fabric8.kubernetes.api.model.WatchEvent;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.server.mock.KubernetesCrudDispatcher;
+import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import io.fabric8.mockwebserver.Context;
+import io.fabric8.mockwebserver.MockWebServer;
+import io.fabric8.mockwebserver.http.Dispatcher;
+import io.fabric8.mockwebserver.http.MockResponse;
+import io.fabric8.mockwebserver.http.RecordedRequest;
+import io.fabric8.mockwebserver.http.Response;
+import io.fabric8.mockwebserver.http.WebSocket;
+import io.fabric8.mockwebserver.http.WebSocketListener;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.HashMap;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cluster's API with pods in memory and two doors: one for the test, always open, and one for the
+ * discovery, which the test closes, opens and disturbs.
+ */
+final class FakeCluster implements AutoCloseable {
+  /** Kept, so that its level is; it would tell of each request. */
+  private static final Logger CHATTER = Logger.getLogger(MockWebServer.class.getName());
+
+  static {
+    CHATTER.setLevel(Level.OFF);
+  }
+
+  private final KubernetesCrudDispatcher pods = new KubernetesCrudDispatcher();
+  private final KubernetesMockServer inner = server(pods);
+  private final KubernetesClient client;
+  private final Door door = new Door();
+  private final int port;
+  private @Nullable KubernetesMockServer outer;
+
+  /** A cluster whose door is closed. */
+  FakeCluster() throws IOException {
+    inner.init();
+    client = inner.createClient();
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+  }
+
+  private static KubernetesMockServer server(Dispatcher dispatcher) {
+    return new KubernetesMockServer(
+        new Context(), new MockWebServer(), new HashMap<>(), dispatcher, false);
+  }
+
+  String url() {
+    return "http://127.0.0.1:" + port;
+  }
+
+  /** Lets the discovery in. */
+  FakeCluster open() {
+    KubernetesMockServer server = server(door);
+    server.init(InetAddress.getLoopbackAddress(), port);
+    outer = server;
+    return this;
+  }
+
+  /** Nobody listens any more; watches end, and will have to begin with a new list. */
+  void shut() {
+    if (outer != null) {
+      door.compacted.set(true);
+      door.watches.clear();
+      outer.destroy();
+      outer = null;
+    }
+  }
+
+  /** Creates the pod, or replaces it. */
+  void put(Pod pod) {
+    var resource = client.pods().inNamespace(pod.getMetadata().getNamespace()).resource(pod);
+    if (resource.get() == null) {
+      resource.create();
+    } else {
+      resource.update();
+    }
+  }
+
+  void delete(String name) {
+    client.pods().inNamespace("a").withName(name).withGracePeriod(0).delete();
+  }
+
+  /** Answers {@code status} to everything; 0 answers as it should. */
+  void refuse(int status) {
+    door.refusal.set(status);
+  }
+
+  /** Ends all watches in order, as an API does every few minutes. */
+  void endWatches() {
+    for (WebSocket watch : door.taken()) {
+      watch.close(1000, "timeout");
+    }
+  }
+
+  /** Tells all watches that what they ask for has been compacted away. */
+  void tellWatchesGone() {
+    for (WebSocket watch : door.taken()) {
+      watch.send(gone());
+    }
+  }
+
+  private static String gone() {
+    return Serialization.asJson(
+        new WatchEvent(
+            new StatusBuilder().withCode(410).withReason("Expired").withMessage("too old").build(),
+            "ERROR"));
+  }
+
+  int openWatches() {
+    return door.watches.size();
+  }
+
+  int lists() {
+    return door.lists.get();
+  }
+
+  @Override
+  public void close() {
+    shut();
+    client.close();
+    inner.destroy();
+  }
+
+  private final class Door extends Dispatcher {
+    private final AtomicInteger refusal = new AtomicInteger();
+    private final AtomicInteger lists = new AtomicInteger();
+    private final AtomicBoolean compacted = new AtomicBoolean();
+    private final List<WebSocket> watches = new CopyOnWriteArrayList<>();
+
+    List<WebSocket> taken() {
+      List<WebSocket> all = List.copyOf(watches);
+      watches.clear();
+      return all;
+    }
+
+    @Override
+    public MockResponse dispatch(RecordedRequest request) {
+      if (request.getPath().contains("watch=true") && compacted.get()) {
+        return new MockResponse().withWebSocketUpgrade(new TooOld());
+      }
+      int status = refusal.get();
+      if (status > 0) {
+        return new MockResponse()
+            .setResponseCode(status)
+            .setBody(
+                Serialization.asJson(
+                    new StatusBuilder().withCode(status).withMessage("refused").build()));
+      }
+      MockResponse response = pods.dispatch(request);
+      WebSocketListener watch = response.getWebSocketListener();
+      if (watch == null) {
+        lists.incrementAndGet();
+        compacted.set(false);
+        return response;
+      }
+      return response.withWebSocketUpgrade(new Noting(watch, watches));
+    }
+  }
+
+  /** Says to a watch that it cannot go on from where it was. */
+  private static final class TooOld extends WebSocketListener {
+    @Override
+    public void onOpen(WebSocket socket, Response response) {
+      socket.send(gone());
+    }
+  }
+
+  /** Notes the watches that are open. */
+  private static final class Noting extends WebSocketListener {
+    private final WebSocketListener next;
+    private final List<WebSocket> watches;
+
+    Noting(WebSocketListener next, List<WebSocket> watches) {
+      this.next = next;
+      this.watches = watches;
+    }
+
+    @Override
+    public void onBeforeAccept(WebSocket socket, Response response) {
+      next.onBeforeAccept(socket, response);
+    }
+
+    @Override
+    public void onOpen(WebSocket socket, Response response) {
+      watches.add(socket);
+      next.onOpen(socket, response);
+    }
+
+    @Override
+    public void onClosing(WebSocket socket, int code, String reason) {
+      watches.remove(socket);
+      next.onClosing(socket, code, reason);
+    }
+
+    @Override
+    public void onClosed(WebSocket socket, int code, String reason) {
+      watches.remove(socket);
+      next.onClosed(socket, code, reason);
+    }
+
+    @Override
+    public void onFailure(WebSocket socket, Throwable error, Response response) {
+      watches.remove(socket);
+      next.onFailure(socket, error, response);
+    }
+  }
+}

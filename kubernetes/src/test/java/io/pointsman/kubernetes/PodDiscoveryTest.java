@@ -1,0 +1,222 @@
+package io.pointsman.kubernetes;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Discovery against an API over real sockets. */
+@Timeout(180)
+class PodDiscoveryTest {
+  private final FakeClock clock = new FakeClock();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private final List<PodDiscovery> started = new ArrayList<>();
+  private FakeCluster cluster;
+
+  @BeforeEach
+  void build() throws Exception {
+    cluster = new FakeCluster();
+  }
+
+  @AfterEach
+  void closeAll() {
+    started.forEach(PodDiscovery::close);
+    cluster.close();
+  }
+
+  private PodDiscovery discover(String namespace) {
+    KubernetesSettings settings =
+        new KubernetesSettings(Map.of("app", "vllm"), namespace, 8000, 1, cluster.url());
+    PodDiscovery discovery = PodDiscovery.start(settings, fleet, clock::nanos);
+    started.add(discovery);
+    return discovery;
+  }
+
+  /** Opens the cluster and waits until its pods are watched. */
+  private PodDiscovery watched(String namespace) {
+    cluster.open();
+    PodDiscovery discovery = discover(namespace);
+    await(() -> cluster.openWatches() == 1);
+    return discovery;
+  }
+
+  /** Waits; time goes on by a second for every tenth of one. */
+  private void await(BooleanSupplier condition) {
+    for (int i = 1; !condition.getAsBoolean(); i++) {
+      LockSupport.parkNanos(10_000_000);
+      if (i % 10 == 0) {
+        clock.advance(Duration.ofSeconds(1));
+      }
+    }
+  }
+
+  private List<String> ids() {
+    return fleet.snapshot().workers().stream().map(Worker::id).sorted().toList();
+  }
+
+  private void awaitWorkers(String... ids) {
+    await(() -> ids().equals(List.of(ids)));
+  }
+
+  private static Pod labelled(Pod pod, String label) {
+    return new PodBuilder(pod).editMetadata().addToLabels("app", label).endMetadata().build();
+  }
+
+  @Test
+  void podsThatAreThereAndReadyAreWorkers() {
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.put(Pods.pending("two"));
+    cluster.put(labelled(Pods.ready("three", "10.0.0.3"), "other"));
+    cluster.open();
+    discover("");
+    awaitWorkers("a/one");
+  }
+
+  @Test
+  void aPodIsAWorkerFromReadyToItsEnd() {
+    watched("a");
+    cluster.put(Pods.pending("one"));
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/two");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one", "a/two");
+    cluster.put(Pods.ready(Pods.pending("one"), "10.0.0.1", "False"));
+    awaitWorkers("a/two");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one", "a/two");
+    cluster.delete("two");
+    awaitWorkers("a/one");
+  }
+
+  @Test
+  void aPodThatIsLabelledOtherwiseLeavesAndComesBack() {
+    watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    cluster.put(labelled(Pods.ready("one", "10.0.0.1"), "other"));
+    awaitWorkers();
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+  }
+
+  @Test
+  void aPodAtANewAddressIsANewWorkerAndTheOldOneDrains() {
+    watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    Worker before = fleet.snapshot().workers().getFirst();
+    cluster.put(Pods.ready("one", "10.0.0.9"));
+    await(
+        () ->
+            fleet.snapshot().workers().stream()
+                .anyMatch(worker -> worker.spec().url().equals("http://10.0.0.9:8000")));
+    assertThat(before.draining()).isTrue();
+    assertThat(ids()).containsExactly("a/one");
+  }
+
+  @Test
+  void onlyTheNamespaceCounts() {
+    watched("b");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    Pod other =
+        new PodBuilder(Pods.ready("two", "10.0.0.2"))
+            .editMetadata()
+            .withNamespace("b")
+            .endMetadata()
+            .build();
+    cluster.put(other);
+    awaitWorkers("b/two");
+  }
+
+  @Test
+  void anApiThatIsAwayAtTheStartIsToldAndPodsAppearWhenItComes() {
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    PodDiscovery discovery = discover("a");
+    await(discovery::away);
+    assertThat(ids()).isEmpty();
+    cluster.open();
+    awaitWorkers("a/one");
+    await(() -> !discovery.away());
+  }
+
+  @Test
+  void whileTheApiIsAwayWorkersStayAndThenCatchUp() {
+    PodDiscovery discovery = watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/one", "a/two");
+    cluster.shut();
+    cluster.delete("one");
+    cluster.put(Pods.ready("three", "10.0.0.3"));
+    await(discovery::away);
+    assertThat(ids()).containsExactly("a/one", "a/two");
+    cluster.open();
+    awaitWorkers("a/three", "a/two");
+    await(() -> !discovery.away());
+  }
+
+  @Test
+  void missingRightsAreAnOutageThatEndsWhenTheyAreGiven() {
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.refuse(403);
+    cluster.open();
+    PodDiscovery discovery = discover("a");
+    await(discovery::away);
+    cluster.refuse(0);
+    awaitWorkers("a/one");
+    await(() -> !discovery.away());
+  }
+
+  @Test
+  void aWatchThatIsToldThatItIsTooOldListsAnewAndMissesNothing() {
+    watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/one", "a/two");
+    int lists = cluster.lists();
+    cluster.refuse(503);
+    cluster.tellWatchesGone();
+    cluster.delete("one");
+    cluster.put(Pods.ready("three", "10.0.0.3"));
+    cluster.refuse(0);
+    awaitWorkers("a/three", "a/two");
+    assertThat(cluster.lists()).isGreaterThan(lists);
+  }
+
+  @Test
+  void aWatchThatEndsInOrderGoesOn() {
+    PodDiscovery discovery = watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    cluster.endWatches();
+    await(() -> cluster.openWatches() == 1);
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    awaitWorkers("a/one", "a/two");
+    assertThat(discovery.away()).isFalse();
+  }
+
+  @Test
+  void whenItIsClosedWorkersStay() {
+    PodDiscovery discovery = watched("a");
+    cluster.put(Pods.ready("one", "10.0.0.1"));
+    awaitWorkers("a/one");
+    discovery.close();
+    await(() -> cluster.openWatches() == 0);
+    cluster.delete("one");
+    assertThat(ids()).containsExactly("a/one");
+  }
+}

@@ -1,0 +1,148 @@
+package io.pointsman.kubernetes;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.testkit.FakeClock;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class PodFleetTest {
+  private static final KubernetesSettings SETTINGS =
+      new KubernetesSettings(Map.of("app", "vllm"), "", 8000, 1, "");
+
+  private final Fleet fleet = fleet(8);
+  private final PodFleet pods = new PodFleet(fleet, new PodWorkers(SETTINGS));
+
+  private static Fleet fleet(int maxWorkers) {
+    FleetSettings standard = FleetSettings.DEFAULTS;
+    return new Fleet(
+        new FleetSettings(maxWorkers, standard.health(), standard.breaker(), standard.stall()),
+        new FakeClock()::nanos);
+  }
+
+  private static List<String> ids(Fleet fleet) {
+    return fleet.snapshot().workers().stream().map(Worker::id).toList();
+  }
+
+  private Worker worker(String id) {
+    return requireNonNull(fleet.snapshot().worker(id), id);
+  }
+
+  @Test
+  void theFleetFollowsThePods() {
+    Pod one = Pods.ready("one", "10.0.0.1");
+    Pod two = Pods.ready("two", "10.0.0.2");
+    pods.follow(List.of(two, Pods.pending("three"), one));
+    assertThat(ids(fleet)).containsExactly("a/one", "a/two");
+    pods.follow(List.of(Pods.ready("three", "10.0.0.3"), Pods.terminating(two), one));
+    assertThat(ids(fleet)).containsExactly("a/one", "a/three");
+    pods.follow(List.of());
+    assertThat(ids(fleet)).isEmpty();
+  }
+
+  @Test
+  void whatHasNotChangedIsNotTouched() {
+    pods.follow(List.of(Pods.ready("one", "10.0.0.1")));
+    Worker worker = worker("a/one");
+    long version = fleet.snapshot().version();
+    pods.follow(List.of(Pods.ready("one", "10.0.0.1")));
+    assertThat(fleet.snapshot().version()).isEqualTo(version);
+    assertThat(worker("a/one")).isSameAs(worker);
+  }
+
+  @Test
+  void aPodThatComesBackAtAnotherAddressOrUnderAnotherIdIsANewWorker() {
+    Pod pod = Pods.ready("one", "10.0.0.1");
+    pods.follow(List.of(pod));
+    Worker first = worker("a/one");
+    pods.follow(List.of(Pods.ready("one", "10.0.0.9")));
+    Worker second = worker("a/one");
+    pods.follow(List.of(Pods.reborn(Pods.ready("one", "10.0.0.9"))));
+    Worker third = worker("a/one");
+
+    assertThat(second).isNotSameAs(first);
+    assertThat(third).isNotSameAs(second);
+    assertThat(third.spec().url()).isEqualTo("http://10.0.0.9:8000");
+    assertThat(List.of(first.draining(), second.draining(), third.draining()))
+        .containsExactly(true, true, false);
+  }
+
+  @Test
+  void workersOfOthersAreLeftAlone() {
+    fleet.add(WorkerSpec.of("http://10.0.0.5:8000"));
+    fleet.add(WorkerSpec.of("http://10.0.0.6:8000"));
+    pods.follow(List.of(Pods.ready("one", "10.0.0.1")));
+    pods.follow(List.of());
+    assertThat(ids(fleet)).containsExactly("10.0.0.5:8000", "10.0.0.6:8000");
+  }
+
+  @Test
+  void anEngineThatIsKnownOtherwiseIsNotAddedASecondTime() {
+    fleet.add(WorkerSpec.of("http://10.0.0.5:8000"));
+    Pod same = Pods.ready("same", "10.0.0.5");
+    pods.follow(List.of(same));
+    assertThat(ids(fleet)).containsExactly("10.0.0.5:8000");
+    assertThat(pods.leftOut()).isZero();
+    fleet.remove("10.0.0.5:8000");
+    pods.follow(List.of(same));
+    assertThat(ids(fleet)).containsExactly("a/same");
+  }
+
+  @Test
+  void aWorkerThatIsRemovedByHandStaysOutWhileItsPodStaysTheSame() {
+    Pod pod = Pods.ready("one", "10.0.0.1");
+    pods.follow(List.of(pod));
+    fleet.remove("a/one");
+    pods.follow(List.of(pod));
+    assertThat(ids(fleet)).isEmpty();
+    pods.follow(List.of(Pods.reborn(pod)));
+    assertThat(ids(fleet)).containsExactly("a/one");
+  }
+
+  @Test
+  void aWorkerThatSomebodyPutInThePlaceOfAPodIsNotRemovedWithIt() {
+    Pod pod = Pods.ready("one", "10.0.0.1");
+    pods.follow(List.of(pod));
+    fleet.remove("a/one");
+    Worker others = fleet.add(WorkerSpec.of("http://a/one"));
+    assertThat(others.id()).isEqualTo("a/one");
+    pods.follow(List.of());
+    assertThat(ids(fleet)).containsExactly("a/one");
+  }
+
+  @Test
+  void aFullFleetTakesWhatItCanAndTheRestWhenThereIsRoom() {
+    Fleet small = fleet(2);
+    PodFleet follower = new PodFleet(small, new PodWorkers(SETTINGS));
+    List<Pod> three =
+        List.of(
+            Pods.ready("one", "10.0.0.1"),
+            Pods.ready("two", "10.0.0.2"),
+            Pods.ready("three", "10.0.0.3"));
+    follower.follow(three);
+    assertThat(ids(small)).containsExactly("a/one", "a/three");
+    assertThat(follower.leftOut()).isEqualTo(1);
+    follower.follow(three);
+    assertThat(follower.leftOut()).isEqualTo(1);
+    follower.follow(three.subList(1, 3));
+    assertThat(ids(small)).containsExactlyInAnyOrder("a/two", "a/three");
+    assertThat(follower.leftOut()).isZero();
+  }
+
+  @Test
+  void aNameThatIsTakenIsLeftToItsOwner() {
+    fleet.add(WorkerSpec.of("http://a/one"));
+    pods.follow(List.of(Pods.ready("one", "10.0.0.1")));
+    assertThat(pods.leftOut()).isEqualTo(1);
+    pods.follow(List.of());
+    assertThat(ids(fleet)).containsExactly("a/one");
+    assertThat(pods.leftOut()).isZero();
+  }
+}

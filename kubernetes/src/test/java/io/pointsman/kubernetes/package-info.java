@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.kubernetes;
+
+import org.jspecify.annotations.NullMarked;
