@@ -68,6 +68,13 @@ final class KvPair implements AutoCloseable {
     return Json.object().put("prompt", WORDS).put("max_tokens", 5);
   }
 
+  /** What NIXL asks of prefill. */
+  static ObjectNode asks() {
+    ObjectNode params = Json.object().put("do_remote_decode", true);
+    params.put("do_remote_prefill", false).putNull("remote_engine_id").putNull("remote_block_ids");
+    return params.putNull("remote_host").putNull("remote_port");
+  }
+
   static HttpResponse<String> post(SimEngine engine, String path, JsonNode body, String... headers)
       throws IOException {
     try {

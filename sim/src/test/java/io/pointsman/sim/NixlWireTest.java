@@ -16,13 +16,11 @@ import io.pointsman.sim.kv.KvState;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** NIXL by hand over real sockets: pull, push, and back. */
 class NixlWireTest {
@@ -67,7 +65,7 @@ class NixlWireTest {
     ObjectNode chat = Json.object();
     chat.putArray("messages").addObject().put("role", "user").put("content", KvPair.WORDS);
     ObjectNode first = chat.deepCopy().put("max_tokens", 1);
-    first.set("kv_transfer_params", asks());
+    first.set("kv_transfer_params", KvPair.asks());
     JsonNode params = ok(pair.prefill, CHAT, first).path("kv_transfer_params");
     ObjectNode second = chat.deepCopy().put("max_tokens", 3).put("stream", true);
     HttpResponse<String> stream =
@@ -84,8 +82,7 @@ class NixlWireTest {
     ok(pair.decode, COMPLETIONS, body, "X-Request-Id", "abc");
 
     var logged = pair.decode.requestLog().getLast();
-    assertThat(new String(logged.body(), java.nio.charset.StandardCharsets.UTF_8))
-        .isEqualTo(body.toString());
+    assertThat(new String(logged.body(), StandardCharsets.UTF_8)).isEqualTo(body.toString());
     assertThat(logged.path()).isEqualTo(COMPLETIONS);
     assertThat(logged.headers())
         .anySatisfy(
@@ -94,81 +91,6 @@ class NixlWireTest {
               assertThat(header.getValue()).isEqualTo("abc");
             });
     assertThat(WireClient.get(pair.decode.url() + "/sim/requests").body()).contains("abc");
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "do_remote_prefill, false",
-    "do_remote_decode, null",
-    "do_remote_decode, true",
-    "remote_engine_id, null",
-    "remote_engine_id, \"other\"",
-    "remote_request_id, \"other\"",
-    "remote_request_id, 5",
-    "remote_block_ids, [1]",
-    "remote_block_ids, [[1]]",
-    "remote_block_ids, null",
-    "remote_host, null",
-    "remote_port, 1",
-    "remote_port, \"x\"",
-    "tp_size, 2",
-    "tp_size, null",
-    "remote_num_tokens, 3",
-    "remote_num_tokens, null"
-  })
-  void decodeNoticesEveryWrongField(String field, String value) throws IOException {
-    ObjectNode params = produce().deepCopy();
-    ObjectNode wrong = params.deepCopy();
-    wrong.set(field, WireClient.json(value));
-    HttpResponse<String> response =
-        KvPair.post(pair.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", wrong));
-
-    assertThat(response.statusCode()).as(response.body()).isIn(400, 500);
-    KvState state = pair.decode.kvState();
-    assertThat(state.fieldErrorsInAll()).isEqualTo(1);
-    assertThat(state.reasons().getFirst()).contains(field);
-    assertThat(pair.prefill.kvState().held().requests()).isEqualTo(1);
-
-    ok(pair.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", params));
-    pair.settled(1);
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "max_tokens, 2, max_tokens",
-    "max_completion_tokens, 7, max_completion_tokens",
-    "min_tokens, 4, min_tokens",
-    "stream, true, stream",
-    "stream_options, {}, stream_options",
-    "n, 2, n",
-    "best_of, 3, best_of",
-    "use_beam_search, true, use_beam_search"
-  })
-  void prefillNoticesWhatWasNotNormalised(String field, String value, String named)
-      throws IOException {
-    ObjectNode body = prefillBody();
-    body.set(field, WireClient.json(value));
-    refused(pair.prefill, named, COMPLETIONS, body.set("kv_transfer_params", asks()));
-    assertThat(pair.prefill.kvState().held().requests()).isZero();
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "remote_engine_id",
-        "remote_block_ids",
-        "remote_host",
-        "remote_port",
-        "remote_request_id"
-      })
-  void prefillNoticesPlaceholdersThatAreNotNull(String field) throws IOException {
-    ObjectNode asks = asks();
-    asks.put(field, "x");
-    refused(
-        pair.prefill,
-        "kv_transfer_params." + field,
-        COMPLETIONS,
-        prefillBody().set("kv_transfer_params", asks));
   }
 
   @Test
@@ -211,7 +133,8 @@ class NixlWireTest {
 
   @Test
   void promptWithoutACompleteBlockHasNothingToHandOver() throws IOException {
-    ObjectNode first = prefillBody().put("prompt", "short").set("kv_transfer_params", asks());
+    ObjectNode first =
+        prefillBody().put("prompt", "short").set("kv_transfer_params", KvPair.asks());
     JsonNode answer = ok(pair.prefill, COMPLETIONS, first);
 
     assertThat(answer.path("kv_transfer_params").isNull()).isTrue();
@@ -223,7 +146,8 @@ class NixlWireTest {
   @Test
   void lenientEngineCountsAndComputesAgain() throws IOException {
     try (KvPair lenient = new KvPair(KvConnector.NIXL, options -> options.withLenient(true))) {
-      ObjectNode params = asks().put("do_remote_decode", false).put("do_remote_prefill", true);
+      ObjectNode params =
+          KvPair.asks().put("do_remote_decode", false).put("do_remote_prefill", true);
       ok(lenient.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", params));
 
       KvState state = lenient.decode.kvState();
@@ -235,7 +159,7 @@ class NixlWireTest {
   @Test
   void leaseThatEndsIsALeak() throws IOException {
     try (KvPair brief = new KvPair(KvConnector.NIXL, options -> options.withLease(0.05))) {
-      ObjectNode first = prefillBody().set("kv_transfer_params", asks());
+      ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(brief.prefill, COMPLETIONS, first).path("kv_transfer_params");
       KvState state = KvPair.await(brief.prefill, s -> s.held().leaked() == 1);
 
@@ -251,7 +175,7 @@ class NixlWireTest {
   @Test
   void clientThatLeavesDuringTheTransferReleasesTheBlocks() throws IOException {
     try (KvPair slow = slow()) {
-      ObjectNode first = prefillBody().set("kv_transfer_params", asks());
+      ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(slow.prefill, COMPLETIONS, first).path("kv_transfer_params");
       String body = decodeBody().set("kv_transfer_params", params).toString();
       Socket client = WireClient.open(slow.decode.port(), COMPLETIONS, body);
@@ -272,7 +196,7 @@ class NixlWireTest {
             SimConfig.instant(),
             options -> options.withLease(2),
             options -> options.withLease(2).withLink(1_000_000_000, 1))) {
-      ObjectNode first = prefillBody().set("kv_transfer_params", asks());
+      ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(slow.prefill, COMPLETIONS, first).path("kv_transfer_params");
       String body = decodeBody().set("kv_transfer_params", params).toString();
       try (Socket client = WireClient.open(slow.decode.port(), COMPLETIONS, body)) {
@@ -292,7 +216,7 @@ class NixlWireTest {
   @Test
   void pushLegsOverlapAndMeetByTheRequestId() throws Exception {
     try (KvPair push = new KvPair(KvConnector.NIXL_PUSH)) {
-      ObjectNode first = prefillBody().set("kv_transfer_params", asks());
+      ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode reply = ok(push.prefill, COMPLETIONS, first).path("kv_transfer_params");
       assertThat(reply.path("transfer_mode").asText()).isEqualTo("push");
       assertThat(reply.has("remote_block_ids")).isFalse();
@@ -318,7 +242,7 @@ class NixlWireTest {
       ObjectNode chat = Json.object().put("max_tokens", 20).put("stream", true);
       chat.putArray("messages").addObject().put("role", "user").put("content", KvPair.WORDS);
       ObjectNode first = chat.deepCopy().put("max_tokens", 1).put("stream", false);
-      first.set("kv_transfer_params", asks());
+      first.set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(back.prefill, CHAT, first).path("kv_transfer_params");
       String stream =
           KvPair.post(back.decode, CHAT, chat.deepCopy().set("kv_transfer_params", params)).body();
@@ -351,13 +275,7 @@ class NixlWireTest {
   }
 
   private JsonNode produce() throws IOException {
-    ObjectNode body = prefillBody().set("kv_transfer_params", asks());
+    ObjectNode body = prefillBody().set("kv_transfer_params", KvPair.asks());
     return ok(pair.prefill, COMPLETIONS, body, "X-Request-Id", "r1").path("kv_transfer_params");
-  }
-
-  private static ObjectNode asks() {
-    ObjectNode params = Json.object().put("do_remote_decode", true);
-    params.put("do_remote_prefill", false).putNull("remote_engine_id").putNull("remote_block_ids");
-    return params.putNull("remote_host").putNull("remote_port");
   }
 }

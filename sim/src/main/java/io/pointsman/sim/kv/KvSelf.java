@@ -7,9 +7,8 @@ package io.pointsman.sim.kv;
  * @param engineId of this life of the engine; another after a restart
  * @param host it advertises
  * @param port of its side channel
- * @param blockSize tokens per block
  */
-public record KvSelf(KvOptions options, String engineId, String host, int port, int blockSize) {
+public record KvSelf(KvOptions options, String engineId, String host, int port) {
   /** The engine id of a data-parallel rank. */
   public String engineId(int rank) {
     return options.dpSize() == 1 ? engineId : engineId + "_dp" + rank;

@@ -1,6 +1,5 @@
 package io.pointsman.sim.kv.link;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.pointsman.sim.http.Endpoint;
@@ -47,6 +46,7 @@ public final class KvNode implements HandOvers {
   private final Notifier notifier;
   private final PeerClient peers;
   private final KvLedger ledger = new KvLedger();
+  private final Holdings holdings;
   private final KvCounters counters = new KvCounters();
   private final RequestLog log;
   private final BlockStore store = new BlockStore();
@@ -54,8 +54,6 @@ public final class KvNode implements HandOvers {
   private KvSelf self;
   private List<Integer> initPorts = List.of();
   private List<Integer> allocPorts = List.of();
-  private long wakesAt = KvLedger.NEVER;
-  private int nextBlock;
 
   /**
    * A node that is not yet named.
@@ -73,9 +71,10 @@ public final class KvNode implements HandOvers {
     this.protocol = KvProtocol.of(options.connector());
     this.notifier = notifier;
     this.peers = new PeerClient(loop, clients);
+    this.holdings = new Holdings(engine, ledger);
     this.log = new RequestLog(options.logged());
     this.arrivals = new Arrivals(options.tpSize());
-    this.self = new KvSelf(options, "", "", 0, blockSize());
+    this.self = new KvSelf(options, "", "", 0);
   }
 
   /** What listens on the side channel. */
@@ -91,7 +90,7 @@ public final class KvNode implements HandOvers {
   /** Begins a life of the engine: it has a new id, and its addresses are known. */
   public void begin(
       String engineId, String host, int port, List<Integer> inits, List<Integer> allocs) {
-    self = new KvSelf(options, engineId, host, port, blockSize());
+    self = new KvSelf(options, engineId, host, port);
     initPorts = inits;
     allocPorts = allocs;
   }
@@ -198,47 +197,15 @@ public final class KvNode implements HandOvers {
     };
   }
 
+  /** Holds the memory of a run under the keys of its request. */
   Held hold(List<String> keys, int rank, int tokens, String hash, long leaseNanos, Runnable free) {
-    int blocks = engine.scheduler().cache().blocksFor(tokens);
-    ArrayNode group = Json.array();
-    for (int i = 0; i < blocks; i++) {
-      nextBlock = nextBlock == Integer.MAX_VALUE ? 1 : nextBlock + 1;
-      group.add(nextBlock);
-    }
-    Held held =
-        new Held(
-            keys,
-            self.engineId(rank),
-            rank,
-            options.tpSize(),
-            Json.array().add(group),
-            blocks,
-            tokens,
-            hash,
-            leaseNanos,
-            free);
-    ledger.hold(held, now());
-    wakeBy(now() + leaseNanos);
-    return held;
+    return holdings.hold(self, keys, rank, tokens, hash, leaseNanos, free);
   }
 
   /** For replies that describe no blocks. */
   Held nothingHeld() {
     return new Held(
         List.of(""), self.engineId(0), 0, options.tpSize(), Json.array(), 0, 0, "", 0, () -> {});
-  }
-
-  private void wakeBy(long at) {
-    if (at < wakesAt) {
-      wakesAt = at;
-      driver().later((at - now()) / 1e6 + 1, this::expire);
-    }
-  }
-
-  private void expire() {
-    wakesAt = KvLedger.NEVER;
-    ledger.expire(now());
-    wakeBy(ledger.nextExpiry());
   }
 
   /** Puts blocks into the shared store. */
