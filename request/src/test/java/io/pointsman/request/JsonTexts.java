@@ -15,8 +15,8 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.Tuple;
 
 /** Generates request bodies, and writes one body in many ways that mean the same. */
-final class JsonTexts {
-  static final ObjectMapper MAPPER = new ObjectMapper();
+public final class JsonTexts {
+  public static final ObjectMapper MAPPER = new ObjectMapper();
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
   private static final List<String> NAMES =
       List.of("model", "stream", "user", "session_id", "user_id", "session_params", "prompt");
@@ -24,7 +24,7 @@ final class JsonTexts {
   private JsonTexts() {}
 
   /** Any object whose members often have names that the reader knows. */
-  static Arbitrary<ObjectNode> bodies() {
+  public static Arbitrary<ObjectNode> bodies() {
     return object(value(3), 6);
   }
 
@@ -59,7 +59,7 @@ final class JsonTexts {
   }
 
   /** The body as text; members in another order and white space anywhere, by the dice. */
-  static String write(JsonNode node, Random dice) {
+  public static String write(JsonNode node, Random dice) {
     StringBuilder out = new StringBuilder();
     write(node, dice, out);
     return out.toString();

@@ -1,0 +1,152 @@
+package io.pointsman.request.splice;
+
+import io.pointsman.engine.disagg.plan.PdEndpoint;
+import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.json.JsonCursor;
+import io.pointsman.request.json.StringScanner;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads from a body what matters for serving it by two workers. A pass of its own, made only for
+ * requests that a fleet of prefill and decode workers may split. Keeps scratch memory: one reader
+ * per thread.
+ */
+public final class SplitFactsReader {
+  private static final List<String> PROMPTS =
+      List.of("prompt", "text", "input_ids", "prompt_token_ids", "token_ids", "prompt_embeds");
+  private static final List<String> LIMITS =
+      List.of("max_completion_tokens", "max_tokens", "max_output_tokens");
+  private static final List<String> STORED = List.of("previous_response_id", "conversation");
+  private static final List<String> PROMPT_LOGPROBS =
+      List.of("prompt_logprobs", "logprob_start_len", "return_hidden_states");
+
+  private final JsonCursor json = new JsonCursor(StringScanner.best());
+  private final InputSize size = new InputSize();
+
+  /**
+   * Reads one body.
+   *
+   * @param body array that holds the body; neither changed nor kept
+   * @param estimate whether to estimate the input's size, which reads the prompt once more; without
+   *     need where {@code RequestFacts.prefix().tokens()}, which is never less, is too small
+   *     already
+   */
+  public SplitFacts read(Endpoint endpoint, byte[] body, int offset, int length, boolean estimate) {
+    PdEndpoint split = split(endpoint);
+    JsonMembers members =
+        split == null ? null : JsonMembers.read(json, body, offset, offset + length);
+    if (members == null) {
+      return SplitFacts.unreadable(split);
+    }
+    Values outer = new Values(body, members);
+    JsonMembers sampling = object(body, members, "sampling_params");
+    Values values = sampling == null ? outer : outer.or(new Values(body, sampling));
+    Prompt prompt = prompt(body, members);
+    return new SplitFacts(
+        split,
+        true,
+        values.number("n"),
+        values.number("best_of"),
+        values.wanted("use_beam_search"),
+        values.wanted("echo"),
+        PROMPT_LOGPROBS.stream().anyMatch(values::asked),
+        prompt.prompts(),
+        STORED.stream().anyMatch(values::present),
+        values.wanted("background"),
+        prompt.tokens(),
+        values.wanted("logprobs") || values.wanted("return_logprob"),
+        limit(values),
+        values.wanted("stream"),
+        estimate ? size.tokens(body, members) : SplitFacts.ABSENT);
+  }
+
+  private static @Nullable PdEndpoint split(Endpoint endpoint) {
+    return switch (endpoint) {
+      case CHAT_COMPLETIONS -> PdEndpoint.CHAT;
+      case COMPLETIONS -> PdEndpoint.COMPLETIONS;
+      case RESPONSES -> PdEndpoint.RESPONSES;
+      case MESSAGES -> PdEndpoint.MESSAGES;
+      case GENERATE -> PdEndpoint.GENERATE;
+      case TOKEN_GENERATE -> PdEndpoint.TOKEN_GENERATE;
+      case RESPONSE_GET,
+          RESPONSE_DELETE,
+          RESPONSE_CANCEL,
+          RESPONSE_INPUT_ITEMS,
+          EMBEDDINGS,
+          RERANK,
+          SCORE,
+          POOLING,
+          CLASSIFY,
+          TOKENIZE,
+          DETOKENIZE,
+          MESSAGES_COUNT_TOKENS,
+          AUDIO_TRANSCRIPTIONS,
+          AUDIO_TRANSLATIONS,
+          AUDIO_SPEECH,
+          IMAGES_GENERATIONS,
+          IMAGES_EDITS,
+          IMAGES_VARIATIONS,
+          TRANSPARENT ->
+          null;
+    };
+  }
+
+  private static long limit(Values values) {
+    for (String name : LIMITS) {
+      long limit = values.number(name);
+      if (limit != SplitFacts.ABSENT) {
+        return limit;
+      }
+    }
+    return SplitFacts.ABSENT;
+  }
+
+  private @Nullable JsonMembers object(byte[] body, JsonMembers members, String name) {
+    int i = members.last(name);
+    return i < 0 ? null : JsonMembers.read(json, body, members.valueFrom(i), members.valueTo(i));
+  }
+
+  private record Prompt(int prompts, boolean tokens) {}
+
+  /** All values that a prompt can have; more than one of them counts as more than one prompt. */
+  private Prompt prompt(byte[] body, JsonMembers members) {
+    int prompts = 0;
+    boolean tokens = false;
+    for (int i = 0; i < members.count(); i++) {
+      if (isPrompt(members, i) && body[members.valueFrom(i)] != 'n') {
+        Prompt found = prompt(body, members.valueFrom(i), members.valueTo(i));
+        prompts += found.prompts;
+        tokens = found.tokens;
+      }
+    }
+    return new Prompt(Math.clamp(prompts, 1, 2), tokens && prompts == 1);
+  }
+
+  private static boolean isPrompt(JsonMembers members, int i) {
+    for (String name : PROMPTS) {
+      if (members.is(i, name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private Prompt prompt(byte[] body, int from, int to) {
+    if (body[from] != '[') {
+      return new Prompt(1, false);
+    }
+    json.reset(body, from, to);
+    int prompts = 0;
+    for (boolean more = json.firstElement(); more && prompts < 2; more = json.nextElement()) {
+      int first = json.peek();
+      if (first >= '0' && first <= '9') {
+        return new Prompt(1, true);
+      }
+      json.value();
+      prompts++;
+    }
+    return new Prompt(prompts, false);
+  }
+}
