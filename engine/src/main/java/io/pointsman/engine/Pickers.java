@@ -9,6 +9,7 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -26,15 +27,15 @@ final class Pickers {
    * Builds pickers for the pools that are new in {@code snapshot} and keeps those of the pools that
    * it shares with the one before.
    */
-  Pickers(FleetSnapshot snapshot, @Nullable Pickers before, Function<Pool, Picker> build) {
+  Pickers(FleetSnapshot snapshot, @Nullable Pickers before, BiFunction<Role, Pool, Picker> build) {
     this.snapshot = snapshot;
     IdentityHashMap<Pool, PooledPicker> kept = new IdentityHashMap<>();
     if (before != null) {
       before.forEach(pooled -> kept.put(pooled.pool, pooled));
     }
-    Function<Pool, PooledPicker> pickerFor =
-        pool -> kept.computeIfAbsent(pool, p -> new PooledPicker(p, build.apply(p)));
     for (Role role : Role.values()) {
+      Function<Pool, PooledPicker> pickerFor =
+          pool -> kept.computeIfAbsent(pool, p -> new PooledPicker(p, build.apply(role, p)));
       byRole.put(role, pickerFor.apply(snapshot.pool(role)));
       Map<String, PooledPicker> models = new HashMap<>();
       snapshot.models(role).forEach((model, pool) -> models.put(model, pickerFor.apply(pool)));
@@ -53,12 +54,21 @@ final class Pickers {
 
   /** The picker to ask; null if no worker is known to serve the request's model. */
   @Nullable PooledPicker forRequest(RoutingRequest request, UnknownModel unknown) {
-    PooledPicker any = byRole.get(request.role());
-    if (request.model() == null) {
+    return forModel(request.role(), request.model(), unknown);
+  }
+
+  /**
+   * The picker of a role for a model.
+   *
+   * @param model null if any worker will do
+   */
+  @Nullable PooledPicker forModel(Role role, @Nullable String model, UnknownModel unknown) {
+    PooledPicker any = byRole.get(role);
+    if (model == null) {
       return any;
     }
-    Map<String, PooledPicker> models = byModel.get(request.role());
-    PooledPicker found = models == null ? null : models.get(request.model());
+    Map<String, PooledPicker> models = byModel.get(role);
+    PooledPicker found = models == null ? null : models.get(model);
     return found == null && unknown == UnknownModel.ANY_WORKER ? any : found;
   }
 }

@@ -9,11 +9,11 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.LeaseListener;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
-import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
@@ -40,10 +40,13 @@ public final class RoutingEngine {
   private static final int PICKS = 8;
 
   private final Fleet fleet;
-  private final Policy policy;
+  private final StagePolicies policies;
   private final EngineSettings settings;
   private final EngineListener listener;
+
+  /** Those of all policies. */
   private final List<Learner> learners;
+
   private final Ticker ticker;
   private final Dice dice;
   private volatile Pickers pickers;
@@ -51,7 +54,7 @@ public final class RoutingEngine {
   /**
    * Follows {@code fleet} from now on.
    *
-   * @param policy the policy, with what learns for it
+   * @param policy the policy for all roles, with what learns for it
    */
   public RoutingEngine(
       Fleet fleet,
@@ -60,9 +63,24 @@ public final class RoutingEngine {
       EngineListener listener,
       Ticker ticker,
       Dice dice) {
+    this(fleet, StagePolicies.same(policy), settings, listener, ticker, dice);
+  }
+
+  /**
+   * Follows {@code fleet} from now on.
+   *
+   * @param policies the policies, each with what learns for it
+   */
+  public RoutingEngine(
+      Fleet fleet,
+      StagePolicies policies,
+      EngineSettings settings,
+      EngineListener listener,
+      Ticker ticker,
+      Dice dice) {
     this.fleet = fleet;
-    this.policy = policy.policy();
-    learners = policy.learners();
+    this.policies = policies;
+    learners = policies.learners();
     this.settings = settings;
     this.listener = listener;
     this.ticker = ticker;
@@ -81,14 +99,14 @@ public final class RoutingEngine {
     Set<Worker> present = new HashSet<>(snapshot.workers());
     for (Worker worker : before.workers()) {
       if (!present.contains(worker)) {
-        tell(learner -> learner.forget(worker));
+        tell(learners, learner -> learner.forget(worker));
       }
     }
   }
 
-  private Picker build(Pool pool) {
+  private Picker build(Role role, Pool pool) {
     try {
-      return policy.picker(pool);
+      return policies.of(role).policy().picker(pool);
     } catch (RuntimeException e) {
       listener.policyFailed(e);
       return (_, _) -> null;
@@ -103,12 +121,24 @@ public final class RoutingEngine {
    * Chooses a worker among those that the request has not tried yet and places the request on it.
    */
   public Decision decide(RoutingRequest request) {
+    Decision decision = attempt(request);
+    if (decision instanceof Decision.Rejected rejected) {
+      rejected(request, rejected);
+    }
+    return decision;
+  }
+
+  /**
+   * Decides like {@link #decide}, but tells nobody of a rejection: for callers that have others to
+   * ask. What comes of it in the end they tell by {@link #rejected}.
+   */
+  public Decision attempt(RoutingRequest request) {
     long now = ticker.nanos();
     for (int i = 0; i < PICKS; i++) {
       Pickers current = pickers;
       PooledPicker pooled = current.forRequest(request, settings.unknownModel());
       if (pooled == null) {
-        return reject(request, noPool(current.snapshot(), request), 0);
+        return new Decision.Rejected(noPool(current.snapshot(), request), 0);
       }
       Worker worker = choose(current, pooled, request, now);
       if (worker == null) {
@@ -123,10 +153,23 @@ public final class RoutingEngine {
     return rejectByState(request, now);
   }
 
+  /**
+   * Places the request on a worker that its caller has chosen, for the reason that stands in the
+   * request's notes; null if the worker does not admit it.
+   */
+  public @Nullable Lease place(RoutingRequest request, Worker worker) {
+    long now = ticker.nanos();
+    Lease lease = request.admits(worker, now) ? lease(worker, request, now) : null;
+    if (lease != null) {
+      placed(request, lease);
+    }
+    return lease;
+  }
+
   private @Nullable Lease lease(Worker worker, RoutingRequest request, long now) {
     PrefixBlocks prefix = request.prefix();
     int cached = (int) (prefix.tokens() * prefix.ratio(request.notes().matchedBlocks()));
-    Lease lease = worker.tryLease(now, prefix.tokens(), cached, new Placement(request));
+    Lease lease = worker.tryLease(now, prefix.tokens(), cached, new Ending(request));
     if (lease != null && !request.stream()) {
       lease.answeredWhole();
     }
@@ -134,18 +177,18 @@ public final class RoutingEngine {
   }
 
   private void placed(RoutingRequest request, Lease lease) {
-    tell(learner -> learner.placed(request, lease));
+    tell(policies.of(request.role()).learners(), learner -> learner.placed(request, lease));
     Worker worker = lease.worker();
     if (worker.left()) {
       // It left after the lease was taken, maybe before the learners heard of it; they may have
       // forgotten it already. Its slot is not reused before this lease is settled.
-      tell(learner -> learner.forget(worker));
+      tell(learners, learner -> learner.forget(worker));
     }
     listener.routed(request, lease);
   }
 
-  private void tell(Consumer<Learner> news) {
-    for (Learner learner : learners) {
+  private void tell(List<Learner> hearers, Consumer<Learner> news) {
+    for (Learner learner : hearers) {
       try {
         news.accept(learner);
       } catch (RuntimeException e) {
@@ -218,14 +261,14 @@ public final class RoutingEngine {
     Pickers current = pickers;
     PooledPicker pooled = current.forRequest(request, settings.unknownModel());
     if (pooled == null) {
-      return reject(request, noPool(current.snapshot(), request), 0);
+      return new Decision.Rejected(noPool(current.snapshot(), request), 0);
     }
     List<Worker> candidates = pooled.pool().workers();
     if (request.pinnedWorker() != null) {
       Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
       candidates = pinned == null ? List.of() : List.of(pinned);
     }
-    return reject(request, reason(candidates, request, now), shortestRest(candidates, now));
+    return new Decision.Rejected(reason(candidates, request, now), shortestRest(candidates, now));
   }
 
   /** What stands in the way of those that would come nearest to serving the request. */
@@ -260,22 +303,35 @@ public final class RoutingEngine {
     return shortest == Long.MAX_VALUE ? 0 : shortest;
   }
 
-  private Decision reject(RoutingRequest request, RejectReason reason, long retryAfterNanos) {
-    listener.rejected(request, reason);
-    return new Decision.Rejected(reason, retryAfterNanos);
+  /** Says that a request is refused after all, for {@code rejection}. */
+  public void rejected(RoutingRequest request, Decision.Rejected rejection) {
+    listener.rejected(request, rejection.reason());
+  }
+
+  /** The workers of a role that may serve {@code model}; null if there are none. */
+  public @Nullable Pool pool(Role role, @Nullable String model) {
+    PooledPicker pooled = pickers.forModel(role, model, settings.unknownModel());
+    return pooled == null || pooled.pool().isEmpty() ? null : pooled.pool();
+  }
+
+  /** Whether there are workers of a role that may serve {@code model}, be they well or not. */
+  public boolean serves(Role role, @Nullable String model) {
+    return pool(role, model) != null;
   }
 
   /** Passes the end of a lease on, together with the request that it was for. */
-  private final class Placement implements LeaseListener {
+  private final class Ending implements LeaseListener {
     private final RoutingRequest request;
 
-    Placement(RoutingRequest request) {
+    Ending(RoutingRequest request) {
       this.request = request;
     }
 
     @Override
     public void settled(Lease lease, Outcome outcome) {
-      tell(learner -> learner.ended(request, lease, outcome));
+      tell(
+          policies.of(request.role()).learners(),
+          learner -> learner.ended(request, lease, outcome));
       listener.settled(lease, outcome);
     }
   }

@@ -83,10 +83,15 @@ public final class Fleet {
     if (present != null) {
       return present;
     }
-    Worker worker = new Worker(spec, freeSlot(), board, settings, ticker);
+    Worker worker = new Worker(limited(spec), freeSlot(), board, settings, ticker);
     slotsInUse.set(worker.slot());
     workers.put(spec.id(), worker);
     return worker;
+  }
+
+  private WorkerSpec limited(WorkerSpec spec) {
+    boolean unlimited = spec.role() == Role.PREFILL && spec.maxInFlight() == 0;
+    return unlimited ? spec.withMaxInFlight(settings.maxPrefills()) : spec;
   }
 
   /**

@@ -22,11 +22,14 @@ public final class Lease {
     }
   }
 
-  /** Placed, and nothing of an answer seen. */
-  private static final int PLACED = 0;
+  /** Counted in for a request that will be sent later. */
+  private static final int RESERVED = 0;
 
-  private static final int ANSWERED = 1;
-  private static final int SETTLED = 2;
+  /** Placed, and nothing of an answer seen. */
+  private static final int PLACED = 1;
+
+  private static final int ANSWERED = 2;
+  private static final int SETTLED = 3;
 
   private final Worker worker;
   private final boolean probe;
@@ -38,8 +41,8 @@ public final class Lease {
   /** Written before the lease is handed on. */
   private boolean answeredWhole;
 
-  /** Only grows; written through STATE. */
-  private volatile int state;
+  /** Only grows once the lease is handed on; written through STATE. */
+  private volatile int state = PLACED;
 
   Lease(
       Worker worker,
@@ -67,6 +70,23 @@ public final class Lease {
   public void answeredWhole() {
     answeredWhole = true;
     worker.answersWhole(1);
+  }
+
+  /**
+   * The place is kept for a request that is sent only later, when another worker has done its part:
+   * until {@link #dispatched} the worker owes it nothing. To be said at most once, right after the
+   * lease was taken, by the thread that took it.
+   */
+  public void reserve() {
+    state = RESERVED;
+    worker.reserved(1);
+  }
+
+  /** The request that the place was reserved for is sent; without effect on any other lease. */
+  public void dispatched() {
+    if (state == RESERVED && STATE.compareAndSet(this, RESERVED, PLACED)) {
+      worker.dispatched();
+    }
   }
 
   /** Estimated tokens of the prompt that was placed. */
@@ -100,6 +120,7 @@ public final class Lease {
    * longer pending. What comes after the end counts for nothing.
    */
   public void progressed() {
+    dispatched();
     boolean first = state == PLACED && STATE.compareAndSet(this, PLACED, ANSWERED);
     if (state == ANSWERED) {
       worker.progressed(first ? promptTokens : 0);
@@ -130,8 +151,11 @@ public final class Lease {
       assert false : "lease on " + worker + " settled twice, now as " + outcome;
       return false;
     }
-    if (before == PLACED) {
+    if (before < ANSWERED) {
       worker.abandon(promptTokens);
+    }
+    if (before == RESERVED) {
+      worker.reserved(-1);
     }
     if (answeredWhole) {
       worker.answersWhole(-1);

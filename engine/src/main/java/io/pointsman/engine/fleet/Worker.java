@@ -40,6 +40,7 @@ public final class Worker {
   private volatile long restUntil;
   private volatile long lastProgressAt;
   private final AtomicInteger answeredWhole = new AtomicInteger();
+  private final AtomicInteger reserved = new AtomicInteger();
   private final AtomicLong pendingTokens = new AtomicLong();
   private volatile boolean left;
   private volatile boolean slotReleased;
@@ -232,10 +233,10 @@ public final class Worker {
    * {@code patience} explains. It returns with its next progress, or when it has nothing left in
    * flight that could make any. Requests that are answered in one piece show no progress on the
    * way: with nothing else in flight, only a pile of them that all stay silent for the longest time
-   * counts.
+   * counts. Reserved places owe none at all.
    */
   void checkStall(StallSettings patience, long now) {
-    int inFlight = inFlight();
+    int inFlight = inFlight() - reserved.get();
     int quiet = answeredWhole.get();
     long allowed =
         inFlight > quiet
@@ -256,6 +257,23 @@ public final class Worker {
   /** One more, or with -1 one fewer, of the requests in flight is answered in one piece. */
   void answersWhole(int change) {
     answeredWhole.addAndGet(change);
+  }
+
+  /** One more, or with -1 one fewer, of the requests in flight has not been sent yet. */
+  void reserved(int change) {
+    reserved.addAndGet(change);
+  }
+
+  /** A request that had its place reserved is sent: the first one that is starts the clock. */
+  void dispatched() {
+    if (inFlight() == reserved.getAndDecrement()) {
+      lastProgressAt = ticker.nanos();
+    }
+  }
+
+  /** Requests in flight that have not been sent yet. */
+  public int reserved() {
+    return reserved.get();
   }
 
   /**
@@ -281,7 +299,7 @@ public final class Worker {
     if (LoadBoard.has(before, Mark.RESTING)) {
       endRest(now);
     }
-    if ((before & LoadBoard.MAX_IN_FLIGHT) == 0) {
+    if ((before & LoadBoard.MAX_IN_FLIGHT) <= reserved.get()) {
       lastProgressAt = now;
     }
     pendingTokens.addAndGet(promptTokens);

@@ -114,6 +114,11 @@ class EngineArchitectureTest {
   }
 
   @Test
+  void plansSeeFleetAndNothingOfTheDecision() {
+    sees("disagg.plan", "fleet").check(ENGINE);
+  }
+
+  @Test
   void environmentSeesNothing() {
     sees("env").check(ENGINE);
   }

@@ -1,0 +1,106 @@
+package io.pointsman.engine.disagg;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.Crowd;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which decode workers hold which prefixes, whatever policy chooses among them: a decode worker has
+ * the blocks of every prompt that it has answered. Learned when an answer is complete, because only
+ * then the hand-over has certainly come to its end.
+ */
+public final class HeldPrefixes implements Learner {
+  /** Shorter prefixes to go back to where no worker that holds a longer one may be chosen. */
+  private static final int STEPS = 8;
+
+  private final PrefixIndex index;
+
+  /**
+   * @param maxBytes most bytes it may take; at least 64 KiB
+   * @param maxWorkers as in {@code FleetSettings}
+   */
+  public HeldPrefixes(long maxBytes, int maxWorkers) {
+    index = new PrefixIndex(maxBytes, maxWorkers);
+  }
+
+  /**
+   * A worker that holds the longest prefix, among equals the least loaded.
+   *
+   * @param blocks how much of the prompt it holds
+   */
+  record Holder(Worker worker, int blocks) {}
+
+  /** Null if no worker that the request may go to holds any of it. */
+  @Nullable Holder longest(Pool pool, RoutingRequest request, long now) {
+    PrefixBlocks prefix = request.prefix();
+    int blocks = index.match(prefix);
+    for (int i = 0; i < STEPS && blocks > 0; i++) {
+      int holder = leastLoaded(pool, prefix.hashes()[blocks - 1], request, now);
+      if (holder != Pool.ABSENT) {
+        return new Holder(pool.worker(holder), blocks);
+      }
+      blocks = PrefixIndex.shorter(blocks);
+    }
+    return null;
+  }
+
+  private int leastLoaded(Pool pool, long hash, RoutingRequest request, long now) {
+    Crowd crowd = index.crowd(hash);
+    int chosen = Pool.ABSENT;
+    int least = Pool.NOT_ELIGIBLE;
+    for (int i = 0; i < pool.size(); i++) {
+      int load = pool.loadIfEligible(i, now, request.tried());
+      if (load < least && holds(pool.slot(i), hash, crowd)) {
+        chosen = i;
+        least = load;
+      }
+    }
+    return chosen;
+  }
+
+  private boolean holds(int slot, long hash, @Nullable Crowd crowd) {
+    if (crowd != null) {
+      return crowd.holds(slot);
+    }
+    for (int h = index.holder(hash, 0);
+        h != PrefixIndex.NOBODY;
+        h = index.holder(hash, PrefixIndex.after(h))) {
+      if (PrefixIndex.slotOf(h) == slot) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {}
+
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    Worker worker = lease.worker();
+    int tenancy = index.tenancy(worker.slot());
+    // While it has not left, the slot was its own when the tenancy was read.
+    boolean answered = outcome instanceof Outcome.Succeeded && !worker.left();
+    if (answered && request.role() == Role.DECODE) {
+      index.add(request.prefix(), tenancy, 0, lease.placedAt());
+    }
+  }
+
+  @Override
+  public void forget(Worker worker) {
+    index.forget(worker.slot());
+  }
+
+  /** To be measured. */
+  public PrefixIndex index() {
+    return index;
+  }
+}

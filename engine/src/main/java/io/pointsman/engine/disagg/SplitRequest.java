@@ -1,0 +1,70 @@
+package io.pointsman.engine.disagg;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the engine is asked for a request that two workers may serve: one question for each part.
+ * One object for all attempts of the request; owned by the thread that serves it.
+ */
+public final class SplitRequest {
+  private final RoutingRequest whole;
+  private final RoutingRequest prefill;
+  private final RoutingRequest decode;
+  private final RoutingRequest wholeByPrefill;
+  private final SplitFacts facts;
+
+  /**
+   * @param model the model asked for; null if any worker will do
+   * @param prefix the routing key
+   * @param affinity whom the request belongs to; null if it does not say
+   */
+  public SplitRequest(
+      @Nullable String model,
+      PrefixBlocks prefix,
+      @Nullable AffinityKey affinity,
+      SplitFacts facts) {
+    this.facts = requireNonNull(facts, "facts");
+    RoutingRequest.Builder builder =
+        RoutingRequest.builder().model(model).prefix(prefix).affinity(affinity);
+    whole = builder.role(Role.REGULAR).stream(facts.stream()).build();
+    decode = builder.role(Role.DECODE).build();
+    wholeByPrefill = builder.role(Role.PREFILL).build();
+    prefill = builder.stream(false).build();
+  }
+
+  public SplitFacts facts() {
+    return facts;
+  }
+
+  /** The whole request, to a worker that is for nothing else. */
+  public RoutingRequest whole() {
+    return whole;
+  }
+
+  /** Its prompt. The answer comes in one piece. */
+  public RoutingRequest prefill() {
+    return prefill;
+  }
+
+  /** Its answer, or the whole of it on a decode worker. */
+  public RoutingRequest decode() {
+    return decode;
+  }
+
+  /** The whole request, to a prefill worker. */
+  public RoutingRequest wholeByPrefill() {
+    return wholeByPrefill;
+  }
+
+  /** The model asked for; null if any worker will do. */
+  public @Nullable String model() {
+    return decode.model();
+  }
+}

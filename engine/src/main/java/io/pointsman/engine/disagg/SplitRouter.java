@@ -1,0 +1,222 @@
+package io.pointsman.engine.disagg;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.disagg.HeldPrefixes.Holder;
+import io.pointsman.engine.disagg.Placement.Single;
+import io.pointsman.engine.disagg.Placement.Split;
+import io.pointsman.engine.disagg.SplitDecision.Placed;
+import io.pointsman.engine.disagg.SplitDecision.Refused;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.LoadRange;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The decision for a fleet of prefill and decode workers: whether two of them serve a request, and
+ * which. Fleets without such workers ask the {@link RoutingEngine} alone. Free of I/O; safe for use
+ * by any number of threads.
+ *
+ * <p>The place for decode is reserved first, so that no prefill is computed for which there is no
+ * place to go on. Each part is placed by the policy of its role.
+ */
+public final class SplitRouter {
+  private final RoutingEngine engine;
+  private final HeldPrefixes held;
+  private final SplitSettings settings;
+  private final Ticker ticker;
+
+  /**
+   * @param held to be one of the learners of the engine's decode policy
+   */
+  public SplitRouter(
+      RoutingEngine engine, HeldPrefixes held, SplitSettings settings, Ticker ticker) {
+    this.engine = engine;
+    this.held = held;
+    this.settings = settings;
+    this.ticker = ticker;
+  }
+
+  /** Chooses one worker or two, and places the request on them. */
+  public SplitDecision decide(SplitRequest request) {
+    if (request.facts().unsplittable() != null) {
+      return whole(request, SplitRule.UNSPLITTABLE);
+    }
+    if (tokens(request) < settings.threshold()) {
+      return whole(request, SplitRule.SHORT_INPUT);
+    }
+    Single known = settings.decodeServesWhole() ? byHeldPrefix(request) : null;
+    if (known != null) {
+      return new Placed(known);
+    }
+    if (prefillLoaded(request)) {
+      return whole(request, SplitRule.PREFILL_LOADED);
+    }
+    return switch (engine.attempt(request.decode())) {
+      case Decision.Routed(Lease lease) -> {
+        lease.reserve();
+        yield withPrefill(request, lease, SplitRule.NO_PREFILL);
+      }
+      case Decision.Rejected rejection ->
+          orRefused(request, SplitRule.NO_DECODE, Role.DECODE, rejection);
+    };
+  }
+
+  /**
+   * After prefill has failed: another prefill worker, else the decode worker alone. The failed
+   * lease is settled by the caller, the decode lease is carried on, or settled where nobody can be
+   * had.
+   */
+  public SplitDecision prefillAgain(SplitRequest request, Split before) {
+    request.prefill().exclude(before.prefill().worker());
+    return withPrefill(request, before.decode(), SplitRule.PREFILL_FAILED);
+  }
+
+  /**
+   * After decode has failed before its first byte: another decode worker, for the same hand-over or
+   * for a whole request. Both failed and finished leases are settled by the caller.
+   */
+  public SplitDecision decodeAgain(SplitRequest request, Worker failed) {
+    request.decode().exclude(failed);
+    return switch (engine.attempt(request.decode())) {
+      case Decision.Routed(Lease lease) -> new Placed(new Single(lease, SplitRule.SPLIT));
+      case Decision.Rejected rejection -> refused(request, Role.DECODE, rejection);
+    };
+  }
+
+  private SplitDecision withPrefill(SplitRequest request, Lease decode, SplitRule otherwise) {
+    switch (engine.attempt(request.prefill())) {
+      case Decision.Routed(Lease lease) -> {
+        return new Placed(new Split(lease, decode));
+      }
+      case Decision.Rejected rejection -> {
+        boolean busy = rejection.reason() == RejectReason.ALL_BUSY;
+        boolean serves = settings.decodeServesWhole();
+        if (serves && (!busy || settings.wholeWhenPrefillBusy())) {
+          decode.dispatched();
+          return new Placed(new Single(decode, otherwise));
+        }
+        decode.ignored();
+        return busy && !settings.wholeWhenPrefillBusy()
+            ? refused(request, Role.PREFILL, rejection)
+            : orRefused(request, otherwise, Role.PREFILL, rejection);
+      }
+    }
+  }
+
+  private SplitDecision orRefused(
+      SplitRequest request, SplitRule rule, Role missing, Decision.Rejected rejection) {
+    Single single = tryWhole(request, rule);
+    return single == null ? refused(request, missing, rejection) : new Placed(single);
+  }
+
+  /** By a regular worker, else by a decode worker, else by a prefill worker, as far as allowed. */
+  private SplitDecision whole(SplitRequest request, SplitRule rule) {
+    Single single = tryWhole(request, rule);
+    if (single != null) {
+      return new Placed(single);
+    }
+    boolean decode = settings.decodeServesWhole() && !engine.serves(Role.REGULAR, request.model());
+    RoutingRequest last = decode ? request.decode() : request.whole();
+    return switch (engine.attempt(last)) {
+      case Decision.Routed(Lease lease) -> new Placed(new Single(lease, rule));
+      case Decision.Rejected rejection -> refused(request, last.role(), rejection);
+    };
+  }
+
+  private @Nullable Single tryWhole(SplitRequest request, SplitRule rule) {
+    Single single = tryOn(request.whole(), rule);
+    if (single == null && settings.decodeServesWhole()) {
+      single = tryOn(request.decode(), rule);
+    }
+    if (single == null && settings.prefillServesWhole()) {
+      single = tryOn(request.wholeByPrefill(), rule);
+    }
+    return single;
+  }
+
+  private @Nullable Single tryOn(RoutingRequest request, SplitRule rule) {
+    boolean asked = engine.serves(request.role(), request.model());
+    return asked && engine.attempt(request) instanceof Decision.Routed(Lease lease)
+        ? new Single(lease, rule)
+        : null;
+  }
+
+  private Refused refused(SplitRequest request, Role missing, Decision.Rejected rejection) {
+    boolean elsewhere =
+        rejection.reason() == RejectReason.UNKNOWN_MODEL
+            && request.model() != null
+            && engine.fleet().snapshot().modelNames().contains(request.model());
+    Decision.Rejected told =
+        elsewhere
+            ? new Decision.Rejected(RejectReason.NO_WORKERS, rejection.retryAfterNanos())
+            : rejection;
+    engine.rejected(missing == Role.PREFILL ? request.prefill() : request.decode(), told);
+    return new Refused(missing, told);
+  }
+
+  /** The decode worker that holds so much of the prompt that it computes the rest itself. */
+  private @Nullable Single byHeldPrefix(SplitRequest request) {
+    boolean uncached = settings.uncachedThreshold() > 0;
+    PrefixBlocks prefix = request.decode().prefix();
+    Pool pool = prefix.count() == 0 ? null : engine.pool(Role.DECODE, request.model());
+    if (pool == null || !(uncached || settings.heldShare() <= 1)) {
+      return null;
+    }
+    long now = ticker.nanos();
+    Holder holder = held.longest(pool, request.decode(), now);
+    double share = holder == null ? 0 : prefix.ratio(holder.blocks());
+    boolean nearlyAll = holder != null && share >= settings.heldShare();
+    boolean few = uncached && (1 - share) * tokens(request) < settings.uncachedThreshold();
+    if (!nearlyAll && !few) {
+      return null;
+    }
+    SplitRule rule = nearlyAll ? SplitRule.DECODE_HOLDS_PREFIX : SplitRule.FEW_UNCACHED;
+    return holder == null ? tryOn(request.decode(), rule) : on(holder, pool, request, rule, now);
+  }
+
+  private @Nullable Single on(
+      Holder holder, Pool pool, SplitRequest request, SplitRule rule, long now) {
+    RoutingRequest decode = request.decode();
+    LoadRange loads = pool.loadRange(now, decode.tried());
+    boolean uneven =
+        loads == null || holder.worker().inFlight() - loads.least() > settings.maxLoadGap();
+    if (uneven) {
+      return null;
+    }
+    decode.notes().because(PickReason.PREFIX_HIT, holder.blocks());
+    Lease lease = engine.place(decode, holder.worker());
+    return lease == null ? null : new Single(lease, rule);
+  }
+
+  private static long tokens(SplitRequest request) {
+    long estimated = request.facts().tokens();
+    return estimated >= 0 ? estimated : request.decode().prefix().tokens();
+  }
+
+  private boolean prefillLoaded(SplitRequest request) {
+    Pool pool =
+        settings.maxPendingPrefill() == 0 ? null : engine.pool(Role.PREFILL, request.model());
+    if (pool == null) {
+      return false;
+    }
+    long now = ticker.nanos();
+    boolean any = false;
+    for (Worker worker : pool.workers()) {
+      if (request.prefill().admits(worker, now)) {
+        any = true;
+        if (worker.pendingTokens() <= settings.maxPendingPrefill()) {
+          return false;
+        }
+      }
+    }
+    return any;
+  }
+}

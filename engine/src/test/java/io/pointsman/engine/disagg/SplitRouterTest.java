@@ -1,0 +1,308 @@
+package io.pointsman.engine.disagg;
+
+import static io.pointsman.engine.disagg.SplitFleet.facts;
+import static io.pointsman.engine.disagg.SplitFleet.request;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.disagg.Placement.Single;
+import io.pointsman.engine.disagg.Placement.Split;
+import io.pointsman.engine.disagg.SplitDecision.Refused;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.junit.jupiter.api.Test;
+
+class SplitRouterTest {
+  private static final int NO_BLOCKS = 0;
+
+  private static SplitSettings threshold(int threshold) {
+    return new SplitSettings(threshold, 0, 2, 8, 0, true, false, false);
+  }
+
+  private static SplitSettings whole(boolean decode, boolean prefill, boolean whenBusy) {
+    return new SplitSettings(0, 0, 2, 8, 0, decode, prefill, whenBusy);
+  }
+
+  @Test
+  void aRequestGoesToAPrefillAndADecodeWorker() {
+    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 2, 2);
+    Split split = fleet.split(request(4));
+
+    assertThat(split.prefill().worker().spec().role()).isEqualTo(Role.PREFILL);
+    assertThat(split.decode().worker().spec().role()).isEqualTo(Role.DECODE);
+    assertThat(split.decode().worker().reserved()).isEqualTo(1);
+    assertThat(split.rule()).isEqualTo(SplitRule.SPLIT);
+    assertThat(fleet.inFlight()).isEqualTo(2);
+  }
+
+  @Test
+  void prefillFollowsThePrefixAndDecodeTheLoad() {
+    SplitFleet fleet = new SplitFleet(threshold(0), 4, 4);
+    String first = fleet.split(request(64)).prefill().worker().id();
+
+    for (int i = 1; i < 4; i++) {
+      SplitRequest next = request(64 + i);
+      Split split = fleet.split(next);
+      assertThat(split.prefill().worker().id()).isEqualTo(first);
+      assertThat(next.prefill().notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+    }
+    for (int i = 0; i < 4; i++) {
+      assertThat(fleet.worker("d" + i).inFlight()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void whatTwoWorkersCannotServeGoesToOne() {
+    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    Single single = fleet.single(fleet.router.decide(request(4, facts(2, 64))));
+
+    assertThat(single.rule()).isEqualTo(SplitRule.UNSPLITTABLE);
+    assertThat(single.lease().worker().id()).isEqualTo("d0");
+    assertThat(single.lease().worker().reserved()).isZero();
+  }
+
+  @Test
+  void theThresholdItselfIsSplit() {
+    SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
+
+    assertThat(fleet.placed(fleet.router.decide(request(4, facts(1, 99)))).rule())
+        .isEqualTo(SplitRule.SHORT_INPUT);
+    assertThat(fleet.placed(fleet.router.decide(request(4, facts(1, 100)))).rule())
+        .isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void withoutAnEstimateTheReadersCountDecides() {
+    SplitFleet fleet = new SplitFleet(threshold(64), 1, 1);
+
+    assertThat(fleet.placed(fleet.router.decide(request(3, facts(1, -1)))).rule())
+        .isEqualTo(SplitRule.SHORT_INPUT);
+    assertThat(fleet.placed(fleet.router.decide(request(4, facts(1, -1)))).rule())
+        .isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void wholeRequestsPreferWorkersThatAreForNothingElse() {
+    SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
+    fleet.add("r0", Role.REGULAR, 1);
+
+    assertThat(fleet.single(fleet.router.decide(request(1))).lease().worker().id()).isEqualTo("r0");
+    assertThat(fleet.single(fleet.router.decide(request(1))).lease().worker().id()).isEqualTo("d0");
+    assertThat(fleet.rejected).isEmpty();
+  }
+
+  @Test
+  void decodeAloneServesWhatItHoldsNearlyAllOf() {
+    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 3);
+    Split first = fleet.split(request(64));
+    String holder = first.decode().worker().id();
+    first.prefill().succeeded();
+    first.decode().succeeded();
+    fleet.workers.load(fleet.worker(holder), 2);
+
+    SplitRequest again = request(66);
+    Single single = fleet.single(fleet.router.decide(again));
+    assertThat(single.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+    assertThat(single.lease().worker().id()).isEqualTo(holder);
+    assertThat(single.lease().cachedTokens()).isEqualTo(64 * 16);
+    assertThat(again.decode().notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+
+    // Three more than the least loaded one: the gap is too large.
+    assertThat(fleet.placed(fleet.router.decide(request(66))).rule()).isEqualTo(SplitRule.SPLIT);
+    assertThat(fleet.placed(fleet.router.decide(request(80))).rule()).isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void anUnfinishedAnswerTeachesNothing() {
+    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    Split first = fleet.split(request(64));
+    first.decode().ignored();
+
+    assertThat(fleet.placed(fleet.router.decide(request(64))).rule()).isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void aWorkerThatLeftHoldsNothing() {
+    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    Split first = fleet.split(request(64));
+    first.decode().succeeded();
+    fleet.workers.fleet.remove("d0");
+    fleet.add("d1", Role.DECODE, 0);
+
+    assertThat(fleet.placed(fleet.router.decide(request(64))).rule()).isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void fewUncachedTokensAreComputedByDecode() {
+    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 2);
+    Split first = fleet.split(request(64));
+    String holder = first.decode().worker().id();
+    first.decode().succeeded();
+
+    Single single = fleet.single(fleet.router.decide(request(64 + 31)));
+    assertThat(single.rule()).isEqualTo(SplitRule.FEW_UNCACHED);
+    assertThat(single.lease().worker().id()).isEqualTo(holder);
+    assertThat(fleet.placed(fleet.router.decide(request(64 + 32))).rule())
+        .isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void aShortPromptThatNobodyHoldsHasFewUncachedTokensToo() {
+    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 1);
+
+    assertThat(fleet.placed(fleet.router.decide(request(31))).rule())
+        .isEqualTo(SplitRule.FEW_UNCACHED);
+    assertThat(fleet.placed(fleet.router.decide(request(32))).rule()).isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void whenAllPrefillWorkersHaveEnoughBeforeThemDecodeServes() {
+    SplitFleet fleet =
+        new SplitFleet(new SplitSettings(0, 0, 2, 8, 1000, true, false, false), 2, 1);
+
+    fleet.split(request(64));
+    fleet.split(new SplitRequest(TestFleet.MODEL, PrefixBlocks.NONE, null, facts(1, 5)));
+    assertThat(fleet.worker("p0").pendingTokens() + fleet.worker("p1").pendingTokens())
+        .isEqualTo(1024);
+    assertThat(fleet.placed(fleet.router.decide(request(NO_BLOCKS))).rule())
+        .isEqualTo(SplitRule.SPLIT);
+
+    fleet.worker("p0").tryLease(fleet.workers.now(), 1001, 0, (_, _) -> {});
+    fleet.worker("p1").tryLease(fleet.workers.now(), 1001, 0, (_, _) -> {});
+    assertThat(fleet.placed(fleet.router.decide(request(NO_BLOCKS))).rule())
+        .isEqualTo(SplitRule.PREFILL_LOADED);
+  }
+
+  @Test
+  void withoutPrefillWorkersDecodeServesIfItMay() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
+    fleet.kill("p0");
+
+    Single single = fleet.single(fleet.router.decide(request(4)));
+    assertThat(single.rule()).isEqualTo(SplitRule.NO_PREFILL);
+    assertThat(single.lease().worker().id()).isEqualTo("d0");
+    assertThat(single.lease().worker().reserved()).isZero();
+  }
+
+  @Test
+  void withoutPrefillWorkersTheRequestIsRefusedIfDecodeMayNot() {
+    SplitFleet fleet = new SplitFleet(whole(false, false, false), 1, 1);
+    fleet.kill("p0");
+
+    assertThat(fleet.router.decide(request(4)))
+        .isEqualTo(
+            new Refused(Role.PREFILL, new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0)));
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(fleet.worker("d0").reserved()).isZero();
+    assertThat(fleet.rejected).containsExactly(RejectReason.NONE_AVAILABLE);
+  }
+
+  @Test
+  void withoutDecodeWorkersPrefillServesIfItMay() {
+    SplitFleet fleet = new SplitFleet(whole(true, true, false), 1, 0);
+    Single single = fleet.single(fleet.router.decide(request(4)));
+
+    assertThat(single.rule()).isEqualTo(SplitRule.NO_DECODE);
+    assertThat(single.lease().worker().id()).isEqualTo("p0");
+  }
+
+  @Test
+  void withoutDecodeWorkersTheRequestIsRefusedIfPrefillMayNot() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
+
+    assertThat(fleet.router.decide(request(4)))
+        .isEqualTo(new Refused(Role.DECODE, new Decision.Rejected(RejectReason.NO_WORKERS, 0)));
+  }
+
+  @Test
+  void aModelThatOnlyTheOtherRoleServesIsNotUnknown() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
+    fleet.workers.add(TestFleet.spec("r", "other"));
+
+    assertThat(fleet.router.decide(request(4)))
+        .isEqualTo(new Refused(Role.DECODE, new Decision.Rejected(RejectReason.NO_WORKERS, 0)));
+  }
+
+  @Test
+  void whenPrefillIsFullTheRequestIsToWait() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
+    fleet.add("p", Role.PREFILL, 1);
+    fleet.split(request(4));
+
+    assertThat(fleet.router.decide(request(4)))
+        .isEqualTo(new Refused(Role.PREFILL, new Decision.Rejected(RejectReason.ALL_BUSY, 0)));
+    assertThat(fleet.inFlight()).isEqualTo(2);
+  }
+
+  @Test
+  void whenPrefillIsFullDecodeServesIfThatIsWanted() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, true), 0, 1);
+    fleet.add("p", Role.PREFILL, 1);
+    fleet.split(request(4));
+
+    assertThat(fleet.placed(fleet.router.decide(request(4))).rule())
+        .isEqualTo(SplitRule.NO_PREFILL);
+  }
+
+  @Test
+  void whenDecodeIsFullNoPrefillIsSpent() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
+    fleet.add("d", Role.DECODE, 1);
+    fleet.split(request(4));
+
+    assertThat(fleet.router.decide(request(4)))
+        .isEqualTo(new Refused(Role.DECODE, new Decision.Rejected(RejectReason.ALL_BUSY, 0)));
+    assertThat(fleet.worker("p0").inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void afterAFailedPrefillAnotherWorkerIsChosenAndThenDecodeAlone() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 2, 1);
+    SplitRequest request = request(4);
+    Split first = fleet.split(request);
+    first.prefill().failed(Failure.ERROR);
+
+    SplitDecision next = fleet.router.prefillAgain(request, first);
+    Split second = (Split) fleet.placed(next);
+    assertThat(second.prefill().worker()).isNotEqualTo(first.prefill().worker());
+    assertThat(second.decode()).isSameAs(first.decode());
+    second.prefill().failed(Failure.ERROR);
+
+    Single last = fleet.single(fleet.router.prefillAgain(request, second));
+    assertThat(last.lease()).isSameAs(first.decode());
+    assertThat(last.rule()).isEqualTo(SplitRule.PREFILL_FAILED);
+    last.lease().succeeded();
+    assertThat(fleet.inFlight()).isZero();
+  }
+
+  @Test
+  void afterAFailedDecodeAnotherWorkerIsChosen() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 2);
+    SplitRequest request = request(4);
+    Split first = fleet.split(request);
+    first.prefill().succeeded();
+    first.decode().failed(Failure.CONNECT);
+
+    Single second = fleet.single(fleet.router.decodeAgain(request, first.decode().worker()));
+    assertThat(second.lease().worker()).isNotEqualTo(first.decode().worker());
+    second.lease().failed(Failure.CONNECT);
+    assertThat(fleet.router.decodeAgain(request, second.lease().worker()))
+        .isInstanceOf(Refused.class);
+    assertThat(fleet.inFlight()).isZero();
+  }
+
+  @Test
+  void everyLeaseIsHeardOfOnce() {
+    SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
+    Split split = fleet.split(request(4));
+    split.prefill().succeeded();
+    split.decode().succeeded();
+
+    assertThat(fleet.routed).isEqualTo(2);
+    assertThat(fleet.settled).isEqualTo(2);
+  }
+}

@@ -1,0 +1,110 @@
+package io.pointsman.engine.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.TestFleet;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class ReservedLeaseTest {
+  private final TestFleet fleet = TestFleet.of(1);
+  private final Worker worker = fleet.worker(0);
+
+  private Lease reserved() {
+    Lease lease = fleet.lease(worker);
+    lease.reserve();
+    return lease;
+  }
+
+  private void silence(long seconds) {
+    fleet.clock.advance(Duration.ofSeconds(seconds));
+    fleet.fleet.checkStalls();
+  }
+
+  @Test
+  void reservedPlacesCountButOweNoProgress() {
+    for (int i = 0; i < 8; i++) {
+      reserved();
+    }
+    silence(600);
+
+    assertThat(worker.inFlight()).isEqualTo(8);
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void theClockStartsWhenTheRequestIsSent() {
+    Lease lease = reserved();
+    silence(600);
+    lease.dispatched();
+    silence(20);
+    assertThat(worker.stalled()).isFalse();
+
+    silence(1);
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void aRequestThatIsSentBesideAReservedPlaceStartsTheClockToo() {
+    reserved();
+    silence(600);
+    fleet.lease(worker);
+    silence(20);
+    assertThat(worker.stalled()).isFalse();
+
+    silence(1);
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void sendingOneMoreDoesNotExcuseTheOthers() {
+    fleet.lease(worker);
+    Lease lease = reserved();
+    silence(15);
+    lease.dispatched();
+    silence(6);
+
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void aPlaceThatIsNeverUsedIsGivenBackWhole() {
+    Lease lease = reserved();
+    assertThat(lease.ignored()).isTrue();
+    lease.dispatched();
+
+    assertThat(worker.inFlight()).isZero();
+    assertThat(worker.reserved()).isZero();
+    assertThat(worker.pendingTokens()).isZero();
+  }
+
+  @Test
+  void progressImpliesThatItWasSent() {
+    Lease lease = reserved();
+    lease.progressed();
+    lease.dispatched();
+    assertThat(worker.reserved()).isZero();
+
+    lease.succeeded();
+    assertThat(worker.inFlight()).isZero();
+    assertThat(worker.reserved()).isZero();
+  }
+
+  @Test
+  void prefillWorkersGetTheLimitOfTheFleetUnlessTheyHaveTheirOwn() {
+    TestFleet limited =
+        new TestFleet(
+            new FleetSettings(
+                8, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS, 3));
+
+    assertThat(limited.add(spec("p", Role.PREFILL, 0)).spec().maxInFlight()).isEqualTo(3);
+    assertThat(limited.add(spec("q", Role.PREFILL, 5)).spec().maxInFlight()).isEqualTo(5);
+    assertThat(limited.add(spec("d", Role.DECODE, 0)).spec().maxInFlight()).isZero();
+  }
+
+  private static WorkerSpec spec(String id, Role role, int most) {
+    return new WorkerSpec(id, "http://" + id, role, Set.of(), WorkerSpec.NO_RANK, most, Map.of());
+  }
+}
