@@ -92,7 +92,8 @@ final class RouterUnderTest implements AutoCloseable {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_SECONDS);
     while (System.nanoTime() - end < 0 && process.isAlive()) {
       try {
-        if (metrics().sum("pointsman_workers", "state=\"available\"") == workers) {
+        if (knowModel() == workers
+            && metrics().sum("pointsman_workers", "state=\"available\"") == workers) {
           return;
         }
       } catch (IOException notYet) {
@@ -101,6 +102,19 @@ final class RouterUnderTest implements AutoCloseable {
       TimeUnit.MILLISECONDS.sleep(50);
     }
     throw new IOException("the router does not become ready");
+  }
+
+  /** How many workers are known to serve the model. */
+  private long knowModel() throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url() + "/workers"))
+            .timeout(Duration.ofSeconds(20))
+            .build();
+    String workers = client.send(request, BodyHandlers.ofString()).body();
+    return Pattern.compile("\"model_id\" ?: ?\"" + Traffic.MODEL + "\"")
+        .matcher(workers)
+        .results()
+        .count();
   }
 
   String url() {
