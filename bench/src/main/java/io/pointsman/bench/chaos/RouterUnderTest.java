@@ -22,6 +22,7 @@ final class RouterUnderTest implements AutoCloseable {
   /**
    * Beside the defaults: what is silent is given up after seconds, not minutes, and what fails is
    * tried again after a second, so that every fault is met, and every engine back, within a run.
+   * The index of prefixes is small, so that it is full, and grows no more, within minutes.
    */
   static final List<String> FLAGS =
       List.of(
@@ -31,7 +32,8 @@ final class RouterUnderTest implements AutoCloseable {
           "--timeouts-first-byte=3s",
           "--timeouts-idle=3s",
           "--retry-after-timeout=true",
-          "--breaker-open-for=1s");
+          "--breaker-open-for=1s",
+          "--cache-index-max-bytes=1MiB");
 
   private static final long START_SECONDS = 60;
   private static final Pattern SERIES =
