@@ -7,7 +7,7 @@ import io.pointsman.kubernetes.PodDiscovery;
 
 /**
  * Follows a cluster's pods. Apart from the router's assembly, so that a router without Kubernetes
- * loads no class of it: they cost about as much as the router's own.
+ * loads no class of it.
  */
 final class Discovery {
   private Discovery() {}

@@ -54,7 +54,12 @@ public enum HostileBody {
 
   private static byte[] deep(String model, String open, String close) {
     return text(
-        "{\"model\":\"" + model + "\",\"x\":" + open.repeat(LEVELS) + "1" + close.repeat(LEVELS)
+        "{\"model\":\""
+            + model
+            + "\",\"x\":"
+            + open.repeat(LEVELS)
+            + "1"
+            + close.repeat(LEVELS)
             + "}");
   }
 
