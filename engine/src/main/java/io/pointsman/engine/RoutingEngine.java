@@ -138,7 +138,7 @@ public final class RoutingEngine {
       Pickers current = pickers;
       PooledPicker pooled = current.forRequest(request, settings.unknownModel());
       if (pooled == null) {
-        return new Decision.Rejected(noPool(current.snapshot(), request), 0);
+        return Refusals.noPool(current.snapshot(), request);
       }
       Worker worker = choose(current, pooled, request, now);
       if (worker == null) {
@@ -252,55 +252,18 @@ public final class RoutingEngine {
     return worker != null && pool.workers().contains(worker) ? worker : null;
   }
 
-  private static RejectReason noPool(FleetSnapshot snapshot, RoutingRequest request) {
-    boolean known = !snapshot.pool(request.role()).isEmpty() && snapshot.allModelsKnown();
-    return known ? RejectReason.UNKNOWN_MODEL : RejectReason.NO_WORKERS;
-  }
-
   private Decision rejectByState(RoutingRequest request, long now) {
     Pickers current = pickers;
     PooledPicker pooled = current.forRequest(request, settings.unknownModel());
     if (pooled == null) {
-      return new Decision.Rejected(noPool(current.snapshot(), request), 0);
+      return Refusals.noPool(current.snapshot(), request);
     }
     List<Worker> candidates = pooled.pool().workers();
     if (request.pinnedWorker() != null) {
       Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
       candidates = pinned == null ? List.of() : List.of(pinned);
     }
-    return new Decision.Rejected(reason(candidates, request, now), shortestRest(candidates, now));
-  }
-
-  /** What stands in the way of those that would come nearest to serving the request. */
-  private static RejectReason reason(List<Worker> candidates, RoutingRequest request, long now) {
-    boolean someFailed = false;
-    boolean someBusy = false;
-    for (Worker worker : candidates) {
-      boolean busy = worker.merelyBusy(now);
-      boolean tried = request.tried().contains(worker);
-      if (!tried && (busy || worker.eligible(now))) {
-        return RejectReason.ALL_BUSY;
-      }
-      someFailed |= tried && !busy && worker.eligible(now);
-      someBusy |= busy;
-    }
-    if (someFailed) {
-      return RejectReason.ALL_TRIED;
-    }
-    if (someBusy) {
-      return RejectReason.ALL_BUSY;
-    }
-    return candidates.isEmpty() ? RejectReason.NO_WORKERS : RejectReason.NONE_AVAILABLE;
-  }
-
-  /** Nanoseconds until the first of those that rest comes back; 0 if none of them rests. */
-  private static long shortestRest(List<Worker> candidates, long now) {
-    long shortest = Long.MAX_VALUE;
-    for (Worker worker : candidates) {
-      long rest = worker.merelyBusy(now) ? worker.restLeft(now) : 0;
-      shortest = rest > 0 ? Math.min(shortest, rest) : shortest;
-    }
-    return shortest == Long.MAX_VALUE ? 0 : shortest;
+    return Refusals.none(candidates, request, now);
   }
 
   /** Says that a request is refused after all, for {@code rejection}. */

@@ -63,6 +63,15 @@ public final class SplitRequest {
     return wholeByPrefill;
   }
 
+  /** The part of it that is for workers of a role. */
+  RoutingRequest of(Role role) {
+    return switch (role) {
+      case REGULAR -> whole;
+      case PREFILL -> prefill;
+      case DECODE -> decode;
+    };
+  }
+
   /** The model asked for; null if any worker will do. */
   public @Nullable String model() {
     return decode.model();

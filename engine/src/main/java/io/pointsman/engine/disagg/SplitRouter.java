@@ -158,7 +158,7 @@ public final class SplitRouter {
         elsewhere
             ? new Decision.Rejected(RejectReason.NO_WORKERS, rejection.retryAfterNanos())
             : rejection;
-    engine.rejected(missing == Role.PREFILL ? request.prefill() : request.decode(), told);
+    engine.rejected(request.of(missing), told);
     return new Refused(missing, told);
   }
 

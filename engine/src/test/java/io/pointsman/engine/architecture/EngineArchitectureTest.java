@@ -119,6 +119,11 @@ class EngineArchitectureTest {
   }
 
   @Test
+  void protocolsSeePlansAndPeersOnly() {
+    sees("disagg.protocol", "disagg.plan", "disagg.peer", "fleet", "env").check(ENGINE);
+  }
+
+  @Test
   void environmentSeesNothing() {
     sees("env").check(ENGINE);
   }

@@ -20,7 +20,7 @@ public final class SplitFactsReader {
       List.of("max_completion_tokens", "max_tokens", "max_output_tokens");
   private static final List<String> STORED = List.of("previous_response_id", "conversation");
   private static final List<String> PROMPT_LOGPROBS =
-      List.of("prompt_logprobs", "logprob_start_len", "return_hidden_states");
+      List.of("prompt_logprobs", "logprob_start_len");
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final InputSize size = new InputSize();

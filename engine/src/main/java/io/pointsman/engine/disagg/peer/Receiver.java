@@ -1,0 +1,24 @@
+package io.pointsman.engine.disagg.peer;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.List;
+
+/**
+ * Where a decode worker takes LMCache's blocks.
+ *
+ * @param initPorts one port for the handshake of each tensor-parallel rank
+ * @param allocPorts one port for allocation of each tensor-parallel rank
+ */
+public record Receiver(String host, List<Integer> initPorts, List<Integer> allocPorts) {
+  public Receiver {
+    requireNonNull(host, "host");
+    initPorts = List.copyOf(initPorts);
+    allocPorts = List.copyOf(allocPorts);
+    if (initPorts.isEmpty() || initPorts.size() != allocPorts.size()) {
+      throw new IllegalArgumentException(
+          "ports: %d init, %d alloc (expected: as many of one as of the other, at least 1)"
+              .formatted(initPorts.size(), allocPorts.size()));
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** What engines tell each other through the router: addresses, sizes, identities. */
+@NullMarked
+package io.pointsman.engine.disagg.peer;
+
+import org.jspecify.annotations.NullMarked;

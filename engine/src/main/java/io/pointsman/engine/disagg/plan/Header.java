@@ -1,0 +1,11 @@
+package io.pointsman.engine.disagg.plan;
+
+/**
+ * A header that a request to a worker gets, in place of one of the same name.
+ *
+ * @param name in lower case
+ */
+public record Header(String name, String value) {
+  public static final String REQUEST_ID = "x-request-id";
+  public static final String RANK = "x-data-parallel-rank";
+}

@@ -1,0 +1,28 @@
+package io.pointsman.engine.disagg.plan;
+
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client's request, as far as protocols care.
+ *
+ * @param path the request target as it came
+ * @param id the client's request id, or the one made for it
+ * @param nonce 32 lower-case hex digits that no other hand-over has
+ * @param conversation what its turns have in common; null if it does not say
+ */
+public record PdRequest(
+    PdEndpoint endpoint,
+    String path,
+    String id,
+    String nonce,
+    @Nullable String conversation,
+    SplitFacts facts) {
+  private static final Pattern NONCE = Pattern.compile("[0-9a-f]{32}");
+
+  public PdRequest {
+    if (!NONCE.matcher(nonce).matches()) {
+      throw new IllegalArgumentException("nonce: " + nonce + " (expected: 32 hex digits)");
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package io.pointsman.engine.disagg.protocol;
+
+import io.pointsman.engine.disagg.plan.BodyEdit;
+import io.pointsman.engine.disagg.plan.Continuation;
+import io.pointsman.engine.disagg.plan.Header;
+import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.Terms;
+import io.pointsman.engine.disagg.plan.Terms.Bond;
+import io.pointsman.engine.disagg.plan.Terms.Release;
+import io.pointsman.engine.fleet.Worker;
+import java.util.List;
+
+/** What most protocols have in common. */
+final class Legs {
+  private Legs() {}
+
+  /** A request with the client's own id. */
+  static Leg leg(PdRequest request, Worker worker, List<BodyEdit> edits) {
+    return leg(request, worker, request.id(), edits);
+  }
+
+  /** A request with an id that means something to the engines. */
+  static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return new Leg(worker, request.path(), List.of(new Header(Header.REQUEST_ID, id)), edits);
+  }
+
+  static Continuation decode(Leg leg) {
+    return new Continuation.Decode(leg, null);
+  }
+
+  /** Nothing is held for the request, and any decode worker can go on at any time. */
+  static Terms free(ProtocolSettings settings) {
+    return new Terms(Bond.ANY_DECODE, settings.lease(), Release.NOTHING, List.of());
+  }
+
+  /** Blocks are held until the decode request has fetched them. */
+  static Terms held(PdRequest request, Bond bond, ProtocolSettings settings) {
+    List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());
+    return new Terms(bond, settings.lease(), Release.SEND_DECODE, releasing);
+  }
+
+  /** Both requests wait for each other. */
+  static Terms together(ProtocolSettings settings) {
+    return new Terms(Bond.THIS_DECODE, settings.lease(), Release.CANCEL_BOTH, List.of());
+  }
+}

@@ -1,0 +1,119 @@
+package io.pointsman.engine.disagg.protocol;
+
+import static io.pointsman.engine.disagg.plan.BodyEdit.add;
+import static io.pointsman.engine.disagg.plan.BodyEdit.extend;
+import static io.pointsman.engine.disagg.plan.BodyEdit.put;
+import static io.pointsman.engine.disagg.plan.BodyEdit.remove;
+import static io.pointsman.engine.disagg.protocol.PrefillBody.KV_TRANSFER_PARAMS;
+
+import io.pointsman.engine.disagg.peer.Peers;
+import io.pointsman.engine.disagg.peer.Receiver;
+import io.pointsman.engine.disagg.plan.Await;
+import io.pointsman.engine.disagg.plan.BodyEdit;
+import io.pointsman.engine.disagg.plan.Continuation;
+import io.pointsman.engine.disagg.plan.FirstToken;
+import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.disagg.plan.PdEndpoint;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.disagg.plan.Terms.Bond;
+import io.pointsman.engine.fleet.Worker;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code lmcache}: prefill sends its blocks to the decode worker's receiver and says so in a
+ * notification for each tensor-parallel rank; decode finds them by the prompt's content.
+ *
+ * <p>A completion with a prompt of token ids gets its first token from prefill: it goes to the
+ * client at once, and to decode as the prompt's last one. All others get it from decode, which
+ * computes the prompt's last position once more and has the client's own request, with its chat
+ * template, tools and logprobs.
+ */
+final class LmcacheProtocol implements PdProtocol {
+  private final Peers peers;
+  private final ProtocolSettings settings;
+
+  LmcacheProtocol(Peers peers, ProtocolSettings settings) {
+    this.peers = peers;
+    this.settings = settings;
+  }
+
+  @Override
+  public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
+    Receiver receiver = receiver(decode);
+    if (receiver == null) {
+      return new PdPlan.Unplanned(decode, "where it takes LMCache's blocks");
+    }
+    boolean first = firstFromPrefill(request);
+    Leg leg =
+        Legs.leg(
+            request,
+            prefill,
+            PrefillBody.edits(
+                request.endpoint(),
+                settings.minTokens(),
+                put(RawJson.TRUE, KV_TRANSFER_PARAMS, "ret_first_tok"),
+                put(spec(request, receiver), KV_TRANSFER_PARAMS, "disagg_spec")));
+    return new PdPlan.Sequential(
+        leg,
+        new Await(request.nonce(), receiver.initPorts().size(), settings.notificationWait()),
+        (worker, reply) -> first ? behindFirst(request, worker, reply) : plain(request, worker),
+        Legs.held(request, Bond.THIS_DECODE, settings));
+  }
+
+  private @Nullable Receiver receiver(Worker decode) {
+    Receiver own = peers.of(decode).receiver();
+    return own == null ? settings.receiver() : own;
+  }
+
+  /** Without a limit of its own a request has the engine's, which cannot be lowered by one here. */
+  private static boolean firstFromPrefill(PdRequest request) {
+    SplitFacts facts = request.facts();
+    return request.endpoint() == PdEndpoint.COMPLETIONS
+        && facts.tokenPrompt()
+        && !facts.logprobs()
+        && facts.maxTokens() > 1;
+  }
+
+  private static RawJson spec(PdRequest request, Receiver receiver) {
+    return new Params()
+        .with("req_id", request.nonce())
+        .with("receiver_host", receiver.host())
+        .with("receiver_init_port", list(receiver.initPorts()))
+        .with("receiver_alloc_port", list(receiver.allocPorts()))
+        .json();
+  }
+
+  private static RawJson list(List<Integer> ports) {
+    return RawJson.of(ports.toString().replace(" ", ""));
+  }
+
+  private static Continuation plain(PdRequest request, Worker decode) {
+    return Legs.decode(Legs.leg(request, decode, List.of(remove(KV_TRANSFER_PARAMS))));
+  }
+
+  private static Continuation behindFirst(PdRequest request, Worker decode, PrefillReply reply) {
+    if ("stop".equals(reply.finishReason())) {
+      return new Continuation.Complete();
+    }
+    RawJson token = reply.param("first_tok");
+    RawJson text = reply.firstText();
+    if (token == null || text == null) {
+      return plain(request, decode);
+    }
+    List<BodyEdit> edits =
+        List.of(
+            extend(token, "prompt"),
+            add(-1, 1, "max_tokens"),
+            add(-1, 1, "max_completion_tokens"),
+            add(-1, 1, "min_tokens"),
+            remove(KV_TRANSFER_PARAMS));
+    List<BodyEdit> usage =
+        List.of(add(-1, 0, "usage", "prompt_tokens"), add(1, 0, "usage", "completion_tokens"));
+    return new Continuation.Decode(Legs.leg(request, decode, edits), new FirstToken(text, usage));
+  }
+}

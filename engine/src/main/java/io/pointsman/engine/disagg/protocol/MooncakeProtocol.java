@@ -1,0 +1,82 @@
+package io.pointsman.engine.disagg.protocol;
+
+import static io.pointsman.engine.disagg.plan.BodyEdit.put;
+import static io.pointsman.engine.disagg.protocol.PrefillBody.KV_TRANSFER_PARAMS;
+
+import io.pointsman.engine.disagg.peer.Address;
+import io.pointsman.engine.disagg.peer.Peer;
+import io.pointsman.engine.disagg.peer.Peers;
+import io.pointsman.engine.disagg.plan.Header;
+import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.fleet.Worker;
+import java.util.List;
+
+/**
+ * {@code mooncake}: vLLM's MooncakeConnector. Both requests are sent at once; they find each other
+ * by a transfer id, and decode finds the prefill engine by its bootstrap server and the engine id
+ * that this one tells for each data-parallel rank.
+ */
+final class MooncakeProtocol implements PdProtocol {
+  private static final int BOOTSTRAP_PORT = 8998;
+
+  private final Peers peers;
+  private final ProtocolSettings settings;
+
+  MooncakeProtocol(Peers peers, ProtocolSettings settings) {
+    this.peers = peers;
+    this.settings = settings;
+  }
+
+  @Override
+  public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
+    Peer peer = peers.of(prefill);
+    int rank = rank(request, prefill, peer);
+    if (rank >= peer.engineIds().size()) {
+      return new PdPlan.Unplanned(prefill, "its engine id (from its bootstrap server)");
+    }
+    String transfer = "xfer-" + request.nonce();
+    RawJson toPrefill =
+        new Params()
+            .with("do_remote_decode", true)
+            .with("do_remote_prefill", false)
+            .with("transfer_id", transfer)
+            .json();
+    RawJson toDecode =
+        new Params()
+            .with("do_remote_decode", false)
+            .with("do_remote_prefill", true)
+            .with("transfer_id", transfer)
+            .with("remote_engine_id", peer.engineIds().get(rank))
+            .with("remote_bootstrap_addr", bootstrap(prefill, peer))
+            .json();
+    Leg prefillLeg =
+        new Leg(
+            prefill,
+            request.path(),
+            List.of(
+                new Header(Header.REQUEST_ID, request.id()),
+                new Header(Header.RANK, Integer.toString(rank))),
+            PrefillBody.edits(
+                request.endpoint(), settings.minTokens(), put(toPrefill, KV_TRANSFER_PARAMS)));
+    return new PdPlan.Concurrent(
+        prefillLeg,
+        Legs.leg(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
+        Legs.together(settings));
+  }
+
+  /** The worker's own rank, or any of its engine's, each as often as the others. */
+  private static int rank(PdRequest request, Worker prefill, Peer peer) {
+    int ranks = Math.max(1, peer.engineIds().size());
+    return prefill.spec().rank() >= 0
+        ? prefill.spec().rank()
+        : Math.floorMod(request.nonce().hashCode(), ranks);
+  }
+
+  private static String bootstrap(Worker prefill, Peer peer) {
+    int port = peer.bootstrapPort() == 0 ? BOOTSTRAP_PORT : peer.bootstrapPort();
+    return "http://" + Address.urlHost(prefill) + ":" + port;
+  }
+}

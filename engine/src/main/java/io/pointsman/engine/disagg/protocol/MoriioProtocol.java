@@ -1,0 +1,128 @@
+package io.pointsman.engine.disagg.protocol;
+
+import static io.pointsman.engine.disagg.plan.BodyEdit.put;
+import static io.pointsman.engine.disagg.plan.BodyEdit.remove;
+import static io.pointsman.engine.disagg.protocol.PrefillBody.KV_TRANSFER_PARAMS;
+
+import io.pointsman.engine.disagg.peer.Peer;
+import io.pointsman.engine.disagg.peer.Peer.TransferMode;
+import io.pointsman.engine.disagg.peer.Peers;
+import io.pointsman.engine.disagg.plan.BodyEdit;
+import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.plan.Terms.Bond;
+import io.pointsman.engine.fleet.Worker;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * {@code moriio}: MoRI-IO on ROCm. Addresses stand in the request id as with {@code p2p_nccl}, each
+ * side is told the other's sizes. READ: decode reads, so it is asked after prefill, with what that
+ * answered. WRITE: prefill writes, so both are asked at once.
+ */
+final class MoriioProtocol implements PdProtocol {
+  private static final String DP_SIZE = "remote_dp_size";
+  private static final String TP_SIZE = "remote_tp_size";
+  private static final String DP_RANK = "remote_dp_rank";
+  private static final String TRANSFER = "transfer_id";
+
+  private final Peers peers;
+  private final ProtocolSettings settings;
+
+  MoriioProtocol(Peers peers, ProtocolSettings settings) {
+    this.peers = peers;
+    this.settings = settings;
+  }
+
+  @Override
+  public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
+    Peer from = peers.of(prefill);
+    Peer to = peers.of(decode);
+    TransferMode mode = from.mode();
+    if (mode == null || from.kvAddress() == null) {
+      return new PdPlan.Unplanned(prefill, "its registration");
+    }
+    if (to.kvAddress() == null || to.mode() != mode) {
+      return new PdPlan.Unplanned(decode, "its registration in mode " + mode);
+    }
+    String id = PairId.of(from.kvAddress(), to.kvAddress(), request);
+    RawJson params = toPrefill(request, to);
+    Leg first =
+        Legs.leg(
+            request,
+            prefill,
+            id,
+            PrefillBody.edits(
+                request.endpoint(), settings.minTokens(), put(params, KV_TRANSFER_PARAMS)));
+    return switch (mode) {
+      case READ ->
+          new PdPlan.Sequential(
+              first,
+              null,
+              (worker, reply) ->
+                  Legs.decode(
+                      Legs.leg(request, worker, id, carried(request, prefill, from, reply))),
+              Legs.held(request, Bond.THIS_DECODE, settings));
+      case WRITE ->
+          new PdPlan.Concurrent(
+              first,
+              Legs.leg(request, decode, id, written(request, prefill, from)),
+              Legs.together(settings));
+    };
+  }
+
+  private static RawJson toPrefill(PdRequest request, Peer decode) {
+    return new Params()
+        .with("do_remote_decode", true)
+        .with("do_remote_prefill", false)
+        .withNull("remote_engine_id")
+        .withNull("remote_block_ids")
+        .with(TRANSFER, transfer(request))
+        .with(DP_SIZE, decode.dpSize())
+        .with(TP_SIZE, decode.tpSize())
+        .json();
+  }
+
+  private static List<BodyEdit> carried(
+      PdRequest request, Worker prefill, Peer from, PrefillReply reply) {
+    RawJson params = reply.kvTransferParams();
+    if (params == null) {
+      return List.of(remove(KV_TRANSFER_PARAMS));
+    }
+    List<BodyEdit> within = new ArrayList<>();
+    within.add(put(RawJson.of(from.dpSize()), DP_SIZE));
+    within.add(put(RawJson.of(from.tpSize()), TP_SIZE));
+    within.add(put(RawJson.string(transfer(request)), TRANSFER));
+    if (ranked(prefill, from)) {
+      within.add(put(RawJson.of(prefill.spec().rank()), DP_RANK));
+    }
+    return List.of(new BodyEdit.Put(List.of(KV_TRANSFER_PARAMS), params, within));
+  }
+
+  private static List<BodyEdit> written(PdRequest request, Worker prefill, Peer from) {
+    Params params =
+        new Params()
+            .with("do_remote_decode", false)
+            .with("do_remote_prefill", true)
+            .withNull("remote_engine_id")
+            .withNull("remote_block_ids")
+            .with(TRANSFER, transfer(request))
+            .with(DP_SIZE, from.dpSize())
+            .with(TP_SIZE, from.tpSize());
+    if (ranked(prefill, from)) {
+      params.with(DP_RANK, prefill.spec().rank());
+    }
+    return List.of(put(params.json(), KV_TRANSFER_PARAMS));
+  }
+
+  private static boolean ranked(Worker prefill, Peer from) {
+    return from.dpSize() > 1 && prefill.spec().rank() >= 0;
+  }
+
+  private static String transfer(PdRequest request) {
+    return "tx-" + request.nonce();
+  }
+}

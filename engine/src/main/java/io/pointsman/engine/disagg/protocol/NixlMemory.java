@@ -1,0 +1,75 @@
+package io.pointsman.engine.disagg.protocol;
+
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Worker;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What {@code nixl} remembers from request to request: which prefill workers push, and what decode
+ * workers handed back for the next turn.
+ */
+final class NixlMemory implements HandoverListener {
+  /**
+   * A worker that pushes, as it described itself.
+   *
+   * @param tpSize null if it did not say
+   */
+  record PushIdentity(RawJson engineId, RawJson host, RawJson port, @Nullable RawJson tpSize) {}
+
+  private static final RawJson PUSH = RawJson.string("push");
+
+  /** By worker: one rank of one engine. */
+  private final ConcurrentMap<Worker, PushIdentity> pushers = new ConcurrentHashMap<>();
+
+  private final TurnTable turns;
+
+  NixlMemory(ProtocolSettings settings, Ticker ticker) {
+    turns = new TurnTable(settings.turnTtl(), settings.maxTurns(), settings.maxTurnBytes(), ticker);
+  }
+
+  /** How to ask decode for what {@code prefill} will push; null if it does not push. */
+  @Nullable PushIdentity pusher(Worker prefill) {
+    return pushers.get(prefill);
+  }
+
+  /** What decode handed back in the conversation's last turn, for one use; null if nothing. */
+  @Nullable RawJson takeTurn(@Nullable String conversation) {
+    return conversation == null ? null : turns.take(conversation);
+  }
+
+  @Override
+  public void prefilled(Worker prefill, PrefillReply reply) {
+    RawJson engine = reply.param("remote_engine_id");
+    RawJson host = reply.param("remote_host");
+    RawJson port = reply.param("remote_port");
+    boolean pushes = reply.says("transfer_mode", PUSH);
+    if (pushes && engine != null && host != null && port != null) {
+      pushers.put(prefill, new PushIdentity(engine, host, port, reply.param("tp_size")));
+      if (prefill.left()) {
+        pushers.remove(prefill);
+      }
+    } else if (reply.kvTransferParams() != null && !pushes) {
+      pushers.remove(prefill);
+    }
+  }
+
+  @Override
+  public void decoded(PdRequest request, Worker decode, PrefillReply reply) {
+    RawJson params = reply.kvTransferParams();
+    if (request.conversation() != null
+        && params != null
+        && reply.says("do_remote_decode", RawJson.TRUE)) {
+      turns.put(request.conversation(), decode, params);
+    }
+  }
+
+  @Override
+  public void forget(Worker worker) {
+    pushers.remove(worker);
+  }
+}

@@ -1,0 +1,109 @@
+package io.pointsman.engine.disagg.protocol;
+
+import static io.pointsman.engine.disagg.plan.BodyEdit.put;
+import static io.pointsman.engine.disagg.plan.BodyEdit.remove;
+import static io.pointsman.engine.disagg.protocol.PrefillBody.KV_TRANSFER_PARAMS;
+
+import io.pointsman.engine.disagg.peer.Address;
+import io.pointsman.engine.disagg.plan.BodyEdit;
+import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.plan.Terms.Bond;
+import io.pointsman.engine.disagg.protocol.NixlMemory.PushIdentity;
+import io.pointsman.engine.fleet.Worker;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code nixl}: vLLM's NixlConnector. Pull: prefill keeps its blocks and describes them in {@code
+ * kv_transfer_params}, which decode gets as they are and fetches the blocks by. Push: prefill
+ * workers that say so write into decode's blocks, so that both requests are sent at once. Where
+ * decode describes its own blocks at the end of a turn, the next turn's prefill gets that.
+ */
+final class NixlProtocol implements PdProtocol {
+  /** What prefill is told when there is no earlier turn. */
+  private static final RawJson KEEP_BLOCKS =
+      new Params()
+          .with("do_remote_decode", true)
+          .with("do_remote_prefill", false)
+          .withNull("remote_engine_id")
+          .withNull("remote_block_ids")
+          .withNull("remote_host")
+          .withNull("remote_port")
+          .json();
+
+  private static final Pattern LOOPBACK =
+      Pattern.compile("\"(localhost|127(\\.\\d{1,3}){3}|\\[?::1]?|0\\.0\\.0\\.0|)\"");
+
+  private final NixlMemory memory;
+  private final ProtocolSettings settings;
+
+  NixlProtocol(NixlMemory memory, ProtocolSettings settings) {
+    this.memory = memory;
+    this.settings = settings;
+  }
+
+  @Override
+  public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
+    PushIdentity pusher = memory.pusher(prefill);
+    RawJson turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
+    Leg prefillLeg =
+        Legs.leg(
+            request,
+            prefill,
+            PrefillBody.edits(
+                request.endpoint(),
+                settings.minTokens(),
+                put(turn == null ? KEEP_BLOCKS : turn, KV_TRANSFER_PARAMS)));
+    if (pusher != null) {
+      BodyEdit params = put(pushed(request, pusher), KV_TRANSFER_PARAMS);
+      Leg decodeLeg = Legs.leg(request, decode, List.of(params));
+      return new PdPlan.Concurrent(prefillLeg, decodeLeg, Legs.together(settings));
+    }
+    return new PdPlan.Sequential(
+        prefillLeg,
+        null,
+        (worker, reply) -> Legs.decode(Legs.leg(request, worker, carried(prefill, reply))),
+        Legs.held(request, Bond.ANY_DECODE, settings));
+  }
+
+  /** Without a hand-over the client's own must not take its place. */
+  private List<BodyEdit> carried(Worker prefill, PrefillReply reply) {
+    RawJson params = reply.kvTransferParams();
+    return params == null
+        ? List.of(remove(KV_TRANSFER_PARAMS))
+        : List.of(new BodyEdit.Put(List.of(KV_TRANSFER_PARAMS), params, reachable(prefill, reply)));
+  }
+
+  private List<BodyEdit> reachable(Worker prefill, PrefillReply reply) {
+    boolean replaced =
+        switch (settings.remoteHost()) {
+          case KEEP -> false;
+          case REPLACE_IF_LOOPBACK -> loopback(reply.param("remote_host"));
+          case REPLACE -> true;
+        };
+    return replaced
+        ? List.of(put(RawJson.string(Address.host(prefill)), "remote_host"))
+        : List.of();
+  }
+
+  private static boolean loopback(@Nullable RawJson host) {
+    return host != null && LOOPBACK.matcher(host.toString()).matches();
+  }
+
+  private static RawJson pushed(PdRequest request, PushIdentity pusher) {
+    return new Params()
+        .with("do_remote_prefill", true)
+        .with("do_remote_decode", false)
+        .with("remote_engine_id", pusher.engineId())
+        .with("remote_host", pusher.host())
+        .with("remote_port", pusher.port())
+        .withIfKnown("tp_size", pusher.tpSize())
+        .with("remote_request_id", request.id())
+        .json();
+  }
+}

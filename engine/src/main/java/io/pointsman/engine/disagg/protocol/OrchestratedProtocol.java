@@ -1,0 +1,33 @@
+package io.pointsman.engine.disagg.protocol;
+
+import static io.pointsman.engine.disagg.plan.BodyEdit.put;
+
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.Terms.Bond;
+import io.pointsman.engine.fleet.Worker;
+import java.util.List;
+
+/**
+ * {@code orchestrated}: the whole answer of prefill goes into the decode request, as {@code
+ * disagg_prefill_resp} (vLLM on Neuron, AIBrix). What is in it is the engines' business.
+ */
+final class OrchestratedProtocol implements PdProtocol {
+  private static final String RESPONSE = "disagg_prefill_resp";
+
+  private final ProtocolSettings settings;
+
+  OrchestratedProtocol(ProtocolSettings settings) {
+    this.settings = settings;
+  }
+
+  @Override
+  public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
+    return new PdPlan.Sequential(
+        Legs.leg(request, prefill, PrefillBody.edits(request.endpoint(), settings.minTokens())),
+        null,
+        (worker, reply) ->
+            Legs.decode(Legs.leg(request, worker, List.of(put(reply.body(), RESPONSE)))),
+        Legs.held(request, Bond.ANY_DECODE, settings));
+  }
+}

@@ -1,0 +1,40 @@
+package io.pointsman.engine.disagg.protocol;
+
+import io.pointsman.engine.disagg.peer.Peers;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.Terms.Bond;
+import io.pointsman.engine.fleet.Worker;
+import java.util.List;
+
+/**
+ * {@code p2p_nccl}: vLLM's P2pNcclConnector. Each side takes the other's address from the request
+ * id, which both requests carry; the bodies say nothing.
+ */
+final class P2pNcclProtocol implements PdProtocol {
+  private final Peers peers;
+  private final ProtocolSettings settings;
+
+  P2pNcclProtocol(Peers peers, ProtocolSettings settings) {
+    this.peers = peers;
+    this.settings = settings;
+  }
+
+  @Override
+  public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
+    String from = PairId.address(peers, prefill);
+    String to = PairId.address(peers, decode);
+    if (!PairId.plain(from)) {
+      return new PdPlan.Unplanned(prefill, PairId.EXPECTED);
+    }
+    if (!PairId.plain(to)) {
+      return new PdPlan.Unplanned(decode, PairId.EXPECTED);
+    }
+    String id = PairId.of(from, to, request);
+    return new PdPlan.Sequential(
+        Legs.leg(request, prefill, id, PrefillBody.edits(request.endpoint(), settings.minTokens())),
+        null,
+        (worker, _) -> Legs.decode(Legs.leg(request, worker, id, List.of())),
+        Legs.held(request, Bond.THIS_DECODE, settings));
+  }
+}

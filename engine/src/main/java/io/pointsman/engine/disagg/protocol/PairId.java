@@ -1,0 +1,31 @@
+package io.pointsman.engine.disagg.protocol;
+
+import io.pointsman.engine.disagg.peer.Address;
+import io.pointsman.engine.disagg.peer.Peers;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.fleet.Worker;
+import java.util.regex.Pattern;
+
+/** A request id that tells both workers' addresses, in the form that vLLM's connectors parse. */
+final class PairId {
+  static final String EXPECTED = "an address of the form host:port (IPv6 cannot be part of an id)";
+
+  private static final Pattern PLAIN = Pattern.compile("[^:\\[\\]_]+:\\d{1,5}");
+
+  private PairId() {}
+
+  /** Where other engines reach a worker: as it registered, else as in its URL. */
+  static String address(Peers peers, Worker worker) {
+    String registered = peers.of(worker).kvAddress();
+    return registered == null ? Address.authority(worker) : registered;
+  }
+
+  /** Whether engines will find the address in an id again. */
+  static boolean plain(String address) {
+    return PLAIN.matcher(address).matches();
+  }
+
+  static String of(String prefill, String decode, PdRequest request) {
+    return "___prefill_addr_" + prefill + "___decode_addr_" + decode + "_" + request.nonce();
+  }
+}

@@ -1,0 +1,42 @@
+package io.pointsman.engine.disagg.protocol;
+
+import io.pointsman.engine.disagg.plan.RawJson;
+import org.jspecify.annotations.Nullable;
+
+/** Writes a small JSON object, members in the order in which they are given. */
+final class Params {
+  private final StringBuilder text = new StringBuilder("{");
+
+  Params with(String name, RawJson value) {
+    if (text.length() > 1) {
+      text.append(',');
+    }
+    text.append(RawJson.string(name)).append(':').append(value);
+    return this;
+  }
+
+  Params with(String name, boolean value) {
+    return with(name, value ? RawJson.TRUE : RawJson.FALSE);
+  }
+
+  Params with(String name, String value) {
+    return with(name, RawJson.string(value));
+  }
+
+  Params with(String name, long value) {
+    return with(name, RawJson.of(value));
+  }
+
+  Params withNull(String name) {
+    return with(name, RawJson.NULL);
+  }
+
+  /** Leaves the member out if there is no value. */
+  Params withIfKnown(String name, @Nullable RawJson value) {
+    return value == null ? this : with(name, value);
+  }
+
+  RawJson json() {
+    return RawJson.of(text + "}");
+  }
+}

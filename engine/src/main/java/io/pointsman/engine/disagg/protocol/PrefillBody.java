@@ -1,0 +1,67 @@
+package io.pointsman.engine.disagg.protocol;
+
+import static io.pointsman.engine.disagg.plan.BodyEdit.put;
+import static io.pointsman.engine.disagg.plan.BodyEdit.remove;
+import static io.pointsman.engine.disagg.plan.BodyEdit.replace;
+
+import io.pointsman.engine.disagg.plan.BodyEdit;
+import io.pointsman.engine.disagg.plan.PdEndpoint;
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings.MinTokens;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What makes a prefill of a request: one token, in one piece. */
+final class PrefillBody {
+  static final String KV_TRANSFER_PARAMS = "kv_transfer_params";
+
+  private static final RawJson ONE = RawJson.of(1);
+  private static final String SAMPLING = "sampling_params";
+
+  private PrefillBody() {}
+
+  /** The changes, and {@code more} behind them. */
+  static List<BodyEdit> edits(PdEndpoint endpoint, MinTokens minTokens, BodyEdit... more) {
+    List<BodyEdit> edits = new ArrayList<>();
+    switch (endpoint) {
+      case CHAT, COMPLETIONS, MESSAGES -> {
+        edits.add(put(ONE, "max_tokens"));
+        edits.add(replace(ONE, "max_completion_tokens"));
+      }
+      case GENERATE -> {
+        edits.add(put(ONE, "max_tokens"));
+        edits.add(replace(ONE, SAMPLING, "max_tokens"));
+        edits.add(replace(ONE, SAMPLING, "max_new_tokens"));
+      }
+      case RESPONSES -> edits.add(put(ONE, "max_output_tokens"));
+      case TOKEN_GENERATE -> edits.add(put(ONE, SAMPLING, "max_tokens"));
+    }
+    edits.addAll(minimum(endpoint, minTokens));
+    edits.add(put(RawJson.FALSE, "stream"));
+    edits.add(remove("stream_options"));
+    edits.addAll(List.of(more));
+    return edits;
+  }
+
+  private static List<BodyEdit> minimum(PdEndpoint endpoint, MinTokens minTokens) {
+    return switch (minTokens) {
+      case REMOVE ->
+          List.of(
+              remove("min_tokens"),
+              remove("min_completion_tokens"),
+              remove(SAMPLING, "min_tokens"),
+              remove(SAMPLING, "min_new_tokens"));
+      case ONE ->
+          switch (endpoint) {
+            case CHAT, COMPLETIONS, GENERATE ->
+                List.of(
+                    put(ONE, "min_tokens"),
+                    replace(ONE, "min_completion_tokens"),
+                    replace(ONE, SAMPLING, "min_tokens"),
+                    replace(ONE, SAMPLING, "min_new_tokens"));
+            case TOKEN_GENERATE -> List.of(put(ONE, SAMPLING, "min_tokens"));
+            case RESPONSES, MESSAGES -> List.of(replace(ONE, "min_tokens"));
+          };
+    };
+  }
+}

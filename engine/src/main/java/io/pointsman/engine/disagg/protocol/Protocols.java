@@ -1,0 +1,57 @@
+package io.pointsman.engine.disagg.protocol;
+
+import io.pointsman.engine.disagg.peer.Peers;
+import io.pointsman.engine.env.Ticker;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The protocols by name: the value of configuration, the label in metrics, the class's stem. */
+public final class Protocols {
+  /** Makes a protocol. */
+  private interface Factory {
+    PdSetup create(Peers peers, ProtocolSettings settings, Ticker ticker);
+  }
+
+  private static final Map<String, Factory> FACTORIES =
+      new TreeMap<>(
+          Map.of(
+              "lmcache", (peers, settings, _) -> plain(new LmcacheProtocol(peers, settings)),
+              "mooncake", (peers, settings, _) -> plain(new MooncakeProtocol(peers, settings)),
+              "moriio", (peers, settings, _) -> plain(new MoriioProtocol(peers, settings)),
+              "nixl", (_, settings, ticker) -> nixl(settings, ticker),
+              "orchestrated", (_, settings, _) -> plain(new OrchestratedProtocol(settings)),
+              "p2p_nccl", (peers, settings, _) -> plain(new P2pNcclProtocol(peers, settings)),
+              "sglang", (peers, _, _) -> plain(new SglangProtocol(peers)),
+              "transparent", (_, settings, _) -> plain(new TransparentProtocol(settings))));
+
+  private Protocols() {}
+
+  /** All names, sorted. */
+  public static List<String> names() {
+    return List.copyOf(FACTORIES.keySet());
+  }
+
+  /**
+   * A protocol of its own.
+   *
+   * @throws IllegalArgumentException if none has this name; the message tells all names
+   */
+  public static PdSetup create(String name, Peers peers, ProtocolSettings settings, Ticker ticker) {
+    Factory factory = FACTORIES.get(name);
+    if (factory == null) {
+      throw new IllegalArgumentException(
+          "protocol: %s (expected: one of %s)".formatted(name, String.join(", ", names())));
+    }
+    return factory.create(peers, settings, ticker);
+  }
+
+  private static PdSetup plain(PdProtocol protocol) {
+    return new PdSetup(protocol, List.of());
+  }
+
+  private static PdSetup nixl(ProtocolSettings settings, Ticker ticker) {
+    NixlMemory memory = new NixlMemory(settings, ticker);
+    return new PdSetup(new NixlProtocol(memory, settings), List.of(memory));
+  }
+}

@@ -1,0 +1,153 @@
+package io.pointsman.request.protocol;
+
+import static io.pointsman.request.protocol.Exchange.decodeLeg;
+import static io.pointsman.request.protocol.Exchange.log;
+import static io.pointsman.request.protocol.Exchange.reply;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.disagg.peer.Receiver;
+import io.pointsman.engine.disagg.plan.Await;
+import io.pointsman.engine.disagg.plan.Continuation;
+import io.pointsman.engine.disagg.plan.FirstToken;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.plan.Terms;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.splice.Edits;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LmcacheProtocolTest {
+  private static final Receiver RECEIVER =
+      new Receiver("10.2.0.21", List.of(8300, 8301), List.of(8400, 8401));
+  private static final String IDS =
+      "{\"model\":\"llama\",\"prompt\":[128000, 9906, 11],\"max_tokens\":200,\"min_tokens\":2}";
+  private static final String ANSWER =
+      "{\"choices\":[{\"index\":0,\"text\":\" Hello\",\"finish_reason\":\"length\"}],"
+          + "\"kv_transfer_params\":{\"first_tok\":22691,\"num_lmcache_cached_tokens\":0}}";
+
+  private final Exchange exchange = exchange();
+
+  private static Exchange exchange() {
+    Exchange exchange = new Exchange("lmcache");
+    exchange.peers.update("d", peer -> peer.withReceiver(RECEIVER));
+    return exchange;
+  }
+
+  @Test
+  void prefillIsToldWhereToSendItsBlocks() {
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
+
+    assertThat(log(plan.prefill(), IDS))
+        .isEqualTo(
+            """
+            POST http://10.2.0.11:8100/v1/completions
+            x-request-id: 6f1c
+
+            {"model":"llama","prompt":[128000, 9906, 11],"max_tokens":1,"stream":false,\
+            "kv_transfer_params":{"ret_first_tok":true,"disagg_spec":{\
+            "req_id":"3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c","receiver_host":"10.2.0.21",\
+            "receiver_init_port":[8300,8301],"receiver_alloc_port":[8400,8401]}}}
+            """);
+    assertThat(plan.await()).isEqualTo(new Await(Exchange.NONCE, 2, Duration.ofSeconds(10)));
+    assertThat(plan.terms().bond()).isEqualTo(Terms.Bond.THIS_DECODE);
+  }
+
+  @Test
+  void decodeGoesOnBehindTheFirstToken() {
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
+    Continuation continuation = plan.handover().to(exchange.decode, reply(ANSWER));
+
+    assertThat(log(decodeLeg(continuation), IDS))
+        .isEqualTo(
+            """
+            POST http://10.2.0.21:8200/v1/completions
+            x-request-id: 6f1c
+
+            {"model":"llama","prompt":[128000, 9906, 11,22691],"max_tokens":199,"min_tokens":1}
+            """);
+    FirstToken first = ((Continuation.Decode) continuation).first();
+    assertThat(first).isNotNull();
+    if (first != null) {
+      assertThat(first.text()).isEqualTo(RawJson.of("\" Hello\""));
+      assertThat(
+              Edits.edited(
+                  "{\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":7}}", first.usage()))
+          .isEqualTo("{\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":8}}");
+    }
+  }
+
+  @Test
+  void anAnswerThatEndsWithItsFirstTokenIsComplete() {
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
+
+    assertThat(plan.handover().to(exchange.decode, reply(ANSWER.replace("\"length\"", "\"stop\""))))
+        .isEqualTo(new Continuation.Complete());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"prompt\":\"text\",\"max_tokens\":200}",
+        "{\"prompt\":[1,2]}",
+        "{\"prompt\":[1,2],\"max_tokens\":1}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"logprobs\":1}",
+      })
+  void otherCompletionsGetTheirFirstTokenFromDecode(String body) {
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, body);
+    Continuation continuation = plan.handover().to(exchange.decode, reply(ANSWER));
+
+    assertThat(Edits.edited(body, plan.prefill().edits()))
+        .contains("\"ret_first_tok\":true,\"disagg_spec\"");
+    assertThat(Edits.edited(body, decodeLeg(continuation).edits())).isEqualTo(body);
+    assertThat(((Continuation.Decode) continuation).first()).isNull();
+  }
+
+  @Test
+  void chatsKeepTheirBodyAndTheirRoute() {
+    String body = "{\"messages\":[],\"tools\":[],\"max_tokens\":200}";
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.CHAT_COMPLETIONS, body);
+
+    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply(ANSWER))), body))
+        .isEqualTo(
+            """
+            POST http://10.2.0.21:8200/v1/chat/completions
+            x-request-id: 6f1c
+
+            %s
+            """
+                .formatted(body));
+  }
+
+  @Test
+  void withoutTheFirstTokenDecodeGetsTheClientsPrompt() {
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
+
+    assertThat(
+            Edits.edited(IDS, decodeLeg(plan.handover().to(exchange.decode, reply("{}"))).edits()))
+        .isEqualTo(IDS);
+  }
+
+  @Test
+  void settingsOfTheClientForLmcachePass() {
+    String body = "{\"prompt\":\"a\",\"kv_transfer_params\":{\"lmcache.skip_save\":true}}";
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, body);
+
+    assertThat(Edits.edited(body, plan.prefill().edits()))
+        .contains("\"kv_transfer_params\":{\"lmcache.skip_save\":true,\"ret_first_tok\":true,");
+  }
+
+  @Test
+  void aDecodeWorkerWithoutAReceiverTakesTheCommonOne() {
+    Exchange common = new Exchange("lmcache", ProtocolSettings.DEFAULTS.withReceiver(RECEIVER));
+
+    assertThat(Edits.edited("{}", common.sequential(Endpoint.COMPLETIONS, "{}").prefill().edits()))
+        .contains("\"receiver_host\":\"10.2.0.21\"");
+    Exchange none = new Exchange("lmcache");
+    assertThat(none.unplanned(Endpoint.COMPLETIONS, "{}").worker()).isSameAs(none.decode);
+  }
+}

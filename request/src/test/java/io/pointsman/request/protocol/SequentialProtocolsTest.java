@@ -1,0 +1,128 @@
+package io.pointsman.request.protocol;
+
+import static io.pointsman.request.protocol.Exchange.decodeLeg;
+import static io.pointsman.request.protocol.Exchange.log;
+import static io.pointsman.request.protocol.Exchange.reply;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.engine.disagg.peer.PeerTable;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.Terms;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.engine.disagg.protocol.Protocols;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.splice.Edits;
+import org.junit.jupiter.api.Test;
+
+/** {@code transparent}, {@code orchestrated} and {@code p2p_nccl}. */
+class SequentialProtocolsTest {
+  private static final String BODY = "{\"prompt\": \"a\",\"max_tokens\": 200,\"stream\": true}";
+
+  @Test
+  void transparentSendsTheClientsOwnRequestToDecode() {
+    Exchange exchange = new Exchange("transparent");
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
+
+    assertThat(log(plan.prefill(), BODY))
+        .isEqualTo(
+            """
+            POST http://10.2.0.11:8100/v1/completions
+            x-request-id: 6f1c
+
+            {"prompt": "a","max_tokens": 1,"stream": false}
+            """);
+    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply("{}"))), BODY))
+        .isEqualTo(
+            """
+            POST http://10.2.0.21:8200/v1/completions
+            x-request-id: 6f1c
+
+            %s
+            """
+                .formatted(BODY));
+    assertThat(plan.terms().release()).isEqualTo(Terms.Release.NOTHING);
+    assertThat(plan.terms().bond()).isEqualTo(Terms.Bond.ANY_DECODE);
+  }
+
+  @Test
+  void orchestratedCarriesTheWholeAnswer() {
+    Exchange exchange = new Exchange("orchestrated");
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
+    String answer = "{\"id\":\"x\", \"usage\":{\"prompt_tokens\":1E0},\"opaque\":[ ]}";
+
+    assertThat(Edits.edited(BODY, plan.prefill().edits()))
+        .isEqualTo("{\"prompt\": \"a\",\"max_tokens\": 1,\"stream\": false}");
+    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply(answer))), BODY))
+        .isEqualTo(
+            """
+            POST http://10.2.0.21:8200/v1/completions
+            x-request-id: 6f1c
+
+            {"prompt": "a","max_tokens": 200,"stream": true,"disagg_prefill_resp":%s}
+            """
+                .formatted(answer));
+  }
+
+  @Test
+  void p2pNcclTellsBothAddressesInTheIdOfBothRequests() {
+    Exchange exchange = new Exchange("p2p_nccl");
+    exchange.peers.update("p", peer -> peer.withKvAddress("10.2.0.11:21001"));
+    exchange.peers.update("d", peer -> peer.withKvAddress("10.2.0.21:22001"));
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
+    String id = "___prefill_addr_10.2.0.11:21001___decode_addr_10.2.0.21:22001_" + Exchange.NONCE;
+
+    assertThat(log(plan.prefill(), BODY))
+        .isEqualTo(
+            """
+            POST http://10.2.0.11:8100/v1/completions
+            x-request-id: %s
+
+            {"prompt": "a","max_tokens": 1,"stream": false}
+            """
+                .formatted(id));
+    assertThat(log(decodeLeg(plan.handover().to(exchange.decode, reply("{}"))), BODY))
+        .isEqualTo(
+            """
+            POST http://10.2.0.21:8200/v1/completions
+            x-request-id: %s
+
+            %s
+            """
+                .formatted(id, BODY));
+    assertThat(plan.terms().bond()).isEqualTo(Terms.Bond.THIS_DECODE);
+  }
+
+  @Test
+  void p2pNcclTakesTheUrlOfAWorkerThatDidNotRegister() {
+    PdPlan.Sequential plan = new Exchange("p2p_nccl").sequential(Endpoint.COMPLETIONS, BODY);
+
+    assertThat(plan.prefill().headers().getFirst().value())
+        .startsWith("___prefill_addr_10.2.0.11:8100___decode_addr_10.2.0.21:8200_");
+  }
+
+  @Test
+  void p2pNcclDoesNotPutAnIpv6AddressIntoAnId() {
+    Exchange exchange = new Exchange("p2p_nccl");
+    Worker six = exchange.worker("six", "http://[fe80::1]:8200", Role.DECODE, -1);
+
+    PdPlan plan =
+        exchange
+            .setup
+            .protocol()
+            .plan(Exchange.request(Endpoint.COMPLETIONS, BODY, null), exchange.prefill, six);
+    assertThat(plan).isInstanceOf(PdPlan.Unplanned.class);
+  }
+
+  @Test
+  void anUnknownProtocolIsRefusedWithAllNames() {
+    assertThat(Protocols.names()).hasSize(8);
+    assertThatThrownBy(
+            () -> Protocols.create("nixel", new PeerTable(1), ProtocolSettings.DEFAULTS, () -> 0))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("nixel")
+        .hasMessageContaining("mooncake, moriio, nixl");
+  }
+}
