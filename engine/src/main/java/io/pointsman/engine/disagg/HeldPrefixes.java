@@ -54,11 +54,21 @@ public final class HeldPrefixes implements Learner {
 
   private int leastLoaded(Pool pool, long hash, RoutingRequest request, long now) {
     Crowd crowd = index.crowd(hash);
+    return crowd == null
+        ? leastLoadedOfFew(pool, hash, request, now)
+        : leastLoadedOf(crowd, pool, request, now);
+  }
+
+  private int leastLoadedOfFew(Pool pool, long hash, RoutingRequest request, long now) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
-    for (int i = 0; i < pool.size(); i++) {
-      int load = pool.loadIfEligible(i, now, request.tried());
-      if (load < least && holds(pool.slot(i), hash, crowd)) {
+    for (int h = index.holder(hash, 0);
+        h != PrefixIndex.NOBODY;
+        h = index.holder(hash, PrefixIndex.after(h))) {
+      int i = pool.indexOfSlot(PrefixIndex.slotOf(h));
+      int load =
+          i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());
+      if (load < least) {
         chosen = i;
         least = load;
       }
@@ -66,18 +76,17 @@ public final class HeldPrefixes implements Learner {
     return chosen;
   }
 
-  private boolean holds(int slot, long hash, @Nullable Crowd crowd) {
-    if (crowd != null) {
-      return crowd.holds(slot);
-    }
-    for (int h = index.holder(hash, 0);
-        h != PrefixIndex.NOBODY;
-        h = index.holder(hash, PrefixIndex.after(h))) {
-      if (PrefixIndex.slotOf(h) == slot) {
-        return true;
+  private static int leastLoadedOf(Crowd crowd, Pool pool, RoutingRequest request, long now) {
+    int chosen = Pool.ABSENT;
+    int least = Pool.NOT_ELIGIBLE;
+    for (int i = 0; i < pool.size(); i++) {
+      int load = pool.loadIfEligible(i, now, request.tried());
+      if (load < least && crowd.holds(pool.slot(i))) {
+        chosen = i;
+        least = load;
       }
     }
-    return false;
+    return chosen;
   }
 
   @Override

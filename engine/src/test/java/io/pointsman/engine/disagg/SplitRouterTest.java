@@ -11,6 +11,7 @@ import io.pointsman.engine.disagg.Placement.Single;
 import io.pointsman.engine.disagg.Placement.Split;
 import io.pointsman.engine.disagg.SplitDecision.Refused;
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.prefix.PrefixBlocks;
@@ -114,6 +115,30 @@ class SplitRouterTest {
     // Three more than the least loaded one: the gap is too large.
     assertThat(fleet.placed(fleet.router.decide(request(66))).rule()).isEqualTo(SplitRule.SPLIT);
     assertThat(fleet.placed(fleet.router.decide(request(80))).rule()).isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void ofManyWorkersThatHoldThePromptTheLeastLoadedServes() {
+    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 0, 0, true, false, false), 1, 8);
+    for (int i = 0; i < 8; i++) {
+      SplitRequest request = request(64);
+      for (int n = 0; n < 8; n++) {
+        if (n != i) {
+          request.decode().exclude(fleet.worker("d" + n));
+        }
+      }
+      Lease lease = ((Decision.Routed) fleet.engine.decide(request.decode())).lease();
+      lease.succeeded();
+    }
+    for (int i = 0; i < 8; i++) {
+      if (i != 5) {
+        fleet.workers.load(fleet.worker("d" + i), 1);
+      }
+    }
+
+    Single single = fleet.single(fleet.router.decide(request(64)));
+    assertThat(single.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+    assertThat(single.lease().worker().id()).isEqualTo("d5");
   }
 
   @Test
