@@ -48,7 +48,15 @@ static void tick(uint64_t now) {
   }
 }
 
+/* Seconds of CPU that this process has used. */
+static double cpu_seconds(void) {
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
 static void begin_measuring(uint64_t now) {
+  cpu_at_begin = cpu_seconds();
   measuring = 1;
   begin_at = now;
   end_at = now + seconds_ns;
@@ -114,9 +122,9 @@ static void print_result(uint64_t now) {
   static const char *const modes[] = {"unary", "rate", "sse", "hold"};
   int worked = mode >= SSE ? events_seen > 0 || mode == HOLD : requests > 0;
   printf("{\"mode\":\"%s\",\"valid\":%s,\"connections\":%d,\"seconds\":%.6f,\"requests\":%lu,\"streams\":%lu,\"events\":%lu,"
-      "\"open\":%d,\"request_bytes\":%lu,\"response_bytes\":%lu,\"reconnects\":%lu,\"late_us\":%.1f,\"errors\":{",
+      "\"open\":%d,\"request_bytes\":%lu,\"response_bytes\":%lu,\"reconnects\":%lu,\"late_us\":%.1f,\"cpu_seconds\":%.6f,\"errors\":{",
       modes[mode], all == 0 && worked ? "true" : "false", count, (double)(now - begin_at) / 1e9, requests, streams,
-      events_seen, open, sent_bytes, received_bytes, reconnects, (double)late_ns / 1000);
+      events_seen, open, sent_bytes, received_bytes, reconnects, (double)late_ns / 1000, cpu_seconds() - cpu_at_begin);
   for (int i = 0; i < ERROR_KINDS; i++) {
     printf("%s\"%s\":%lu", i ? "," : "", ERROR_NAMES[i], errors[i]);
   }

@@ -44,6 +44,7 @@ static uint64_t seconds_ns, warmup_ns, ramp_ns, timeout_ns, gap_ns, start, begin
 static uint64_t requests, sent_bytes, received_bytes, streams, events_seen, errors[ERROR_KINDS], reconnects, rated, late_ns;
 static size_t least_body;
 static int measuring;
+static double cpu_at_begin;
 static histogram latency, delay, stall;
 static char scratch[SCRATCH], sample[160];
 

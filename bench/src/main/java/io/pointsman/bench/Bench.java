@@ -2,6 +2,7 @@ package io.pointsman.bench;
 
 import io.pointsman.bench.chaos.ChaosCommand;
 import io.pointsman.bench.chaos.SoakCommand;
+import io.pointsman.bench.proxies.Proxies;
 import java.util.concurrent.Callable;
 import org.openjdk.jmh.Main;
 import picocli.CommandLine;
@@ -13,7 +14,7 @@ import picocli.CommandLine.Parameters;
     name = "bench",
     description = "Measures the router. Each benchmark says what it compares and on what work.",
     mixinStandardHelpOptions = true,
-    subcommands = {BestOfN.class, ChaosCommand.class, SoakCommand.class})
+    subcommands = {BestOfN.class, Proxies.class, ChaosCommand.class, SoakCommand.class})
 public final class Bench {
   private Bench() {}
 

@@ -1,5 +1,8 @@
 package io.pointsman.bench;
 
+import io.pointsman.bench.contender.Contender;
+import io.pointsman.bench.contender.Contenders;
+import io.pointsman.bench.contender.RouterProcess;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import java.net.URI;
@@ -12,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -39,6 +43,7 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true)
 final class BestOfN implements Callable<Integer> {
   private static final String MODEL = "sim-model";
+  private static final Duration START_LIMIT = Duration.ofMinutes(1);
 
   @Option(
       names = "--engines",
@@ -87,6 +92,23 @@ final class BestOfN implements Callable<Integer> {
   @Option(names = "--only", description = "Only rows whose router's name starts with this.")
   String only = "";
 
+  @Option(
+      names = "--check",
+      description =
+          "Exit with 1 if the row of Pointsman's cache_aware has a failure, a worker that is more"
+              + " than 2 requests from its fair share, or a hit rate under 86 %%.")
+  boolean check;
+
+  private final Contenders installed;
+
+  BestOfN() {
+    this(new Contenders(Contenders.home()));
+  }
+
+  BestOfN(Contenders installed) {
+    this.installed = installed;
+  }
+
   enum Order {
     grouped,
     interleaved,
@@ -107,21 +129,35 @@ final class BestOfN implements Callable<Integer> {
         100.0 * (samples - 1) / samples);
     System.out.printf(
         "%-28s %-24s %8s %9s%n", "router and policy", "requests per worker", "hits", "failures");
+    List<String> misses = new ArrayList<>();
+    boolean checked = false;
     for (Contender contender : contenders()) {
-      row(contender);
+      BestOfNRow row = row(contender);
+      print(row);
+      if (row.name().equals("pointsman cache_aware")) {
+        checked = true;
+        row.misses().forEach(miss -> misses.add(row.name() + ": " + miss));
+      }
     }
-    return 0;
+    if (!check) {
+      return 0;
+    }
+    if (!checked) {
+      misses.add("pointsman cache_aware: not measured");
+    }
+    misses.forEach(miss -> System.out.println("MISSED: " + miss));
+    return misses.isEmpty() ? 0 : 1;
   }
 
   private List<Contender> contenders() {
     List<Contender> contenders = new ArrayList<>();
     for (String policy : List.of("cache_aware", "round_robin", "consistent_hash")) {
-      contenders.add(Contender.pointsman(policy));
+      contenders.add(installed.pointsman(policy, Map.of()));
     }
     for (String policy : List.of("cache_aware", "round_robin", "consistent_hash")) {
-      Contender peer = Contender.vllmRouter(policy);
-      if (peer == null) {
-        System.out.println("vllm-router: not installed, left out (bench/setup installs it)");
+      Contender peer = installed.vllmRouter(policy);
+      if (!peer.installed()) {
+        System.out.println("vllm-router: left out, " + peer.missing());
         break;
       }
       contenders.add(peer);
@@ -130,16 +166,19 @@ final class BestOfN implements Callable<Integer> {
     return contenders;
   }
 
-  private void row(Contender contender) throws Exception {
+  BestOfNRow row(Contender contender) throws Exception {
     List<SimEngine> fleet = new ArrayList<>();
     try {
       for (int i = 0; i < engines; i++) {
         fleet.add(engine("engine-" + i));
       }
       List<String> urls = fleet.stream().map(SimEngine::url).toList();
-      try (RouterProcess router = contender.start(urls)) {
+      int cores = Runtime.getRuntime().availableProcessors();
+      try (RouterProcess router =
+          RouterProcess.start(contender, urls, "", cores, prompts * samples)) {
+        router.awaitReady("/readiness", START_LIMIT);
         int failures = send(router.url());
-        print(contender.name(), fleet, failures);
+        return result(contender.name(), fleet, failures);
       }
     } finally {
       fleet.forEach(SimEngine::close);
@@ -221,19 +260,20 @@ final class BestOfN implements Callable<Integer> {
     return bodies;
   }
 
-  private void print(String name, List<SimEngine> fleet, int failures) {
+  private static BestOfNRow result(String name, List<SimEngine> fleet, int failures) {
     long queries = fleet.stream().mapToLong(e -> e.state().tokens().cacheQueries()).sum();
     long hits = fleet.stream().mapToLong(e -> e.state().tokens().cacheHits()).sum();
-    String spread =
-        fleet.stream()
-            .map(e -> Long.toString(e.state().requests().served()))
-            .collect(Collectors.joining(" "));
+    List<Long> requests = fleet.stream().map(e -> e.state().requests().served()).toList();
+    return new BestOfNRow(name, requests, queries == 0 ? 0 : 100.0 * hits / queries, failures);
+  }
+
+  private static void print(BestOfNRow row) {
     System.out.printf(
         Locale.ROOT,
         "%-28s %-24s %6.1f %% %9d%n",
-        name,
-        spread,
-        queries == 0 ? 0 : 100.0 * hits / queries,
-        failures);
+        row.name(),
+        row.requests().stream().map(String::valueOf).collect(Collectors.joining(" ")),
+        row.hitPercent(),
+        row.failures());
   }
 }

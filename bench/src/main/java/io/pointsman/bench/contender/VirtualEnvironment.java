@@ -1,0 +1,56 @@
+package io.pointsman.bench.contender;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+
+/**
+ * Python packages that {@code bench/setup} installed.
+ *
+ * @param packages the directory that holds them; may not exist
+ */
+record VirtualEnvironment(Path packages) {
+
+  static VirtualEnvironment at(Path directory) {
+    Path libraries = directory.resolve("lib");
+    if (!Files.isDirectory(libraries)) {
+      return new VirtualEnvironment(libraries);
+    }
+    try (Stream<Path> versions = Files.list(libraries)) {
+      return new VirtualEnvironment(
+          versions
+              .filter(version -> String.valueOf(version.getFileName()).startsWith("python"))
+              .findFirst()
+              .orElse(libraries)
+              .resolve("site-packages"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** A file that a package brought; may not exist. */
+  Path file(String path) {
+    return packages.resolve(path);
+  }
+
+  /** The version of a package, from the name of its record; empty if it is not installed. */
+  String version(String name) {
+    if (!Files.isDirectory(packages)) {
+      return "";
+    }
+    String prefix = name + "-";
+    String suffix = ".dist-info";
+    try (Stream<Path> entries = Files.list(packages)) {
+      return entries
+          .map(entry -> String.valueOf(entry.getFileName()))
+          .filter(entry -> entry.startsWith(prefix) && entry.endsWith(suffix))
+          .map(entry -> entry.substring(prefix.length(), entry.length() - suffix.length()))
+          .findFirst()
+          .orElse("");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

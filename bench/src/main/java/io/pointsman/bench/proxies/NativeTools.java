@@ -1,0 +1,33 @@
+package io.pointsman.bench.proxies;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The backend and the load generator, compiled on first use. */
+record NativeTools(Path directory) {
+
+  /**
+   * @param home the root of the repository
+   * @throws IOException if there is no C compiler; says how to get one
+   */
+  static NativeTools build(Path home) throws IOException, InterruptedException {
+    Path into = home.resolve("bench/target/native");
+    List<String> line = List.of(home.resolve("bench/native/build").toString(), into.toString());
+    Process process = new ProcessBuilder(line).redirectErrorStream(true).start();
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    if (process.waitFor() != 0) {
+      throw new IOException(said.strip());
+    }
+    return new NativeTools(into);
+  }
+
+  String backend() {
+    return directory.resolve("backend").toString();
+  }
+
+  String load() {
+    return directory.resolve("load").toString();
+  }
+}

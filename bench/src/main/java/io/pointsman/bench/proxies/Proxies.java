@@ -1,0 +1,222 @@
+package io.pointsman.bench.proxies;
+
+import io.pointsman.bench.contender.Contender;
+import io.pointsman.bench.contender.Contenders;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code ./pointsman bench proxies}: every contender under every workload, in alternation. */
+@Command(
+    name = "proxies",
+    description = {
+      "Puts this router and others in front of the same fast backend, one after the other, and"
+          + " compares rates, CPU time, delays and memory. A contender that is not installed is"
+          + " left out by name; bench/setup installs them."
+    },
+    mixinStandardHelpOptions = true)
+public final class Proxies implements Callable<Integer> {
+  @Option(
+      names = "--workloads",
+      split = ",",
+      paramLabel = "<name>",
+      description = "Workloads, separated by commas; see --list. Default: all.")
+  List<String> workloadNames = List.of();
+
+  @Option(
+      names = "--contenders",
+      split = ",",
+      paramLabel = "<name>",
+      description = "Contenders, separated by commas; see --list. Default: all.")
+  List<String> contenderNames = List.of();
+
+  @Option(
+      names = "--sizes",
+      split = ",",
+      paramLabel = "<bytes>",
+      description = "Unary POSTs of these sizes instead of the named workloads.")
+  List<Integer> sizes = List.of();
+
+  @Option(
+      names = "--reps",
+      defaultValue = "3",
+      description = "Repetitions, each over all contenders. Default: ${DEFAULT-VALUE}.")
+  int repetitions;
+
+  @Option(
+      names = "--seconds",
+      defaultValue = "5",
+      description = "Length of each measurement. Default: ${DEFAULT-VALUE}.")
+  double seconds;
+
+  @Option(
+      names = "--warmup",
+      defaultValue = "5",
+      description = "Seconds of load before each measurement. Default: ${DEFAULT-VALUE}.")
+  double warmup;
+
+  @Option(
+      names = "--out",
+      paramLabel = "<directory>",
+      description = "Where proxies.txt, .md, .csv and .svg are written. Default: nowhere.")
+  @Nullable Path out;
+
+  @Option(
+      names = "--check",
+      description = "Compare with the targets and exit with 1 if one is missed, naming each.")
+  boolean check;
+
+  @Option(names = "--list", description = "Show workloads and contenders and end.")
+  boolean list;
+
+  @Spec @Nullable CommandSpec spec;
+
+  private final Path home;
+  private final List<Contender> known;
+
+  public Proxies() {
+    this(Contenders.home(), new Contenders(Contenders.home()).all());
+  }
+
+  /**
+   * @param known all contenders that can be named
+   */
+  Proxies(Path home, List<Contender> known) {
+    this.home = home;
+    this.known = known;
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    PrintWriter console = spec().commandLine().getOut();
+    List<Workload> workloads = workloads();
+    List<Contender> chosen = chosen(contenderNames, known, Contender::name, "--contenders");
+    if (list) {
+      Workload.all().forEach(w -> console.printf("%-14s %s%n", w.name(), w.title()));
+      console.println();
+      known.forEach(c -> console.printf("%-24s %s %s%n", c.name(), c.version(), c.missing()));
+      return 0;
+    }
+    List<Contender> contenders = new ArrayList<>();
+    for (Contender contender : chosen) {
+      if (contender.installed()) {
+        contenders.add(contender);
+      } else {
+        console.printf("%s: left out, %s%n", contender.name(), contender.missing());
+      }
+    }
+    NativeTools tools = NativeTools.build(home);
+    Rig rig = new Rig(tools, duration(warmup), duration(seconds), Machine.cores());
+    Report report = new Report(header(contenders), workloads, contenders, new Results());
+    report.header().forEach(console::println);
+    console.println();
+    for (Workload workload : workloads) {
+      alternate(rig, workload, report, console);
+      console.println(Table.of(workload, contenders, report.results()).text());
+      if (out != null) {
+        report.write(out);
+      }
+    }
+    console.print(report.legend());
+    console.println();
+    console.print(report.targets());
+    console.flush();
+    return check ? verdict(report, console) : 0;
+  }
+
+  /** A/B/C, A/B/C, ...: what changes on the machine meanwhile meets all of them. */
+  private void alternate(Rig rig, Workload workload, Report report, PrintWriter console)
+      throws InterruptedException {
+    for (int repetition = 1; repetition <= repetitions; repetition++) {
+      for (Contender contender : report.contenders()) {
+        if (!Rig.applies(contender, workload) || onlyForStart(contender, workload)) {
+          continue;
+        }
+        Measurement measurement = rig.measure(contender, workload, repetition);
+        report.results().add(measurement);
+        if (!measurement.valid()) {
+          console.printf("%s, %s: %s%n", workload.name(), contender.name(), measurement.problem());
+          console.flush();
+        }
+      }
+    }
+  }
+
+  /** The second way of starting this router matters where starts are timed. */
+  private static boolean onlyForStart(Contender contender, Workload workload) {
+    return contender.name().equals("pointsman-unshared")
+        && workload.kind() != Workload.Kind.START_UP;
+  }
+
+  private static int verdict(Report report, PrintWriter console) {
+    List<Target.Outcome> outcomes = report.outcomes();
+    List<Target.Outcome> unmeasured =
+        outcomes.stream().filter(o -> o.verdict() == Target.Verdict.NOT_MEASURED).toList();
+    unmeasured.forEach(o -> console.printf("not measured: %s%n", o.target().row()));
+    List<Target.Outcome> missed =
+        outcomes.stream().filter(o -> o.verdict() == Target.Verdict.MISSED).toList();
+    missed.forEach(o -> console.printf("MISSED: %s; %s%n", o.target().row(), o.text()));
+    console.flush();
+    return missed.isEmpty() && unmeasured.size() < outcomes.size() ? 0 : 1;
+  }
+
+  private List<Workload> workloads() throws IOException {
+    List<Workload> chosen =
+        new ArrayList<>(chosen(workloadNames, Workload.all(), Workload::name, "--workloads"));
+    if (!sizes.isEmpty()) {
+      chosen.clear();
+      sizes.forEach(size -> chosen.add(Workload.unary(size)));
+    }
+    int possible = Machine.streamsPossible();
+    chosen.replaceAll(w -> w.connections() > possible ? w.withConnections(possible) : w);
+    return chosen;
+  }
+
+  private <T> List<T> chosen(
+      List<String> names, List<T> all, Function<T, String> nameOf, String option) {
+    List<String> existing = all.stream().map(nameOf).toList();
+    for (String name : names) {
+      if (!existing.contains(name)) {
+        throw new ParameterException(
+            spec().commandLine(),
+            "%s: %s: unknown (expected: one of %s)"
+                .formatted(option, name, String.join(", ", existing)));
+      }
+    }
+    return all.stream()
+        .filter(each -> names.isEmpty() || names.contains(nameOf.apply(each)))
+        .sorted(Comparator.comparingInt(each -> existing.indexOf(nameOf.apply(each))))
+        .toList();
+  }
+
+  private List<String> header(List<Contender> contenders) throws IOException {
+    List<String> header = new ArrayList<>(Machine.description(home, contenders));
+    header.add(
+        "%d repetitions of %s s after %s s of warm-up; medians"
+            .formatted(repetitions, seconds, warmup));
+    return header;
+  }
+
+  private static Duration duration(double seconds) {
+    return Duration.ofMillis(Math.round(seconds * 1000));
+  }
+
+  private CommandSpec spec() {
+    if (spec == null) {
+      throw new IllegalStateException("not run by a command line");
+    }
+    return spec;
+  }
+}

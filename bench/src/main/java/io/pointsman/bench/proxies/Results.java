@@ -1,0 +1,65 @@
+package io.pointsman.bench.proxies;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.OptionalDouble;
+
+/** Everything that was measured so far; answers medians over the repetitions that count. */
+final class Results {
+  private final List<Measurement> measurements = new ArrayList<>();
+
+  void add(Measurement measurement) {
+    measurements.add(measurement);
+  }
+
+  List<Measurement> all() {
+    return Collections.unmodifiableList(measurements);
+  }
+
+  List<Measurement> of(String workload, String contender) {
+    return measurements.stream()
+        .filter(m -> m.workload().equals(workload) && m.contender().equals(contender))
+        .toList();
+  }
+
+  /** The median of the valid repetitions; empty if there is none with such a figure. */
+  OptionalDouble median(String workload, String contender, Metric metric) {
+    Metric through = metric.addedTo();
+    return through == null
+        ? measured(workload, contender, metric)
+        : added(workload, contender, through);
+  }
+
+  private OptionalDouble added(String workload, String contender, Metric metric) {
+    OptionalDouble through = measured(workload, contender, metric);
+    OptionalDouble direct = measured(workload, "direct", metric);
+    return through.isPresent() && direct.isPresent()
+        ? OptionalDouble.of(through.getAsDouble() - direct.getAsDouble())
+        : OptionalDouble.empty();
+  }
+
+  private OptionalDouble measured(String workload, String contender, Metric metric) {
+    double[] values =
+        of(workload, contender).stream()
+            .filter(m -> m.valid() && m.values().containsKey(metric))
+            .mapToDouble(m -> m.values().getOrDefault(metric, 0.0))
+            .sorted()
+            .toArray();
+    if (values.length == 0) {
+      return OptionalDouble.empty();
+    }
+    int middle = values.length / 2;
+    return OptionalDouble.of(
+        values.length % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2);
+  }
+
+  /** How many times the figure of {@code base} it is. */
+  OptionalDouble ratio(String workload, String contender, String base, Metric metric) {
+    OptionalDouble own = median(workload, contender, metric);
+    OptionalDouble other = median(workload, base, metric);
+    return own.isPresent() && other.isPresent() && other.getAsDouble() > 0
+        ? OptionalDouble.of(own.getAsDouble() / other.getAsDouble())
+        : OptionalDouble.empty();
+  }
+}

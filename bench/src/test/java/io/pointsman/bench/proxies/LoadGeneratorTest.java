@@ -1,0 +1,162 @@
+package io.pointsman.bench.proxies;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.bench.BuiltRouter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The native load generator against a server that answers as each test wants. */
+final class LoadGeneratorTest {
+  private static final Workload UNARY = workload(Workload.Kind.UNARY, 3_000, 0);
+  private static final Workload STREAM = workload(Workload.Kind.STREAMS, 400, 2);
+  private static final String BODY = "{\"choices\":[\"" + "x".repeat(100) + "\"]}";
+  private static final String OK =
+      "HTTP/1.1 200 OK\r\nContent-Length: " + BODY.length() + "\r\n\r\n" + BODY;
+
+  private final Queue<String> bodies = new ConcurrentLinkedQueue<>();
+
+  private static Workload workload(Workload.Kind kind, int size, int chunks) {
+    return new Workload("test", "test", kind, 3, size, chunks, 0, 1, false);
+  }
+
+  /** Runs the generator against a server that gives {@code answer} to every request. */
+  private LoadResult load(Workload workload, String answer, boolean close) throws Exception {
+    NativeTools tools = NativeTools.build(BuiltRouter.home());
+    Load load = new Load(tools, Duration.ZERO, Duration.ofMillis(400));
+    try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+      Thread.startVirtualThread(() -> accept(server, answer, close));
+      return load.run(workload, server.getLocalPort(), "", new NoWindow());
+    }
+  }
+
+  private void accept(ServerSocket server, String answer, boolean close) {
+    try {
+      while (true) {
+        Socket socket = server.accept();
+        Thread.startVirtualThread(() -> serve(socket, answer, close));
+      }
+    } catch (SocketException e) {
+      // The test is over.
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void serve(Socket socket, String answer, boolean close) {
+    try (socket) {
+      InputStream in = socket.getInputStream();
+      while (true) {
+        StringBuilder head = new StringBuilder();
+        while (head.indexOf("\r\n\r\n") < 0) {
+          int next = in.read();
+          if (next < 0) {
+            return;
+          }
+          head.append((char) next);
+        }
+        String length = head.toString().replaceAll("(?s).*Content-Length: (\\d+).*", "$1");
+        bodies.add(new String(in.readNBytes(Integer.parseInt(length)), StandardCharsets.UTF_8));
+        socket.getOutputStream().write(answer.getBytes(StandardCharsets.UTF_8));
+        if (close) {
+          return;
+        }
+      }
+    } catch (IOException e) {
+      // The generator is done and has left.
+    }
+  }
+
+  @Test
+  void bodiesAreChatsOfTheSizeAskedForAndAllDiffer() throws Exception {
+    LoadResult result = load(UNARY, OK, false);
+
+    assertThat(result.problem()).isEmpty();
+    assertThat(result.requests()).isPositive();
+    assertThat(bodies).hasSizeGreaterThan(3).allSatisfy(body -> assertThat(body).hasSize(3_000));
+    assertThat(new HashSet<>(bodies)).hasSameSizeAs(bodies);
+    assertThat(new ObjectMapper().readTree(bodies.peek()).at("/messages/0/role").asText())
+        .isEqualTo("user");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "HTTP/1.1 503 Service Unavailable~Content-Length: 0~~, status",
+    "HTTP/1.1 200 OK~Content-Length: 2~~{}, short",
+    "HTTP/1.1 200 OK~Transfer-Encoding: chunked~~zz~, malformed",
+    "SSH-2.0-OpenSSH_9.2~~, malformed",
+  })
+  void wrongAnswersAreErrors(String answer, String kind) throws Exception {
+    LoadResult result = load(UNARY, answer.replace("~", "\r\n"), false);
+
+    assertThat(result.problem()).contains(kind);
+    assertThat(result.requests()).isZero();
+  }
+
+  @Test
+  void anAnswerThatIsCutIsAnError() throws Exception {
+    LoadResult result = load(UNARY, OK.substring(0, OK.length() - 1), true);
+
+    assertThat(result.problem()).contains("closed");
+  }
+
+  @Test
+  void nobodyListeningIsAnError() throws Exception {
+    NativeTools tools = NativeTools.build(BuiltRouter.home());
+    int port;
+    try (ServerSocket server = new ServerSocket(0)) {
+      port = server.getLocalPort();
+    }
+
+    LoadResult result =
+        new Load(tools, Duration.ZERO, Duration.ofMillis(200)).run(UNARY, port, "", new NoWindow());
+
+    assertThat(result.problem()).contains("connect");
+  }
+
+  @Test
+  void aStreamWithoutAllItsEventsIsAnError() throws Exception {
+    assertThat(load(STREAM, stream(2, true), false).problem()).isEmpty();
+    assertThat(load(STREAM, stream(1, true), false).problem()).contains("short");
+    assertThat(load(STREAM, stream(2, false), false).problem()).contains("short");
+  }
+
+  private static String stream(int events, boolean done) {
+    StringBuilder out = new StringBuilder();
+    out.append("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < events; i++) {
+      chunk(out, "data: {\"content\":\"@0000000000000000001 \"}\n\n");
+    }
+    chunk(out, done ? "data: [DONE]\n\n" : ": the end\n\n");
+    return out.append("0\r\n\r\n").toString();
+  }
+
+  private static void chunk(StringBuilder out, String text) {
+    out.append(Integer.toHexString(text.length())).append("\r\n").append(text).append("\r\n");
+  }
+
+  private static final class NoWindow implements Load.Window {
+    @Override
+    public void begin() {}
+
+    @Override
+    public void middle() {}
+
+    @Override
+    public void end() {}
+  }
+}

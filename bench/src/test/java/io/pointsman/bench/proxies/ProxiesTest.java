@@ -1,0 +1,146 @@
+package io.pointsman.bench.proxies;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.bench.BuiltRouter;
+import io.pointsman.bench.contender.Contender;
+import io.pointsman.bench.contender.Contenders;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** The rig end to end, briefly: are its results complete? How fast anything is, it does not ask. */
+final class ProxiesTest {
+  private static final List<Contender> KNOWN = List.of(Contender.direct(), pointsman(), absent());
+
+  @TempDir Path directory;
+
+  private final StringWriter said = new StringWriter();
+
+  private static Contender pointsman() {
+    Contender router = Contenders.pointsman(BuiltRouter.command(), "cache_aware", Map.of());
+    return new Contender("pointsman", router.body(), "", "", false, router.launcher());
+  }
+
+  private static Contender absent() {
+    return new Contender(
+        "absent",
+        "",
+        "",
+        "not installed",
+        false,
+        _ -> {
+          throw new AssertionError("started although it is not installed");
+        });
+  }
+
+  private int run(String... arguments) {
+    PrintWriter out = new PrintWriter(said, true);
+    return new CommandLine(new Proxies(BuiltRouter.home(), KNOWN))
+        .setOut(out)
+        .setErr(out)
+        .execute(arguments);
+  }
+
+  private int runBriefly(String workloads, String... more) {
+    String[] brief = {"--reps", "1", "--seconds", "1", "--warmup", "0.2", "--workloads", workloads};
+    String[] all = java.util.Arrays.copyOf(brief, brief.length + more.length);
+    System.arraycopy(more, 0, all, brief.length, more.length);
+    return run(all);
+  }
+
+  @Test
+  void everyFigureOfUnaryAndOpenLoopIsThere() throws Exception {
+    assertThat(runBriefly("unary-2k,rate-1000", "--out", directory.toString()))
+        .as("%s", said)
+        .isZero();
+
+    assertThat(Files.readAllLines(directory.resolve("proxies.csv")))
+        .filteredOn(line -> line.startsWith("unary-2k,pointsman,1,"))
+        .extracting(line -> line.split(",", -1)[3])
+        .contains("rate", "capacity", "cpu_per_1000", "cpu_per_mb", "p50", "p99", "resident")
+        .contains("busy", "rig_busy");
+    assertThat(Files.readAllLines(directory.resolve("proxies.csv")))
+        .filteredOn(line -> line.startsWith("rate-1000,direct,1,"))
+        .extracting(line -> line.split(",", -1)[3])
+        .contains("rate", "p50", "p99", "p999", "rig_busy");
+    assertThat(directory.resolve("proxies.md")).content().contains("| pointsman |", "| target |");
+    assertThat(directory.resolve("proxies.svg")).content().startsWith("<svg").contains("pointsman");
+    assertThat(said.toString()).contains("absent: left out, not installed");
+    assertThat(said.toString()).doesNotContain("do not count");
+  }
+
+  @Test
+  void streamsAreTimedAndCounted() throws Exception {
+    Workload few = Workload.streams("few", "streams", 50, 20, 20_000, true);
+
+    Measurement measurement = rig().measure(pointsman(), few, 1);
+
+    assertThat(measurement.problem()).isEmpty();
+    assertThat(measurement.values())
+        .containsKeys(Metric.CHUNKS, Metric.CPU_PER_CHUNK, Metric.STALL_P99, Metric.RESIDENT)
+        .hasEntrySatisfying(Metric.DELAY_P50, delay -> assertThat(delay).isPositive());
+  }
+
+  @Test
+  void startAndMemoryAreMeasured() throws Exception {
+    Workload start = named("start");
+    Workload idle = named("memory-0");
+    Workload open = named("memory-1000").withConnections(50);
+
+    assertThat(rig().measure(pointsman(), start, 1).values())
+        .hasEntrySatisfying(Metric.START, millis -> assertThat(millis).isPositive());
+    assertThat(rig().measure(pointsman(), idle, 1).values())
+        .hasEntrySatisfying(Metric.RESIDENT, mb -> assertThat(mb).isGreaterThan(10));
+    assertThat(rig().measure(pointsman(), open, 1).values())
+        .hasEntrySatisfying(Metric.RESIDENT, mb -> assertThat(mb).isGreaterThan(10));
+  }
+
+  @Test
+  void whatDoesNotStartIsAProblemAndNotAResult() throws Exception {
+    Contender broken =
+        new Contender(
+            "broken", "", "", "", false, _ -> new Contender.Launch(List.of("false"), Map.of()));
+
+    Measurement measurement = rig().measure(broken, named("unary-2k"), 1);
+
+    assertThat(measurement.problem()).startsWith("ended; false");
+    assertThat(measurement.values()).isEmpty();
+  }
+
+  @Test
+  void checkNamesWhatIsMissed() {
+    int exit = runBriefly("start", "--check");
+
+    String result = said.toString();
+    assertThat(result).contains("not measured: 2 KB POST, one core");
+    // The one target that this run measures decides; how it ends depends on the machine.
+    boolean missed = result.contains("MISSED: start to first routed request, ms");
+    assertThat(exit).as(result).isEqualTo(missed ? 1 : 0);
+  }
+
+  @Test
+  void unknownNamesAreRefused() {
+    assertThat(run("--workloads", "unary-3k")).isEqualTo(2);
+    assertThat(said.toString()).contains("--workloads: unary-3k: unknown (expected: one of unary-");
+  }
+
+  private static Workload named(String name) {
+    return Workload.all().stream()
+        .filter(workload -> workload.name().equals(name))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static Rig rig() throws Exception {
+    NativeTools tools = NativeTools.build(BuiltRouter.home());
+    return new Rig(tools, Duration.ofMillis(200), Duration.ofSeconds(1), Machine.cores());
+  }
+}

@@ -1,0 +1,96 @@
+package io.pointsman.bench.proxies;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.bench.contender.Contender;
+import io.pointsman.bench.contender.Contenders;
+import io.pointsman.bench.proxies.Target.Verdict;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What is judged, and how. */
+final class TargetTest {
+  private final Results results = new Results();
+
+  private void measured(String workload, String contender, Metric metric, double... values) {
+    for (double value : values) {
+      results.add(new Measurement(workload, contender, 1, Map.of(metric, value), ""));
+    }
+  }
+
+  private static Target target(String row) {
+    return Target.all().stream().filter(t -> t.row().equals(row)).findFirst().orElseThrow();
+  }
+
+  private Verdict verdict(String row) {
+    return target(row).judge(results).verdict();
+  }
+
+  @Test
+  void everyTargetNamesWorkloadsAndContendersThatExist() {
+    List<String> workloads = Workload.all().stream().map(Workload::name).toList();
+    List<String> contenders =
+        new Contenders(Path.of("..")).all().stream().map(Contender::name).toList();
+
+    assertThat(Target.all()).hasSizeGreaterThan(30);
+    assertThat(Target.all())
+        .allSatisfy(
+            target -> {
+              assertThat(workloads).contains(target.workload());
+              assertThat(contenders).contains(target.contender());
+              String reference = target.reference();
+              if (reference.startsWith("@")) {
+                assertThat(workloads).contains(reference.substring(1));
+              } else if (!reference.isEmpty()) {
+                assertThat(contenders).contains(reference);
+              }
+            });
+  }
+
+  @Test
+  void aRatioOfMediansDecides() {
+    measured("unary-2k", "haproxy", Metric.CAPACITY, 90, 100, 1_000);
+    measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
+    assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.REACHED);
+
+    measured("unary-2k", "pointsman", Metric.CAPACITY, 1, 109);
+    assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.MISSED);
+  }
+
+  @Test
+  void atMostIsTheOtherWayRound() {
+    measured("memory-0", "pointsman", Metric.RESIDENT, 119);
+    assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.REACHED);
+
+    measured("memory-0", "pointsman", Metric.RESIDENT, 130, 130);
+    assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.MISSED);
+  }
+
+  @Test
+  void aWorkloadCanBeComparedWithAnother() {
+    measured("workers-4", "pointsman", Metric.CAPACITY, 100);
+    measured("workers-4000", "pointsman", Metric.CAPACITY, 89);
+
+    assertThat(verdict("4,000 workers")).isEqualTo(Verdict.MISSED);
+  }
+
+  @Test
+  void addedLatencyIsThatAboveDirect() {
+    measured("rate-1000", "direct", Metric.P99, 1);
+    measured("rate-1000", "vllm-router-render", Metric.P99, 5);
+    measured("rate-1000", "pointsman", Metric.P99, 2.9);
+
+    assertThat(verdict("vllm-router, added p99 at 1,000/s")).isEqualTo(Verdict.REACHED);
+  }
+
+  @Test
+  void runsWithErrorsDoNotCountAndNoneThatCountsIsAMiss() {
+    results.add(
+        new Measurement("memory-0", "pointsman", 1, Map.of(Metric.RESIDENT, 1.0), "3 closed"));
+
+    assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.MISSED);
+    assertThat(verdict("4,000 workers")).isEqualTo(Verdict.NOT_MEASURED);
+  }
+}
