@@ -9,7 +9,9 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.request.AffinitySettings;
+import java.net.InetAddress;
 
 /**
  * What the data plane works with.
@@ -21,6 +23,7 @@ import io.pointsman.request.AffinitySettings;
  * @param tracer who follows requests one by one
  * @param ticker the clock of all timeouts; the same as the engine's
  * @param dice jitter of retries, and request ids
+ * @param lookup finds the addresses of workers' names
  */
 public record ProxyContext(
     RoutingEngine engine,
@@ -30,7 +33,8 @@ public record ProxyContext(
     ProxyListener listener,
     RequestTracer tracer,
     Ticker ticker,
-    Dice dice) {
+    Dice dice,
+    NameTable.Lookup lookup) {
   public ProxyContext {
     requireNonNull(engine, "engine");
     requireNonNull(affinity, "affinity");
@@ -40,9 +44,10 @@ public record ProxyContext(
     requireNonNull(tracer, "tracer");
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
+    requireNonNull(lookup, "lookup");
   }
 
-  /** A context in which everybody may send requests and nobody follows them. */
+  /** A context in which everybody may send requests, and nobody follows them. */
   public ProxyContext(
       RoutingEngine engine,
       AffinitySettings affinity,
@@ -50,6 +55,15 @@ public record ProxyContext(
       ProxyListener listener,
       Ticker ticker,
       Dice dice) {
-    this(engine, affinity, routes, CallerCheck.NONE, listener, RequestTracer.NONE, ticker, dice);
+    this(
+        engine,
+        affinity,
+        routes,
+        CallerCheck.NONE,
+        listener,
+        RequestTracer.NONE,
+        ticker,
+        dice,
+        InetAddress::getByName);
   }
 }

@@ -66,7 +66,12 @@ public final class ProxyServer implements AutoCloseable {
     IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
     int count = loopCount(listen);
     loops = new MultiThreadIoEventLoopGroup(count, new DefaultThreadFactory("pointsman-proxy"), io);
-    NameTable names = new NameTable(settings.upstream().nameTtl(), context.ticker());
+    NameTable names =
+        new NameTable(
+            context.lookup(),
+            settings.upstream().nameTtl(),
+            settings.upstream().connectTimeout(),
+            context.ticker());
     Class<? extends Channel> socket = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
     for (EventExecutor loop : loops) {
       EventLoop own = (EventLoop) loop;

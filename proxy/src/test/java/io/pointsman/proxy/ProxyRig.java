@@ -16,14 +16,18 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.ScriptedDice;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -51,6 +55,12 @@ final class ProxyRig implements AutoCloseable {
   final List<Ended> ended = new CopyOnWriteArrayList<>();
   final List<RetryReason> retried = new CopyOnWriteArrayList<>();
   final List<Boolean> waits = new CopyOnWriteArrayList<>();
+
+  /** Happens in each decision, and may throw. */
+  volatile Runnable inDecision = () -> {};
+
+  /** Finds the addresses of names. */
+  volatile NameTable.Lookup lookup = InetAddress::getByName;
 
   /** What a request's report said. */
   record Ended(
@@ -87,9 +97,12 @@ final class ProxyRig implements AutoCloseable {
                 engine,
                 AffinitySettings.DEFAULT,
                 routes,
+                CallerCheck.NONE,
                 new Reports(),
+                RequestTracer.NONE,
                 System::nanoTime,
-                ScriptedDice.seeded(2)::roll));
+                ScriptedDice.seeded(2)::roll,
+                host -> lookup.address(host)));
   }
 
   private static @Nullable Worker first(Pool pool, RoutingRequest request, long now) {
@@ -183,7 +196,9 @@ final class ProxyRig implements AutoCloseable {
 
   private final class Outcomes implements EngineListener {
     @Override
-    public void routed(RoutingRequest request, Lease lease) {}
+    public void routed(RoutingRequest request, Lease lease) {
+      inDecision.run();
+    }
 
     @Override
     public void rejected(RoutingRequest request, RejectReason reason) {}

@@ -20,6 +20,7 @@ import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
@@ -37,6 +38,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -150,7 +152,8 @@ public final class Router implements AutoCloseable {
               metrics.proxyListener(),
               tracer,
               ticker,
-              dice);
+              dice,
+              InetAddress::getByName);
       ProxyServer server = ProxyServer.start(config.proxy(), context);
       measure(policy, server);
       return server;
@@ -241,6 +244,25 @@ public final class Router implements AutoCloseable {
 
   public Fleet fleet() {
     return fleet;
+  }
+
+  /**
+   * Makes the configured workers {@code next} instead of {@code before}, while the router runs. One
+   * whose settings differ is replaced and takes traffic after its first good probe; those that were
+   * added through the API stay; what is in flight on one that goes runs to its end.
+   *
+   * @throws IllegalArgumentException if there were too many; nothing is changed then
+   */
+  public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
+    List<WorkerSpec> going = before.stream().filter(spec -> !next.contains(spec)).toList();
+    List<WorkerSpec> coming = next.stream().filter(spec -> !before.contains(spec)).toList();
+    int most = config.fleet().maxWorkers();
+    int size = fleet.snapshot().workers().size() - going.size() + coming.size();
+    if (size > most) {
+      throw new IllegalArgumentException("workers: " + size + " (expected: at most " + most + ")");
+    }
+    going.forEach(spec -> fleet.remove(spec.id()));
+    fleet.addAll(coming);
   }
 
   /** Client requests for workers that are under way, those that wait for admission included. */

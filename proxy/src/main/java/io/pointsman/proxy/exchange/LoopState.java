@@ -203,6 +203,6 @@ public final class LoopState {
     for (ClientConnection client : List.copyOf(clients)) {
       client.cut();
     }
-    pools.closeIdle();
+    pools.close();
   }
 }

@@ -19,6 +19,7 @@ public final class UpstreamPool {
   private final Worker worker;
   private final WorkerTarget target;
   private final Deque<UpstreamConnection> idle = new ArrayDeque<>();
+  private boolean closed;
 
   UpstreamPool(UpstreamPools pools, Worker worker, WorkerTarget target) {
     this.pools = pools;
@@ -78,7 +79,10 @@ public final class UpstreamPool {
   }
 
   void keep(UpstreamConnection connection) {
-    if (connection.open() && pools.idleNanos() > 0 && idle.size() < pools.maxIdlePerWorker()) {
+    if (!closed
+        && connection.open()
+        && pools.idleNanos() > 0
+        && idle.size() < pools.maxIdlePerWorker()) {
       idle.addFirst(connection);
       pools.kept();
     } else {
@@ -101,7 +105,9 @@ public final class UpstreamPool {
     return !idle.isEmpty();
   }
 
-  void closeAll() {
+  /** Closes what is unused, and from now on whatever is given back. */
+  void close() {
+    closed = true;
     UpstreamConnection connection;
     while ((connection = idle.pollFirst()) != null) {
       connection.abort();

@@ -82,7 +82,7 @@ public final class UpstreamPools {
     UpstreamPool pool = bySlot[slot];
     if (pool == null || pool.worker() != worker) {
       if (pool != null) {
-        pool.closeAll();
+        pool.close();
       }
       pool = new UpstreamPool(this, worker, WorkerTarget.of(worker.spec(), settings.apiKey()));
       bySlot[slot] = pool;
@@ -146,11 +146,11 @@ public final class UpstreamPools {
     return left;
   }
 
-  /** Closes all unused connections. */
-  public void closeIdle() {
+  /** Closes all unused connections, and those in use when they are given back. */
+  public void close() {
     for (UpstreamPool pool : bySlot) {
       if (pool != null) {
-        pool.closeAll();
+        pool.close();
       }
     }
   }

@@ -313,7 +313,12 @@ public final class RelayFuzz {
             new BusyStatus(),
             settings.sseKeepalive());
     Flushes flushes = new Flushes(LOOP.eventLoop());
-    NameTable names = new NameTable(settings.upstream().nameTtl(), () -> 0);
+    NameTable names =
+        new NameTable(
+            java.net.InetAddress::getByName,
+            settings.upstream().nameTtl(),
+            settings.upstream().connectTimeout(),
+            () -> 0);
     return new LoopState(
         plane,
         LOOP.eventLoop(),

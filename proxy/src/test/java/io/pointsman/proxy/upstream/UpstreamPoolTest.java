@@ -24,7 +24,11 @@ class UpstreamPoolTest {
           new Flushes(channel.eventLoop()),
           NioSocketChannel.class,
           UpstreamSettings.DEFAULTS,
-          new NameTable(Duration.ofSeconds(1), () -> 0),
+          new NameTable(
+              java.net.InetAddress::getByName,
+              Duration.ofSeconds(1),
+              Duration.ofSeconds(1),
+              () -> 0),
           () -> {});
   private final UpstreamPool pool =
       pools.to(new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:1")));
@@ -84,6 +88,15 @@ class UpstreamPoolTest {
             new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:2")));
 
     assertThat(other).isNotSameAs(pool);
+    assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void connectionInUseWhileAnotherWorkerTookThePlaceIsNotKept() {
+    pools.to(new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:2")));
+
+    connection.release(0);
+
     assertThat(channel.isOpen()).isFalse();
   }
 

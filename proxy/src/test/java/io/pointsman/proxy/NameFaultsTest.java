@@ -1,0 +1,116 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.UpstreamSettings;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.FleetFault;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Faults of workers' names, seen by clients. {@code NameTableTest} has the table's own. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class NameFaultsTest {
+  private static final String REQUEST = ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}");
+  private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
+  private static final InetAddress NOBODY_THERE = InetAddress.ofLiteral("127.0.0.2");
+
+  private static final ProxySettings IMPATIENT =
+      ProxySettings.DEFAULTS.withUpstream(
+          new UpstreamSettings(
+              Duration.ofMillis(300), Duration.ZERO, 16, 64 << 10, Duration.ofMillis(50), null));
+
+  @ParameterizedTest
+  @EnumSource(
+      mode = EnumSource.Mode.EXCLUDE,
+      names = {"ALL_DIE_AT_ONCE", "FLAPS"})
+  void harmsOnlyWhoHasTheName(FleetFault fault) throws Exception {
+    switch (fault) {
+      case NAME_MOVES -> moves();
+      case NAME_IS_UNKNOWN -> unknown();
+      case NAME_LOOK_UP_HANGS -> hangs();
+      case ALL_DIE_AT_ONCE, FLAPS -> throw new AssertionError(fault + ": tested elsewhere");
+    }
+  }
+
+  private static WorkerSpec named(int port) {
+    return WorkerSpec.of("http://engine.test:" + port).withModels(Set.of("m"));
+  }
+
+  /** The next connection after the name's time goes to where it is then. */
+  private static void moves() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.lookup = _ -> NOBODY_THERE;
+      Worker worker = rig.worker(named(engine.port()));
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(502);
+      rig.lookup = _ -> LOOPBACK;
+      ProxyRig.await("served where it is now", () -> served(rig, worker));
+    }
+  }
+
+  private static boolean served(ProxyRig rig, Worker worker) {
+    recover(worker);
+    try {
+      return rig.ask(REQUEST).status() == 200;
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void recover(Worker worker) {
+    while (!worker.health().healthy()) {
+      worker.probed(true);
+    }
+  }
+
+  /** The request goes elsewhere; with nobody else, it is a bad gateway. */
+  private static void unknown() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
+        ScriptedEngine other = ScriptedEngine.start(Answer.ok())) {
+      rig.lookup =
+          host -> {
+            throw new UnknownHostException(host);
+          };
+      Worker worker = rig.worker(named(1));
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(502);
+      recover(worker);
+      rig.worker(other.url());
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+    }
+  }
+
+  /** The request goes elsewhere after the connect timeout, and the loop serves on meanwhile. */
+  private static void hangs() throws Exception {
+    CountDownLatch answered = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
+        ScriptedEngine other = ScriptedEngine.start(Answer.ok())) {
+      rig.lookup =
+          host -> {
+            try {
+              answered.await();
+            } catch (InterruptedException _) {
+              Thread.currentThread().interrupt();
+            }
+            return LOOPBACK;
+          };
+      Worker worker = rig.worker(named(other.port()));
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(502);
+      recover(worker);
+      rig.worker(other.url());
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+      answered.countDown();
+    }
+  }
+}

@@ -1,0 +1,156 @@
+package io.pointsman.proxy.upstream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.FakeClock;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class NameTableTest {
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofMillis(200);
+
+  private final FakeClock clock = new FakeClock();
+  private final ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor();
+  private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final AtomicInteger lookUps = new AtomicInteger();
+  private volatile NameTable.Lookup dns = host -> address(1);
+
+  private final NameTable names =
+      new NameTable(
+          host -> {
+            lookUps.incrementAndGet();
+            return dns.address(host);
+          },
+          TTL,
+          PATIENCE,
+          clock::nanos);
+
+  @AfterEach
+  void stop() {
+    loop.shutdownNow();
+  }
+
+  private static InetAddress address(int last) throws UnknownHostException {
+    return InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) last});
+  }
+
+  private final class Listening implements NameTable.Asker {
+    @Override
+    public void resolved(InetAddress address) {
+      told.add(address.getHostAddress());
+    }
+
+    @Override
+    public void unresolved(UnknownHostException cause) {
+      told.add("unknown");
+    }
+  }
+
+  private String ask(String host) throws InterruptedException {
+    names.resolve(host, loop, new Listening());
+    return String.valueOf(told.poll(30, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void anAddressInDigitsIsNotLookedUp() throws Exception {
+    assertThat(ask("10.0.0.9")).isEqualTo("10.0.0.9");
+    assertThat(lookUps).hasValue(0);
+  }
+
+  @Test
+  void nameIsLookedUpOnceWhileItIsFresh() throws Exception {
+    assertThat(ask("engine")).isEqualTo("10.0.0.1");
+    clock.advance(TTL);
+    assertThat(ask("engine")).isEqualTo("10.0.0.1");
+    assertThat(lookUps).hasValue(1);
+  }
+
+  @Test
+  void movedNameIsFollowedAfterItsTime() throws Exception {
+    ask("engine");
+    dns = host -> address(2);
+    clock.advance(TTL.plusMillis(1));
+    assertThat(ask("engine")).as("used while it is looked up").isEqualTo("10.0.0.1");
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!ask("engine").equals("10.0.0.2")) {
+      assertThat(System.nanoTime()).isLessThan(end);
+    }
+    assertThat(lookUps).hasValue(2);
+  }
+
+  @Test
+  void unknownNameIsNotLookedUpAgainForAMoment() throws Exception {
+    dns =
+        host -> {
+          throw new UnknownHostException(host);
+        };
+    assertThat(ask("engine")).isEqualTo("unknown");
+    assertThat(ask("engine")).isEqualTo("unknown");
+    assertThat(lookUps).hasValue(1);
+    dns = host -> address(1);
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(ask("engine")).isEqualTo("10.0.0.1");
+  }
+
+  @Test
+  void addressStaysInUseWhileItsNameIsUnknown() throws Exception {
+    ask("engine");
+    CountDownLatch failed = new CountDownLatch(1);
+    dns =
+        host -> {
+          failed.countDown();
+          throw new UnknownHostException(host);
+        };
+    clock.advance(TTL.plusMillis(1));
+    ask("engine");
+    failed.await();
+    assertThat(ask("engine")).isEqualTo("10.0.0.1");
+  }
+
+  @Test
+  void hangingLookUpIsGivenUpAndNotWaitedForAgain() throws Exception {
+    CountDownLatch answer = new CountDownLatch(1);
+    dns =
+        host -> {
+          try {
+            answer.await();
+          } catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+          }
+          return address(3);
+        };
+    assertThat(ask("engine")).as("after the patience").isEqualTo("unknown");
+    clock.advance(PATIENCE.plusMillis(1));
+    names.resolve("engine", loop, new Listening());
+    assertThat(told.poll()).as("at once").isEqualTo("unknown");
+    assertThat(lookUps).hasValue(1);
+    assertThat(ask("10.0.0.9")).as("others").isEqualTo("10.0.0.9");
+    answer.countDown();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!ask("engine").equals("10.0.0.3")) {
+      assertThat(System.nanoTime()).isLessThan(end);
+    }
+  }
+
+  @Test
+  void lookUpThatThrowsIsAnUnknownName() throws Exception {
+    dns =
+        host -> {
+          throw new IllegalStateException("broken");
+        };
+    assertThat(ask("engine")).isEqualTo("unknown");
+  }
+}
