@@ -146,8 +146,7 @@ public final class RoutingEngine {
       }
       Lease lease = lease(worker, request, now);
       if (lease != null) {
-        placed(request, lease);
-        return new Decision.Routed(lease);
+        return routed(request, lease);
       }
     }
     return rejectByState(request, now);
@@ -174,6 +173,20 @@ public final class RoutingEngine {
       lease.answeredWhole();
     }
     return lease;
+  }
+
+  /** Settles the lease if anything throws on the way: nobody else will know of it. */
+  private Decision routed(RoutingRequest request, Lease lease) {
+    boolean handedOver = false;
+    try {
+      placed(request, lease);
+      handedOver = true;
+      return new Decision.Routed(lease);
+    } finally {
+      if (!handedOver) {
+        lease.ignored();
+      }
+    }
   }
 
   private void placed(RoutingRequest request, Lease lease) {

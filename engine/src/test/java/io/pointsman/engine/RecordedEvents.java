@@ -6,6 +6,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
 
 /** An engine's listener that keeps what it hears. */
 final class RecordedEvents implements EngineListener {
@@ -14,8 +15,14 @@ final class RecordedEvents implements EngineListener {
   final List<Outcome> settled = new CopyOnWriteArrayList<>();
   final List<RuntimeException> failures = new CopyOnWriteArrayList<>();
 
+  /** Thrown by {@link #routed}, against its contract; null for nothing. */
+  @Nullable RuntimeException defect;
+
   @Override
   public void routed(RoutingRequest request, Lease lease) {
+    if (defect != null) {
+      throw defect;
+    }
     routed.add(request.notes().reason());
   }
 

@@ -2,6 +2,7 @@ package io.pointsman.engine;
 
 import static io.pointsman.engine.TestFleet.spec;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
 import io.pointsman.engine.Decision.Rejected;
@@ -68,6 +69,15 @@ class RoutingEngineTest {
     for (int i = 0; i < rests.length; i++) {
       fleet.worker(i).rest(rests[i].toNanos());
     }
+  }
+
+  @Test
+  void listenerThatThrowsLeavesNothingInFlight() {
+    events.defect = new IllegalStateException("a defect");
+
+    assertThatThrownBy(() -> leastLoad().decide(Requests.bare())).isSameAs(events.defect);
+    assertThat(fleet.fleet.snapshot().workers()).allMatch(worker -> worker.inFlight() == 0);
+    assertThat(events.settled).containsExactly(Outcome.IGNORED);
   }
 
   @Test

@@ -131,6 +131,7 @@ class BusyTest {
 
       assertThat(response.status()).isEqualTo(503);
       assertThat(response.text()).isEqualTo(QUEUE_FULL);
+      assertThat(response.values("retry-after")).containsExactly("1");
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
       assertThat(resting.restLeft(System.nanoTime())).isPositive();
     }

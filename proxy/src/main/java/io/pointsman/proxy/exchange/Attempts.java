@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -50,19 +51,34 @@ final class Attempts {
     return current;
   }
 
-  /** Has the engine decide, and begins an attempt on the worker that it names. */
+  /**
+   * Has the engine decide, and begins an attempt on the worker that it names. May be the task of a
+   * timer or of another request's end: a defect must not be lost there, with the client waiting.
+   */
   void decide() {
     timer = null;
-    switch (plane.engine().decide(routing)) {
-      case Decision.Routed routed -> {
-        retries.attempted();
-        exchange.report().tries(routed.worker());
-        Attempt next = new Attempt(exchange, this, routed.lease());
-        current = next;
-        next.start();
+    try {
+      switch (plane.engine().decide(routing)) {
+        case Decision.Routed routed -> begin(routed.lease());
+        case Decision.Rejected rejected -> noWorker(rejected);
       }
-      case Decision.Rejected rejected -> noWorker(rejected);
+    } catch (RuntimeException e) {
+      exchange.failed(e);
     }
+  }
+
+  private void begin(Lease lease) {
+    retries.attempted();
+    exchange.report().tries(lease.worker());
+    Attempt next;
+    try {
+      next = new Attempt(exchange, this, lease);
+    } catch (RuntimeException e) {
+      lease.ignored();
+      throw e;
+    }
+    current = next;
+    next.start();
   }
 
   private void noWorker(Decision.Rejected rejected) {
@@ -152,7 +168,7 @@ final class Attempts {
 
   /** The client gets an error that was kept. */
   private void pass(HeldAnswer held, long restNanos) {
-    exchange.pass(held, held.busy() ? retries.shortestRestSeconds(restNanos) : 0);
+    exchange.pass(held, held.busy() ? Math.max(1, retries.shortestRestSeconds(restNanos)) : 0);
   }
 
   /** An answer is being passed on: an error that was kept is not needed any more. */

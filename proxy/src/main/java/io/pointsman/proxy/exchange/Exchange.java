@@ -16,6 +16,8 @@ import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The life of one request that is meant for a worker. Its states are methods, in the order in which
@@ -24,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 final class Exchange implements Conversation, Place.Holder {
+  private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
+
   private enum Phase {
     RECEIVING,
     ADMITTING,
@@ -406,7 +410,10 @@ final class Exchange implements Conversation, Place.Holder {
     if (waitsForClient() && over(now - lastReadAt, timeouts.clientBody().toNanos())) {
       endEarly(ProxyError.REQUEST_TIMEOUT, null);
     } else if (over(now - report.startedAt(), totalNanos(timeouts))) {
-      totalTimeout();
+      boolean receiving = phase == Phase.RECEIVING;
+      endEarly(
+          receiving ? ProxyError.REQUEST_TIMEOUT : ProxyError.TOTAL_TIMEOUT,
+          receiving ? null : Failure.TIMEOUT);
     } else if (attempt != null) {
       attempt.checkTimeouts(now, timeouts, plane.sseKeepalive().toNanos());
     }
@@ -427,13 +434,15 @@ final class Exchange implements Conversation, Place.Holder {
     return timeout > 0 && passed > timeout;
   }
 
-  private void totalTimeout() {
-    endEarly(ProxyError.TOTAL_TIMEOUT, Failure.TIMEOUT);
-  }
-
   @Override
   public void cut() {
     endEarly(ProxyError.SHUTTING_DOWN, null);
+  }
+
+  /** Something threw that should not have: the client is told, and everything is let go of. */
+  void failed(RuntimeException defect) {
+    LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
+    endEarly(ProxyError.INTERNAL, null);
   }
 
   private void endEarly(ProxyError error, @Nullable Failure failure) {

@@ -9,6 +9,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.RequestHead;
 import java.io.ByteArrayOutputStream;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,6 +33,7 @@ final class LocalExchange implements Conversation {
   private final ByteArrayOutputStream body = new ByteArrayOutputStream(0);
   private boolean received;
   private boolean over;
+  private final long startedAt;
   private long lastReadAt;
 
   LocalExchange(ClientConnection client, RequestHead head, LocalEndpoint endpoint) {
@@ -39,7 +41,8 @@ final class LocalExchange implements Conversation {
     this.head = head;
     this.endpoint = endpoint;
     requestId = client.state().plane().requestIds().of(head);
-    lastReadAt = client.state().now();
+    startedAt = client.state().now();
+    lastReadAt = startedAt;
   }
 
   private long mostBytes() {
@@ -98,7 +101,7 @@ final class LocalExchange implements Conversation {
     try {
       LocalResponse response = endpoint.handle(request);
       reply = new Reply(response.status(), response.headers(), response.body());
-    } catch (Exception e) {
+    } catch (Throwable e) { // also what a defect throws that is no exception: the client waits
       LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, e);
       reply = Reply.of(ProxyError.INTERNAL, ProxyError.INTERNAL.message());
     }
@@ -140,10 +143,17 @@ final class LocalExchange implements Conversation {
 
   @Override
   public void checkTimeouts(long now) {
-    long timeout = client.state().plane().timeouts().clientBody().toNanos();
-    if (!received && timeout > 0 && now - lastReadAt > timeout) {
+    TimeoutSettings timeouts = client.state().plane().timeouts();
+    boolean late = over(now - startedAt, timeouts.total());
+    if (!received && (late || over(now - lastReadAt, timeouts.clientBody()))) {
       reply(Reply.of(ProxyError.REQUEST_TIMEOUT, ProxyError.REQUEST_TIMEOUT.message()));
+    } else if (late) {
+      reply(Reply.of(ProxyError.LOCAL_TIMEOUT, ProxyError.LOCAL_TIMEOUT.message()));
     }
+  }
+
+  private static boolean over(long passed, Duration timeout) {
+    return timeout.isPositive() && passed > timeout.toNanos();
   }
 
   @Override

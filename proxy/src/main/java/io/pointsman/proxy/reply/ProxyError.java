@@ -27,6 +27,7 @@ public enum ProxyError {
   ALL_BUSY(503, "server_error", "all_busy", Blame.UPSTREAM, "all workers are busy"),
   SHUTTING_DOWN(503, Blame.ROUTER, "the router is shutting down"),
   INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
+  LOCAL_TIMEOUT(504, Blame.ROUTER, "the router did not answer in time"),
 
   UPSTREAM_CONNECT(502, Blame.UPSTREAM, "the worker cannot be reached"),
   UPSTREAM_RESET(502, Blame.UPSTREAM, "the worker closed the connection without an answer"),

@@ -1,0 +1,129 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What throws where nothing should costs one client a 500, and leaves nothing behind. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class DefectTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String REQUEST = ProxyRig.post(CHAT, "{\"model\":\"m\"}");
+
+  private static void fails(ProxyRig rig) {
+    AtomicInteger calls = new AtomicInteger();
+    rig.inDecision =
+        () -> {
+          if (calls.getAndIncrement() == 0) {
+            throw new IllegalStateException("a defect");
+          }
+        };
+  }
+
+  @Test
+  void inTheDecision() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      fails(rig);
+      WireClient client = rig.connect();
+
+      WireResponse response = client.send(REQUEST).read();
+
+      assertThat(response.status()).isEqualTo(500);
+      assertThat(response.text()).contains("\"code\":\"internal\"");
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+      assertThat(client.send(REQUEST).read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void inTheDecisionOfARetryThatWasPutOff() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine broken = ScriptedEngine.start(new Answer(500, "{}"));
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(broken.url());
+      rig.worker(whole.url());
+      AtomicInteger calls = new AtomicInteger();
+      rig.inDecision =
+          () -> {
+            if (calls.getAndIncrement() == 1) {
+              throw new IllegalStateException("a defect");
+            }
+          };
+
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(500);
+      assertThat(whole.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void inTheDecisionOfARequestThatWaitedInTheQueue() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withAdmission(
+            new AdmissionSettings(1, 10, Duration.ofSeconds(30), 503));
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, settings);
+        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect().send(REQUEST);
+      engine.awaitRequest();
+      WireClient second = rig.connect().send(REQUEST);
+      ProxyRig.await("queued", () -> rig.server().queued() == 1);
+      fails(rig);
+      first.close();
+
+      assertThat(second.read().status()).isEqualTo(500);
+    }
+  }
+
+  @Test
+  void inWhatTheRouterAnswersItself() throws Exception {
+    LocalRoutes routes =
+        LocalRoutes.builder()
+            .on(
+                "GET",
+                "/deep",
+                request -> {
+                  throw new StackOverflowError();
+                })
+            .build();
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS, routes)) {
+      assertThat(rig.ask("GET /deep HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(500);
+    }
+  }
+
+  @Test
+  void whatTheRouterAnswersItselfIsGivenUpInTime() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    LocalRoutes routes =
+        LocalRoutes.builder()
+            .on(
+                "GET",
+                "/slow",
+                request -> {
+                  never.await();
+                  throw new IllegalStateException("given up");
+                })
+            .build();
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withTotals(Duration.ofMillis(300), Duration.ZERO));
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, settings, routes)) {
+      assertThat(rig.ask("GET /slow HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(504);
+    } finally {
+      never.countDown();
+    }
+  }
+}
