@@ -1,9 +1,9 @@
 package io.pointsman.app.cli;
 
-import io.pointsman.app.config.PointsmanConfig;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParseResult;
 
 /** {@code pointsman serve}: the router, until it is told to stop. */
 final class ServeCommand implements Callable<Integer> {
@@ -25,15 +25,17 @@ final class ServeCommand implements Callable<Integer> {
             "  pointsman serve --config router.yaml --port 8080",
             "",
             "SIGTERM or Ctrl-C: takes no new requests, lets streams finish for --drain-timeout,"
-                + " then ends with exit code 0; a second signal ends it at once.");
+                + " then ends with exit code 0; a second signal ends it at once.",
+            "SIGHUP: reads the file again and takes over its workers and its log level; a change of"
+                + " anything else is refused in the log, and nothing changes.");
     ConfigFlags.addTo(spec);
     return new CommandLine(spec);
   }
 
   @Override
   public Integer call() throws InterruptedException {
-    PointsmanConfig config =
-        PointsmanConfig.from(ConfigFlags.read(spec.commandLine().getParseResult()));
-    return ServeRun.until(config, spec.commandLine().getOut());
+    ParseResult given = spec.commandLine().getParseResult();
+    return ServeRun.until(
+        ConfigFlags.read(given), () -> ConfigFlags.read(given), spec.commandLine().getOut());
   }
 }

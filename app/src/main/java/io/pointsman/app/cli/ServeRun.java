@@ -1,5 +1,6 @@
 package io.pointsman.app.cli;
 
+import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.logging.LogSetup;
@@ -8,6 +9,8 @@ import io.pointsman.app.wiring.StartException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,10 +28,29 @@ public final class ServeRun {
    * @throws io.pointsman.app.wiring.StartException if it cannot start
    */
   public static int until(PointsmanConfig config, PrintWriter out) throws InterruptedException {
+    return until(config, _ -> {}, out);
+  }
+
+  /**
+   * The same with a configuration that is read anew on SIGHUP.
+   *
+   * @param source reads it
+   */
+  static int until(ConfigValues values, Supplier<ConfigValues> source, PrintWriter out)
+      throws InterruptedException {
+    return until(
+        PointsmanConfig.from(values),
+        router -> Signals.onHangUp(new Reload(values, source, router)::run),
+        out);
+  }
+
+  private static int until(PointsmanConfig config, Consumer<Router> onStart, PrintWriter out)
+      throws InterruptedException {
     CountDownLatch stop = new CountDownLatch(1);
     try (LogSetup _ = startLog(config.log())) {
       try (Router router = Router.start(config, VersionCommand.version())) {
         Signals.onFirst(stop::countDown);
+        onStart.accept(router);
         greet(router, config, out);
         stop.await();
         log.info("stopping, {} requests in flight", router.inFlight());

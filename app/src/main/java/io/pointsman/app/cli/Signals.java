@@ -6,9 +6,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.LoggerFactory;
 
 /**
- * SIGINT and SIGTERM: the first asks the program to stop, the second ends the process at once. The
- * JDK offers signals only in a class that the compiler warns of, so it is reached by reflection;
- * where it is missing, the JVM's own handling stays.
+ * SIGINT and SIGTERM: the first asks the program to stop, the second ends the process at once;
+ * SIGHUP asks for something that can be done again and again. The JDK offers signals only in a
+ * class that the compiler warns of, so it is reached by reflection; where it is missing, the JVM's
+ * own handling stays.
  */
 final class Signals {
   private static final int ENDED_BY_SIGNAL = 130;
@@ -26,12 +27,20 @@ final class Signals {
             Runtime.getRuntime().halt(ENDED_BY_SIGNAL);
           }
         };
-    for (String name : new String[] {"INT", "TERM"}) {
-      try {
-        handle(name, arrived);
-      } catch (ReflectiveOperationException | RuntimeException e) {
-        LoggerFactory.getLogger(Signals.class).warn("signal {} not handled", name, e);
-      }
+    listen("INT", arrived);
+    listen("TERM", arrived);
+  }
+
+  /** Calls {@code action} on each SIGHUP, on a thread of its own. */
+  static void onHangUp(Runnable action) {
+    listen("HUP", () -> Thread.ofPlatform().name("hang-up").start(action));
+  }
+
+  private static void listen(String name, Runnable arrived) {
+    try {
+      handle(name, arrived);
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      LoggerFactory.getLogger(Signals.class).warn("signal {} not handled", name, e);
     }
   }
 

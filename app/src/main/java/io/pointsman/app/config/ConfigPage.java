@@ -38,6 +38,12 @@ public final class ConfigPage {
       `/v1/models`; `max-in-flight`, most requests at once (0: no limit); `rank`, the data-parallel
       rank within the engine; `labels`.
 
+      A running router reads the same file and flags again on SIGHUP. It takes over `workers`
+      and `log.level`: new workers take traffic after their first good probe, those that are gone
+      get no new requests and finish what they have, one whose settings differ is replaced, those
+      added through the API stay. If anything is wrong, or any other key has changed, the log says
+      which and why, and everything stays as it was.
+
       This page is generated from the registry of keys; a test compares the two.
       """;
 

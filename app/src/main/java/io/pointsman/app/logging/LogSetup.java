@@ -39,6 +39,12 @@ public final class LogSetup implements AutoCloseable {
     return start(settings, new StandardError());
   }
 
+  /** Logs what is at least this severe from now on. */
+  public static void setLevel(LogSettings.Level least) {
+    LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();
+    context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).setLevel(level(least));
+  }
+
   /** Logs to {@code out} from now on; closing the log closes it. */
   static LogSetup start(LogSettings settings, OutputStream out) {
     LoggerContext context = (LoggerContext) LoggerFactory.getILoggerFactory();

@@ -1,5 +1,6 @@
 package io.pointsman.it.support;
 
+import java.io.File;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -37,13 +38,19 @@ public final class RouterProcess implements AutoCloseable {
 
   /** Starts {@code serve} in front of {@code workers} and waits until it is ready. */
   public static RouterProcess serve(List<String> workers, String... flags) throws IOException {
+    List<String> all = new ArrayList<>(List.of("--workers", String.join(",", workers)));
+    all.addAll(List.of(flags));
+    return start(all.toArray(String[]::new));
+  }
+
+  /** Starts {@code serve} with these flags alone, ports aside, and waits until it is ready. */
+  public static RouterProcess start(String... flags) throws IOException {
     int port = freePort();
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN, "serve"));
     command.addAll(List.of("--port", "" + port, "--metrics-port", "0"));
-    command.addAll(List.of("--workers", String.join(",", workers)));
     command.addAll(List.of(flags));
     Path log = Files.createTempFile("pointsman-router", ".log");
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -89,6 +96,44 @@ public final class RouterProcess implements AutoCloseable {
 
   public boolean isAlive() {
     return process.isAlive();
+  }
+
+  /** Tells it to read its configuration again (SIGHUP). */
+  public void hangUp() throws IOException, InterruptedException {
+    run("kill", "-HUP", "" + process.pid());
+  }
+
+  /** Leaves it so many file descriptors at most. */
+  public void limitDescriptors(int most) throws IOException, InterruptedException {
+    run("prlimit", "--pid", "" + process.pid(), "--nofile=" + most + ":" + most);
+  }
+
+  /** Has every write to a file fail from now on, or succeed again. */
+  public void failFileWrites(boolean fail) throws IOException, InterruptedException {
+    run("prlimit", "--pid", "" + process.pid(), "--fsize=" + (fail ? 0 : "unlimited") + ":");
+  }
+
+  private static void run(String... command) throws IOException, InterruptedException {
+    int code = new ProcessBuilder(command).inheritIO().start().waitFor();
+    if (code != 0) {
+      throw new IOException(String.join(" ", command) + ": " + code + " (expected: 0)");
+    }
+  }
+
+  /** File descriptors that it has open. */
+  public int descriptors() {
+    String[] open = new File("/proc/" + process.pid() + "/fd").list();
+    return open == null ? 0 : open.length;
+  }
+
+  /** Processor time that it has taken so far. */
+  public double cpuSeconds() {
+    return process.info().totalCpuDuration().orElseThrow().toNanos() / 1e9;
+  }
+
+  /** Waits until it has printed or logged this. */
+  public void awaitOutput(String text) {
+    Await.until(() -> "'" + text + "' in: " + output(), Await.LONG, () -> output().contains(text));
   }
 
   /** Tells it to stop (SIGTERM). */

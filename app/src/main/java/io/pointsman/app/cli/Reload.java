@@ -1,0 +1,70 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.ConfigKeys;
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.logging.LogSetup;
+import io.pointsman.app.wiring.Router;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes over a configuration that was changed while the router runs: all of it or, if any part is
+ * wrong or cannot be changed at run time, nothing.
+ */
+final class Reload {
+  private static final Logger log = LoggerFactory.getLogger(Reload.class);
+
+  /** What can be changed at run time. */
+  private static final Set<Key<?>> CHANGEABLE =
+      Set.of(RoutingKeys.WORKERS, OperationKeys.LOG_LEVEL);
+
+  private final Supplier<ConfigValues> source;
+  private final Router router;
+  private ConfigValues inForce;
+
+  /**
+   * @param inForce what the router was started with
+   * @param source reads the configuration anew
+   */
+  Reload(ConfigValues inForce, Supplier<ConfigValues> source, Router router) {
+    this.inForce = inForce;
+    this.source = source;
+    this.router = router;
+  }
+
+  /** Reads the configuration and takes it over, or says in the log why it does not. */
+  synchronized void run() {
+    try {
+      ConfigValues next = source.get();
+      refuseWhatIsFixed(next);
+      PointsmanConfig config = PointsmanConfig.from(next);
+      router.configureWorkers(inForce.get(RoutingKeys.WORKERS), config.workers());
+      LogSetup.setLevel(config.log().level());
+      inForce = next;
+      log.info("configuration reloaded, {} workers in it", config.workers().size());
+    } catch (ConfigException | IllegalArgumentException e) {
+      log.warn("configuration not reloaded, the one before stays in force: {}", e.getMessage());
+    }
+  }
+
+  private void refuseWhatIsFixed(ConfigValues next) {
+    List<String> problems = new ArrayList<>();
+    for (Key<?> key : ConfigKeys.all()) {
+      if (!CHANGEABLE.contains(key) && !next.get(key).equals(inForce.get(key))) {
+        problems.add(key.path() + ": changed (expected: a restart, it is read at the start only)");
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigException(problems);
+    }
+  }
+}

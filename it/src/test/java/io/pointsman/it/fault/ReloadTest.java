@@ -1,0 +1,130 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RouterProcess;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The configuration is read anew (SIGHUP) under load. */
+@Timeout(180)
+@SuppressWarnings("NullAway.Init") // set before each test
+final class ReloadTest {
+  private static final int CLIENTS = 8;
+
+  @TempDir Path directory;
+  private ScriptedEngine first;
+  private ScriptedEngine second;
+  private ScriptedEngine third;
+
+  @BeforeEach
+  void start() throws IOException {
+    first = engine();
+    second = engine();
+    third = engine();
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    first.close();
+    second.close();
+    third.close();
+  }
+
+  private static ScriptedEngine engine() throws IOException {
+    return ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
+  }
+
+  @Test
+  void workersComeAndGoAndNoClientNotices() throws Exception {
+    Path file = configure("", first, second);
+    try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
+      Map<String, Integer> seen = new ConcurrentHashMap<>();
+      AtomicBoolean over = new AtomicBoolean();
+      List<Thread> clients = new ArrayList<>();
+      for (int i = 0; i < CLIENTS; i++) {
+        clients.add(Thread.ofVirtual().start(() -> send(router.port(), over, seen)));
+      }
+      Await.until("the first serves", Await.LONG, () -> served(first) > 20);
+      configure("", second, third);
+      router.hangUp();
+      Await.until("the third serves", Await.LONG, () -> served(third) > 20);
+      long left = served(first);
+      long others = served(third);
+      Await.until("the others serve on", Await.LONG, () -> served(third) > others + 50);
+      assertThat(served(first)).as("requests to the one that was removed").isEqualTo(left);
+      over.set(true);
+      for (Thread client : clients) {
+        client.join();
+      }
+      assertThat(seen.keySet()).containsExactly("200");
+      router.awaitOutput("configuration reloaded");
+    }
+  }
+
+  @Test
+  void whatCannotBeChangedIsRefusedWithTheReasonAndNothingChanges() throws Exception {
+    Path file = configure("", first);
+    try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
+      configure("timeouts:\n  total: 5s\n", second);
+      router.hangUp();
+      router.awaitOutput("not reloaded, the one before stays in force: timeouts.total: changed");
+      configure("no-such-key: 1\n", second);
+      router.hangUp();
+      router.awaitOutput("no-such-key");
+      assertThat(ask(router.port())).isEqualTo("200");
+      assertThat(served(second)).isZero();
+      configure("", second);
+      router.hangUp();
+      Await.until("the second serves", Await.LONG, () -> servesOn(router.port(), second));
+    }
+  }
+
+  private Path configure(String more, ScriptedEngine... engines) throws IOException {
+    String urls = Stream.of(engines).map(ScriptedEngine::url).collect(Collectors.joining(", "));
+    String text = "policy: round_robin\nworkers: [" + urls + "]\n" + more;
+    return Files.writeString(directory.resolve("router.yaml"), text);
+  }
+
+  private static boolean servesOn(int port, ScriptedEngine engine) {
+    return ask(port).equals("200") && served(engine) > 0;
+  }
+
+  private static long served(ScriptedEngine engine) {
+    return engine.requests().stream().filter(r -> r.line().startsWith("POST ")).count();
+  }
+
+  private static void send(int port, AtomicBoolean over, Map<String, Integer> seen) {
+    while (!over.get()) {
+      seen.merge(ask(port), 1, Integer::sum);
+      Await.pause(2); // spares the machine
+    }
+  }
+
+  private static String ask(int port) {
+    try {
+      String body = FaultRig.request(false);
+      return "" + RawClient.call(port, "POST", "/v1/completions", body).status();
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+}
