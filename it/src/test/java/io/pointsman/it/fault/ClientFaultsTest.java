@@ -1,0 +1,145 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.client.ClientFault;
+import io.pointsman.testkit.engine.EngineScript;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Clients that are slow, greedy or mute. Those that leave are in {@link ClientLeavesTest}. */
+@Timeout(120)
+@SuppressWarnings("NullAway.Init") // set before all tests
+final class ClientFaultsTest {
+  private static final int MANY = 200;
+  private static final String HEAD = "POST %s HTTP/1.1\r\nhost: r\r\ncontent-length: %d\r\n\r\n";
+
+  private static FaultRig rig;
+
+  @BeforeAll
+  static void start() throws IOException {
+    rig =
+        FaultRig.alone(
+            Map.of(
+                "timeouts.client-head", "1s",
+                "timeouts.client-body", "1s",
+                "timeouts.client-idle", "1s",
+                "timeouts.total", "3s",
+                "pool.idle-timeout", "100ms"));
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    rig.close();
+  }
+
+  @AfterEach
+  void nothingIsLeft() throws IOException {
+    rig.check();
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      mode = EnumSource.Mode.EXCLUDE,
+      names = {"LEAVES", "IDLES_IN_THOUSANDS"})
+  void harmsNobody(ClientFault fault) throws Exception {
+    switch (fault) {
+      case SLOW_HEAD -> trickles("", "GET / HTTP/1.1\r\nx-endless: ");
+      case STOPS_WITHIN_BODY -> stopsWithinBody();
+      case SLOW_BODY -> trickles(HEAD.formatted("/v1/completions", 1_000_000), "{");
+      case SLOW_BODY_TO_THE_ROUTER -> trickles(HEAD.formatted("/workers", 1_000_000), "{");
+      case NEVER_READS -> neverReads(1);
+      case PIPELINES -> pipelines();
+      case PIPELINES_AND_NEVER_READS -> neverReads(MANY);
+      case LEAVES, IDLES_IN_THOUSANDS ->
+          throw new AssertionError(fault + ": has a test of its own");
+    }
+  }
+
+  /** Sends a byte now and then until there is an answer; it must say that this takes too long. */
+  private static void trickles(String head, String begin) throws Exception {
+    long before = rig.engine().requests().size();
+    try (RawClient client = RawClient.connect(rig.port())) {
+      client.send((head + begin).getBytes(StandardCharsets.ISO_8859_1));
+      Thread sender = Thread.ofVirtual().start(() -> sendForever(client));
+      Answer answer = client.read();
+      assertThat(answer.status()).as(answer.text()).isEqualTo(408);
+      assertThat(answer.header("connection")).isEqualTo("close");
+      client.leave();
+      sender.join();
+    }
+    assertThat(rig.engine().requests().size()).isEqualTo(before);
+  }
+
+  private static void sendForever(RawClient client) {
+    try {
+      while (true) {
+        client.send(new byte[] {'a'});
+        Await.pause(20); // what makes it slow
+      }
+    } catch (IOException _) {
+      // The connection has been closed.
+    }
+  }
+
+  private static void stopsWithinBody() throws IOException {
+    try (RawClient client = RawClient.connect(rig.port())) {
+      client.send((HEAD.formatted("/v1/completions", 100) + "{").getBytes(StandardCharsets.UTF_8));
+      assertThat(client.read().status()).isEqualTo(408);
+    }
+  }
+
+  private static void pipelines() throws IOException {
+    rig.engine()
+        .now(
+            FaultRig.healthy(
+                (request, connection) -> connection.reply(200, "text/plain", request.bodyText())));
+    StringBuilder all = new StringBuilder();
+    for (int i = 0; i < MANY; i++) {
+      String body = "request " + i;
+      all.append(HEAD.formatted("/x", body.length())).append(body);
+    }
+    try (RawClient client = RawClient.connect(rig.port())) {
+      client.send(all.toString().getBytes(StandardCharsets.UTF_8));
+      for (int i = 0; i < MANY; i++) {
+        assertThat(client.read().text()).isEqualTo("request " + i);
+      }
+    }
+  }
+
+  /** The router gives the client up, and has the engine stop. */
+  private static void neverReads(int requests) throws Exception {
+    rig.engine().now(FaultRig.healthy(endless()));
+    long before = rig.requestsSeen();
+    String one = FaultRig.request(true);
+    String request = HEAD.formatted("/v1/completions", one.length()) + one;
+    try (RawClient client = RawClient.connectSlow(rig.port(), 4 << 10)) {
+      client.send(request.repeat(requests).getBytes(StandardCharsets.UTF_8));
+      Await.until("the engine is asked", Await.LONG, () -> rig.requestsSeen() > before);
+      Await.until(
+          "the engine is left alone", Await.LONG, () -> rig.engine().openConnections() == 0);
+      Await.until("it is over", Await.LONG, () -> rig.cluster().router().running() == 0);
+      assertThat(rig.requestsSeen()).isEqualTo(before + 1);
+    }
+  }
+
+  private static EngineScript endless() {
+    String chunk = "data: " + "x".repeat(10_000) + "\n\n";
+    return (_, connection) -> {
+      connection.beginEvents();
+      while (true) {
+        connection.chunk(chunk);
+      }
+    };
+  }
+}

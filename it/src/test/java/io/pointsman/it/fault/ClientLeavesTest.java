@@ -1,0 +1,86 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.client.Cut;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults;
+import java.io.IOException;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A client leaves, in an orderly way and with a reset, wherever its bytes can be cut. */
+@Timeout(120)
+@SuppressWarnings("NullAway.Init") // set before all tests
+final class ClientLeavesTest {
+  private static final EngineScript ENDLESS =
+      (_, connection) -> {
+        connection.beginEvents();
+        while (true) {
+          connection.chunk("data: on and on\n\n");
+          Thread.sleep(1); // a generation takes its time
+        }
+      };
+
+  private static FaultRig rig;
+
+  @BeforeAll
+  static void start() throws IOException {
+    rig = FaultRig.alone(Map.of("pool.idle-timeout", "100ms"));
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    rig.close();
+  }
+
+  @AfterEach
+  void nothingIsLeft() throws IOException {
+    rig.check();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void wherever(Cut cut) throws Exception {
+    rig.engine()
+        .now(FaultRig.healthy(cut == Cut.BEFORE_ANSWER ? new Faults.HangBeforeHeaders() : ENDLESS));
+    leaves(cut, false);
+    leaves(cut, true);
+  }
+
+  private static void leaves(Cut cut, boolean reset) throws IOException {
+    long before = rig.requestsSeen();
+    try (RawClient client = RawClient.connect(rig.port())) {
+      if (cut.afterRequest()) {
+        client.send("POST", "/v1/completions", FaultRig.request(true));
+        Await.until("the engine is asked", Await.LONG, () -> rig.requestsSeen() > before);
+        read(client, cut.answerBytes());
+      } else {
+        client.send(cut.request());
+      }
+      if (reset) {
+        client.reset();
+      } else {
+        client.leave();
+      }
+    }
+    Await.until("the engine is left alone", Await.LONG, () -> rig.engine().openConnections() == 0);
+    assertThat(rig.requestsSeen()).isEqualTo(cut.afterRequest() ? before + 1 : before);
+  }
+
+  private static void read(RawClient client, int bytes) throws IOException {
+    int left = bytes;
+    while (left > 0) {
+      int read = client.readSome(new byte[left], left);
+      assertThat(read).isPositive();
+      left -= read;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package io.pointsman.it.fault;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.AccessTarget;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The machine's clock may jump: nothing of the router's asks for the time of day. What it measures,
+ * it measures by the monotonic clock, which no setting of the time moves; only the log's lines
+ * carry the time of day, which the log itself asks for.
+ */
+final class ClockTest {
+  private static final ArchRule NOBODY_ASKS =
+      noClasses()
+          .should()
+          .accessTargetWhere(
+              DescribedPredicate.describe(
+                  "asks for the time of day", access -> asksForTimeOfDay(access.getTarget())));
+
+  private static boolean asksForTimeOfDay(AccessTarget target) {
+    String owner = target.getOwner().getName();
+    String name = target.getName();
+    return (owner.equals("java.lang.System") && name.equals("currentTimeMillis"))
+        || (owner.startsWith("java.time.") && (name.equals("now") || name.startsWith("system")))
+        || (owner.equals("java.util.Date") && name.equals("<init>"))
+        || (owner.equals("java.util.Calendar") && name.equals("getInstance"));
+  }
+
+  @Test
+  void nothingAsksForTheTimeOfDay() {
+    JavaClasses shipped =
+        new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages(
+                "io.pointsman.engine",
+                "io.pointsman.request",
+                "io.pointsman.proxy",
+                "io.pointsman.app");
+    assertThat(shipped).hasSizeGreaterThan(100);
+    NOBODY_ASKS.check(shipped);
+  }
+
+  @Test
+  void theRuleFindsWhoDoes() {
+    JavaClasses planted = new ClassFileImporter().importClasses(Planted.class);
+    assertThatThrownBy(() -> NOBODY_ASKS.check(planted)).hasMessageContaining("Instant.now");
+  }
+
+  /** What the rule must find. */
+  private record Planted(Instant since) {
+    Planted() {
+      this(Instant.now());
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.engine.FleetFault;
+import java.io.IOException;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Faults of more than one engine, under load. Those of names are in the proxy's tests. */
+@Timeout(180)
+final class FleetFaultsTest {
+  private static final int CLIENTS = 16;
+
+  @ParameterizedTest
+  @EnumSource(names = {"ALL_DIE_AT_ONCE", "FLAPS"})
+  void underLoad(FleetFault fault) throws Exception {
+    switch (fault) {
+      case ALL_DIE_AT_ONCE -> allDieAtOnce();
+      case FLAPS -> flaps();
+      case NAME_MOVES, NAME_IS_UNKNOWN, NAME_LOOK_UP_HANGS ->
+          throw new AssertionError(fault + ": has a test of its own");
+    }
+  }
+
+  /** Everybody is told, nobody waits, and when the engines are back everybody is served. */
+  private static void allDieAtOnce() throws Exception {
+    try (FaultRig rig = FaultRig.alone(Map.of("health.interval", "1s"))) {
+      Load load = Load.on(rig);
+      Await.until("served", Await.LONG, () -> load.served() > 100);
+      rig.engine().stopListening();
+      Await.until("told", Await.LONG, () -> load.failed() > 100);
+      rig.engine().listenAgain();
+      long served = load.served();
+      Await.until("served again", Await.LONG, () -> load.served() > served + 100);
+      load.stop();
+      assertThat(load.seen()).isSubsetOf("200", "502", "503");
+    }
+  }
+
+  /** With another engine that is healthy, nobody notices. */
+  private static void flaps() throws Exception {
+    try (FaultRig rig = FaultRig.beside(1, Map.of("health.interval", "1s"))) {
+      Load load = Load.on(rig);
+      for (int i = 0; i < 8; i++) {
+        long served = load.served();
+        rig.engine().stopListening();
+        Await.until("served without it", Await.LONG, () -> load.served() > served + 20);
+        rig.engine().listenAgain();
+        Await.until("served beside it", Await.LONG, () -> load.served() > served + 40);
+      }
+      load.stop();
+      assertThat(load.seen()).containsExactly("200");
+    }
+  }
+
+  /** Clients that send one request after the other and note what they see. */
+  private static final class Load {
+    private final AtomicBoolean over = new AtomicBoolean();
+    private final Map<String, Integer> seen = new ConcurrentHashMap<>();
+    private final Queue<Thread> clients = new ConcurrentLinkedQueue<>();
+
+    static Load on(FaultRig rig) {
+      Load load = new Load();
+      for (int i = 0; i < CLIENTS; i++) {
+        load.clients.add(Thread.ofVirtual().start(() -> load.send(rig.port())));
+      }
+      return load;
+    }
+
+    private void send(int port) {
+      while (!over.get()) {
+        String what;
+        try {
+          Answer answer = RawClient.call(port, "POST", "/v1/completions", FaultRig.request(false));
+          what = answer.complete() ? "" + answer.status() : "cut";
+        } catch (IOException e) {
+          what = e.toString();
+        }
+        seen.merge(what, 1, Integer::sum);
+        Await.pause(2); // spares the machine
+      }
+    }
+
+    Iterable<String> seen() {
+      return seen.keySet();
+    }
+
+    long served() {
+      return seen.getOrDefault("200", 0);
+    }
+
+    long failed() {
+      return seen.values().stream().mapToInt(Integer::intValue).sum() - served();
+    }
+
+    void stop() throws InterruptedException {
+      over.set(true);
+      for (Thread client : clients) {
+        client.join();
+      }
+    }
+  }
+}

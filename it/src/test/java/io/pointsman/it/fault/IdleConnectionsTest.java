@@ -1,0 +1,76 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.Scale;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Very many connections that say nothing: the router is a process of its own, so that each side
+ * needs a descriptor for each. The full size, 50,000, needs {@code ulimit -n 60000}.
+ */
+@Timeout(600)
+final class IdleConnectionsTest {
+  private static final int CONNECTIONS = Scale.of(2_000, 50_000);
+
+  /** One address of this machine has too few ports for the full size. */
+  private static final int PER_ADDRESS = 20_000;
+
+  private static final Duration LIMIT = Duration.ofMinutes(2);
+
+  @Test
+  void holdNobodyUpAndLeaveNothing() throws Exception {
+    List<Socket> idle = new ArrayList<>(CONNECTIONS);
+    try (ScriptedEngine engine =
+            ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
+        RouterProcess router = RouterProcess.serve(List.of(engine.url()))) {
+      try {
+        int before = router.descriptors();
+        long kbBefore = router.residentKb();
+        for (int i = 0; i < CONNECTIONS; i++) {
+          idle.add(connect(i, router.port()));
+        }
+        Await.until("all are accepted", LIMIT, () -> router.descriptors() >= before + CONNECTIONS);
+        long kb = router.residentKb() - kbBefore;
+        Scale.report("idle connections", "%d take %d KB".formatted(CONNECTIONS, kb));
+        assertThat(serve(router)).isEqualTo(200);
+        for (Socket each : idle) {
+          each.close();
+        }
+        Await.until("all are gone", LIMIT, () -> router.descriptors() <= before + 12);
+        assertThat(serve(router)).isEqualTo(200);
+      } finally {
+        for (Socket each : idle) {
+          each.close();
+        }
+      }
+    }
+  }
+
+  private static Socket connect(int number, int port) throws IOException {
+    Socket socket = new Socket();
+    byte[] from = {127, 0, 0, (byte) (1 + number / PER_ADDRESS)};
+    socket.bind(new InetSocketAddress(InetAddress.getByAddress(from), 0));
+    socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 30_000);
+    return socket;
+  }
+
+  private static int serve(RouterProcess router) throws IOException {
+    String body = FaultRig.request(false);
+    return RawClient.call(router.port(), "POST", "/v1/completions", body).status();
+  }
+}

@@ -1,0 +1,91 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.Scale;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The router is told to stop (SIGTERM) while 500 streams are under way. */
+@Timeout(180)
+final class StopUnderStreamsTest {
+  private static final int STREAMS = 500;
+
+  @Test
+  void everyStreamEndsInOrderWithinTheDrainTime() throws Exception {
+    CountDownLatch stopping = new CountDownLatch(1);
+    AtomicInteger streams = new AtomicInteger();
+    try (ScriptedEngine engine =
+            ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, half(streams, stopping)));
+        RouterProcess router =
+            RouterProcess.serve(List.of(engine.url()), "--drain-timeout", "5s")) {
+      Map<String, AtomicInteger> ends = new ConcurrentHashMap<>();
+      List<Thread> clients = new ArrayList<>();
+      for (int i = 0; i < STREAMS; i++) {
+        clients.add(Thread.ofVirtual().start(() -> note(ends, router.port())));
+      }
+      Await.until("all streams run", Await.LONG, () -> streams.get() == STREAMS);
+      long told = System.nanoTime();
+      router.terminate();
+      stopping.countDown();
+      for (Thread client : clients) {
+        client.join();
+      }
+      assertThat(router.awaitExit()).isZero();
+      long millis = (System.nanoTime() - told) / 1_000_000;
+      Scale.report("stop under streams", ends + ", ended after " + millis + " ms");
+      assertThat(ends.keySet()).containsExactlyInAnyOrder("done", "error event");
+      assertThat(ends.get("done")).hasValue(STREAMS / 2);
+      Await.until("the engine is left alone", Await.LONG, () -> engine.openConnections() == 0);
+    }
+  }
+
+  /** Every other stream ends soon after the router was told to stop; the rest would never end. */
+  private static EngineScript half(AtomicInteger streams, CountDownLatch stopping) {
+    return (_, connection) -> {
+      connection.beginEvents().chunk("data: begun\n\n");
+      boolean ends = streams.getAndIncrement() % 2 == 0;
+      stopping.await();
+      for (int i = 0; i < 5 || !ends; i++) {
+        connection.chunk("data: more\n\n");
+        Thread.sleep(200); // a generation takes its time
+      }
+      connection.chunk("data: [DONE]\n\n").lastChunk();
+    };
+  }
+
+  private static void note(Map<String, AtomicInteger> ends, int port) {
+    ends.computeIfAbsent(end(port), _ -> new AtomicInteger()).incrementAndGet();
+  }
+
+  private static String end(int port) {
+    try {
+      Answer answer = RawClient.call(port, "POST", "/v1/completions", FaultRig.request(true));
+      String text = answer.text();
+      if (answer.status() != 200 || !answer.complete()) {
+        return answer.status() + ", cut: " + text;
+      }
+      String last = text.substring(text.lastIndexOf("data: "));
+      return last.equals("data: [DONE]\n\n")
+          ? "done"
+          : last.contains("\"error\"") ? "error event" : "just ends: " + last;
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+}
