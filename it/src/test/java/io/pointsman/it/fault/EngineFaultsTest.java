@@ -9,11 +9,13 @@ import io.pointsman.testkit.engine.EngineFault;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(120)
 final class EngineFaultsTest {
   private static final int REQUESTS = 4;
+  private static final Map<String, FaultRig> RIGS = new HashMap<>();
 
   /** How a request ended for its client. */
   enum Seen {
@@ -101,7 +104,7 @@ final class EngineFaultsTest {
 
   private static Row silentBeforeTheAnswer(EngineFault fault) {
     return new Row(fault, false, Map.of(), Seen.TIMED_OUT, Row.anyOf(Seen.TIMED_OUT))
-        .with("timeouts.first-byte", "1500ms");
+        .with("timeouts.first-byte", "500ms");
   }
 
   static Stream<Row> rows() {
@@ -111,7 +114,7 @@ final class EngineFaultsTest {
         silentBeforeTheAnswer(HANGS_BEFORE_HEADERS),
         silentBeforeTheAnswer(HANGS_WITHIN_HEADERS),
         silentBeforeTheAnswer(TRICKLES_HEADERS),
-        Row.streamed(HANGS_MID_STREAM).with("timeouts.idle", "1500ms"),
+        Row.streamed(HANGS_MID_STREAM).with("timeouts.idle", "500ms"),
         refusedBeforeTheAnswer(RESETS_BEFORE_HEADERS),
         refusedBeforeTheAnswer(RESETS_WITHIN_HEADERS),
         Row.streamed(RESETS_AFTER_HEADERS),
@@ -145,30 +148,51 @@ final class EngineFaultsTest {
   @ParameterizedTest
   @MethodSource("rows")
   void withNoOtherEngine(Row row) throws Exception {
-    try (FaultRig rig = FaultRig.alone(row.settings())) {
-      rig.strike(row.fault());
-      assertThat(ask(rig, row)).isEqualTo(row.alone());
-      if (row.alone() == Seen.SERVED) {
-        assertThat(ask(rig, row)).as("the next request").isEqualTo(Seen.SERVED);
-      }
+    FaultRig rig = rig(0, row);
+    rig.strike(row.fault());
+    assertThat(ask(rig, row)).isEqualTo(row.alone());
+    if (row.alone() == Seen.SERVED) {
+      assertThat(ask(rig, row)).as("the next request").isEqualTo(Seen.SERVED);
     }
+    rig.check();
   }
 
   @ParameterizedTest
   @MethodSource("rows")
   void withAHealthyEngineBeside(Row row) throws Exception {
-    try (FaultRig rig = FaultRig.beside(1, row.settings())) {
-      rig.strike(row.fault());
-      long before = rig.requestsSeen();
-      Seen[] seen = new Seen[REQUESTS];
-      for (int i = 0; i < REQUESTS; i++) {
-        seen[i] = ask(rig, row);
-      }
-      assertThat(Arrays.asList(seen)).isSubsetOf(row.beside()).contains(Seen.SERVED);
-      if (row.fault() != REFUSES && row.fault() != NEVER_READS) {
-        assertThat(rig.requestsSeen()).as("requests that met the fault").isGreaterThan(before);
-      }
+    FaultRig rig = rig(1, row);
+    rig.strike(row.fault());
+    long before = rig.requestsSeen();
+    Seen[] seen = new Seen[REQUESTS];
+    for (int i = 0; i < REQUESTS; i++) {
+      seen[i] = ask(rig, row);
     }
+    assertThat(Arrays.asList(seen)).isSubsetOf(row.beside()).contains(Seen.SERVED);
+    if (row.fault() != REFUSES && row.fault() != NEVER_READS) {
+      assertThat(rig.requestsSeen()).as("requests that met the fault").isGreaterThan(before);
+    }
+    rig.check();
+  }
+
+  /** The rows that want the same settings share a router, one after the other. */
+  private static FaultRig rig(int healthy, Row row) throws IOException {
+    String key = healthy + " " + row.settings();
+    FaultRig rig = RIGS.get(key);
+    if (rig == null) {
+      rig = FaultRig.beside(healthy, row.settings());
+      RIGS.put(key, rig);
+    }
+    rig.mark();
+    return rig;
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    for (FaultRig rig : RIGS.values()) {
+      rig.mark();
+      rig.close();
+    }
+    RIGS.clear();
   }
 
   private static Seen ask(FaultRig rig, Row row) throws IOException {

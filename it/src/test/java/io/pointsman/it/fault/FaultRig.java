@@ -22,7 +22,7 @@ final class FaultRig implements AutoCloseable {
 
   private final ScriptedEngine engine;
   private final Cluster cluster;
-  private final Residue before;
+  private Residue before;
 
   private FaultRig(ScriptedEngine engine, Cluster cluster) throws IOException {
     this.engine = engine;
@@ -47,10 +47,22 @@ final class FaultRig implements AutoCloseable {
             .worker(engine.url())
             .policy("round_robin")
             .set("health.interval", "1h") // the traffic is to find out, not the probes
-            .set("pool.idle-timeout", "300ms")
+            .set("pool.idle-timeout", "200ms")
             .set("breaker.enabled", false);
     settings.forEach(setup::set);
     return new FaultRig(engine, setup.start());
+  }
+
+  /**
+   * Has a healthy engine, and takes what there is now for what there is to be after the next fault.
+   */
+  void mark() throws IOException {
+    heal();
+    Await.until(
+        "all workers are healthy",
+        Await.LONG,
+        () -> cluster.router().workers().stream().allMatch(w -> w.health().healthy()));
+    before = Residue.now();
   }
 
   static EngineScript healthy(EngineScript script) {
