@@ -25,6 +25,7 @@ import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.Endpoint;
+import io.pointsman.testkit.Await;
 import io.pointsman.testkit.ScriptedDice;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -32,8 +33,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -172,13 +171,8 @@ final class ProxyRig implements AutoCloseable {
         + body;
   }
 
-  /** Waits until something is so, ten seconds at most. */
   static void await(String what, BooleanSupplier condition) {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime()).as("still not so: " + what).isLessThan(end);
-      LockSupport.parkNanos(1_000_000);
-    }
+    Await.until(what, condition);
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.sim.kv.KvOptions;
 import io.pointsman.sim.kv.KvRole;
 import io.pointsman.sim.kv.KvState;
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -21,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
@@ -124,16 +126,11 @@ final class KvPair implements AutoCloseable {
 
   /** Waits until the state of an engine is as it should be. */
   static KvState await(SimEngine engine, Predicate<KvState> wanted) {
-    long end = System.nanoTime() + HANG.toNanos();
-    KvState state = engine.kvState();
-    while (!wanted.test(state)) {
-      if (System.nanoTime() > end) {
-        throw new AssertionError("state: never came, last " + state);
-      }
-      Thread.onSpinWait();
-      state = engine.kvState();
-    }
-    return state;
+    AtomicReference<KvState> last = new AtomicReference<>(engine.kvState());
+    Await.until(
+        () -> "a state, last " + last.get(),
+        () -> wanted.test(last.updateAndGet(_ -> engine.kvState())));
+    return last.get();
   }
 
   /** Nothing is held any more, and all was released. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.sim.schedule.EngineLimits;
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.Socket;
 import org.junit.jupiter.api.Test;
@@ -16,9 +17,7 @@ class LimitsWireTest {
     SimConfig config = SimConfig.DEFAULT.withLinearLatency(1, 1000).withQueueLimits(1, 0);
     try (SimEngine engine = SimEngine.start(config);
         Socket first = WireClient.open(engine.port(), "/v1/completions", BODY)) {
-      while (engine.state().sequences().running() == 0) {
-        Thread.onSpinWait();
-      }
+      Await.until("a request runs", () -> engine.state().sequences().running() > 0);
       var response = WireClient.post(engine.url() + "/v1/completions", BODY);
       JsonNode error = WireClient.json(response.body()).path("error");
 

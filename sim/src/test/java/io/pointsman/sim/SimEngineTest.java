@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.channel.EventLoopGroup;
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
@@ -49,9 +50,7 @@ class SimEngineTest {
     SimConfig slow = SimConfig.DEFAULT.withLinearLatency(1, 1000);
     try (SimEngine engine = SimEngine.start(slow);
         Socket client = WireClient.open(engine.port(), "/v1/completions", BODY)) {
-      while (engine.state().sequences().running() == 0) {
-        Thread.onSpinWait();
-      }
+      Await.until("a request runs", () -> engine.state().sequences().running() > 0);
       engine.stop();
 
       assertThat(client.getInputStream().read()).isNegative();

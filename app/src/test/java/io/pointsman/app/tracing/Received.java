@@ -5,12 +5,12 @@ import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.trace.v1.Span;
+import io.pointsman.testkit.Await;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.locks.LockSupport;
 
 /** The spans that a collector was sent. */
 final class Received {
@@ -38,9 +38,7 @@ final class Received {
 
   /** Waits until there are {@code count} spans. */
   List<Span> await(int count) {
-    while (spans.size() < count) {
-      LockSupport.parkNanos(1_000_000);
-    }
+    Await.until("spans: at least " + count, () -> spans.size() >= count);
     return List.copyOf(spans);
   }
 

@@ -7,11 +7,11 @@ import io.opentelemetry.sdk.common.CompletableResultCode;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SpanExporter;
+import io.pointsman.testkit.Await;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -61,9 +61,7 @@ class SpanQueueTest {
               return busy;
             });
     end(queue, 1);
-    while (asked.getCount() > 0) {
-      LockSupport.parkNanos(1_000_000);
-    }
+    Await.until("the collector is asked", () -> asked.getCount() == 0);
     end(queue, 17);
     assertThat(queue.dropped()).isEqualTo(7);
     busy.succeed();
@@ -84,10 +82,7 @@ class SpanQueueTest {
                     ? CompletableResultCode.ofFailure()
                     : CompletableResultCode.ofSuccess());
     end(queue, 3);
-    while (queue.failed() < 3) {
-      LockSupport.parkNanos(1_000_000);
-      assertThat(queue.exported()).isZero();
-    }
+    Await.until("the first spans failed", () -> queue.failed() > 0);
     end(queue, 2);
     queue.close();
     assertThat(queue.failed() + queue.exported()).isEqualTo(5);

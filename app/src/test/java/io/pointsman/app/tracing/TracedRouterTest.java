@@ -15,6 +15,7 @@ import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.wiring.Router;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -24,7 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -39,6 +40,8 @@ class TracedRouterTest {
   private static final String SAMPLED = "00-" + TRACE + "-" + SPAN + "-01";
   private static final String NOT_SAMPLED = "00-" + TRACE + "-" + SPAN + "-00";
   private static final String CHAT = "/v1/chat/completions";
+  private static final Pattern FAILED_SPANS =
+      Pattern.compile("pointsman_trace_spans_total\\{result=\"failed\"\\} [1-9]");
 
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -82,9 +85,7 @@ class TracedRouterTest {
     Router router = Router.start(PointsmanConfig.from(values), "1.2.3");
     opened.add(router);
     for (Worker worker : router.fleet().snapshot().workers()) {
-      while (!worker.health().healthy()) {
-        LockSupport.parkNanos(1_000_000);
-      }
+      Await.until(worker + " is healthy", () -> worker.health().healthy());
     }
     return router;
   }
@@ -188,6 +189,7 @@ class TracedRouterTest {
     while (broken.requests().isEmpty()) {
       assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
       served++;
+      assertThat(served).as("requests until it is the broken engine's turn").isLessThan(10);
     }
     List<Span> clients = received.await(2 * served + 1, Span.SpanKind.SPAN_KIND_CLIENT);
     Span failed = clients.get(served - 1);
@@ -294,17 +296,14 @@ class TracedRouterTest {
       assertThat(post(router, CHAT).statusCode()).isEqualTo(200);
     }
     String metrics = requireNonNull(router.metricsUrl());
-    while (!scrape(metrics).contains("pointsman_trace_spans_total{result=\"failed\"} ")
-        || scrape(metrics).contains("pointsman_trace_spans_total{result=\"failed\"} 0")) {
-      LockSupport.parkNanos(10_000_000);
-    }
+    Await.until("spans are counted as failed", () -> FAILED_SPANS.matcher(scrape(metrics)).find());
     assertThat(scrape(metrics)).contains("pointsman_trace_spans_total{result=\"exported\"} 0");
     router.close();
   }
 
-  private String scrape(String url) throws IOException, InterruptedException {
+  private String scrape(String url) {
     HttpRequest request = HttpRequest.newBuilder(URI.create(url)).build();
-    return http.send(request, HttpResponse.BodyHandlers.ofString()).body();
+    return http.sendAsync(request, HttpResponse.BodyHandlers.ofString()).join().body();
   }
 
   @Test

@@ -14,6 +14,7 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -25,7 +26,6 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -83,9 +83,7 @@ class RouterTest {
   }
 
   private static void await(BooleanSupplier condition) {
-    while (!condition.getAsBoolean()) {
-      LockSupport.parkNanos(1_000_000);
-    }
+    Await.until("what is awaited here", condition);
   }
 
   private static boolean allHealthy(Router router) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.engine.TestFleet;
+import io.pointsman.testkit.Await;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -286,11 +287,15 @@ class FleetTest {
   }
 
   private static Worker addOnceFree(TestFleet small) {
+    long start = System.nanoTime();
     while (true) {
       try {
         return small.add(spec("w"));
-      } catch (IllegalStateException e) {
-        Thread.onSpinWait(); // the removed one still has a request in flight
+      } catch (IllegalStateException e) { // the removed one still has a request in flight
+        if (System.nanoTime() - start > Await.LONG.toNanos()) {
+          throw e;
+        }
+        Thread.onSpinWait();
       }
     }
   }
