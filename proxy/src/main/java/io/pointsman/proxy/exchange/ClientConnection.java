@@ -7,13 +7,11 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.DuplexChannel;
-import io.netty.handler.codec.http.HttpContent;
-import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
 import org.jspecify.annotations.Nullable;
 
@@ -29,7 +27,7 @@ import org.jspecify.annotations.Nullable;
   "FutureReturnValueIgnored", // a failed write closes the connection, which is seen
   "ReferenceEquality" // whether the conversation is still this one
 })
-final class ClientConnection extends ChannelInboundHandlerAdapter {
+final class ClientConnection extends ChannelInboundHandlerAdapter implements RequestDecoder.Sink {
   /** How long a client that is told to go may go on sending what nobody reads. */
   private static final long LINGER_NANOS = 2_000_000_000L;
 
@@ -54,14 +52,14 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     plane = state.plane();
     this.channel = channel;
     flush = state.flushes().of(channel);
-    decoder = new ClientDecoder(plane.limits(), this);
+    decoder = new ClientDecoder(this, state);
     reception = new Reception(this);
   }
 
   /** Makes a new channel a client's connection. */
   static void init(LoopState state, Channel channel) {
     ClientConnection connection = new ClientConnection(state, channel);
-    channel.pipeline().addLast(connection.decoder, connection);
+    channel.pipeline().addLast(connection);
   }
 
   LoopState state() {
@@ -90,6 +88,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     state.remove(index);
     index = -1;
     closing = true;
+    decoder.release();
     Conversation interrupted = current;
     current = null;
     if (interrupted != null) {
@@ -120,16 +119,10 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
-    if (lingering || closing) {
+    if (lingering || closing || !(msg instanceof ByteBuf bytes)) {
       ReferenceCountUtil.release(msg);
-      return;
-    }
-    if (msg instanceof HttpRequest request) {
-      headComing = false;
-      reception.begin(new RequestHead(request));
-    }
-    if (msg instanceof HttpContent content) {
-      content(content);
+    } else {
+      decoder.received(bytes);
     }
   }
 
@@ -140,22 +133,46 @@ final class ClientConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  private void content(HttpContent content) {
-    Conversation receiver = current;
-    if (receiver == null || receiver.received()) {
-      content.release();
-    } else if (content.decoderResult().isFailure()) {
-      content.release();
-      receiver.contentBroken();
+  @Override
+  public boolean takesMore() {
+    return !ending() && !answering();
+  }
+
+  @Override
+  public void head(RequestHead head) {
+    headComing = false;
+    reception.begin(head);
+  }
+
+  /** Who gets the body that comes; null if nobody does, because it was answered before its end. */
+  private @Nullable Conversation receiver() {
+    Conversation now = current;
+    return now == null || now.received() ? null : now;
+  }
+
+  @Override
+  public void content(ByteBuf part) {
+    Conversation receiver = receiver();
+    if (receiver != null && part.isReadable()) {
+      receiver.content(part);
     } else {
-      if (content.content().isReadable()) {
-        receiver.content(content.content());
-      } else {
-        content.release();
-      }
-      if (content instanceof LastHttpContent && receiver == current) {
-        receiver.contentEnd();
-      }
+      part.release();
+    }
+  }
+
+  @Override
+  public void end() {
+    Conversation receiver = receiver();
+    if (receiver != null) {
+      receiver.contentEnd();
+    }
+  }
+
+  @Override
+  public void broken() {
+    Conversation receiver = receiver();
+    if (receiver != null) {
+      receiver.contentBroken();
     }
   }
 

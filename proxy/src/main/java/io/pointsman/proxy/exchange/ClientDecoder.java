@@ -1,100 +1,84 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http.HttpDecoderConfig;
-import io.netty.handler.codec.http.HttpMessage;
-import io.netty.handler.codec.http.HttpRequestDecoder;
-import java.util.List;
+import io.pointsman.proxy.wire.RequestDecoder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Netty's decoder in its strict form. Framing a body both ways at once, which Netty would settle in
- * favour of the chunks, is left to be refused.
- *
- * <p>A request that the client sends ahead, while another is being answered, is not decoded before
- * its turn: it stays as bytes, of which there are at most those of one read.
+ * Decodes what a client sends, one request after the other. A request that the client sends ahead,
+ * while another is being answered, is not decoded before its turn: it stays as bytes, of which
+ * there are at most those of one read. Belongs to the connection's event loop.
  */
-final class ClientDecoder extends HttpRequestDecoder {
-  /** Parts of a body are handed on as they came, not cut smaller. */
-  private static final int NO_SMALLER_PARTS = 1 << 20;
-
+final class ClientDecoder {
   private final ClientConnection connection;
-  private @Nullable ChannelHandlerContext context;
+  private final LoopState state;
+  private final RequestDecoder decoder;
+  private @Nullable ByteBuf ahead;
   private boolean decoding;
-  private boolean paused;
 
-  ClientDecoder(LimitSettings limits, ClientConnection connection) {
-    super(
-        new HttpDecoderConfig()
-            .setMaxInitialLineLength(limits.maxUriBytes())
-            .setMaxHeaderSize(limits.maxHeaderBytes())
-            .setMaxChunkSize(NO_SMALLER_PARTS)
-            .setAllowDuplicateContentLengths(false)
-            .setStrictLineParsing(true));
+  ClientDecoder(ClientConnection connection, LoopState state) {
     this.connection = connection;
+    this.state = state;
+    LimitSettings limits = state.plane().limits();
+    decoder =
+        new RequestDecoder(
+            connection,
+            state.allocator(),
+            state::scratch,
+            limits.maxUriBytes(),
+            limits.maxHeaderBytes());
   }
 
-  @Override
-  public void handlerAdded(ChannelHandlerContext ctx) {
-    context = ctx;
-  }
-
-  @Override
-  public void channelRead(ChannelHandlerContext ctx, Object msg) throws Exception {
+  /** Takes what was read; takes over its ownership. */
+  void received(ByteBuf bytes) {
     connection.bytesCame();
+    ByteBuf before = ahead;
+    ahead = null;
+    decode(before == null ? bytes : joined(before, bytes));
+  }
+
+  private ByteBuf joined(ByteBuf first, ByteBuf second) {
+    ByteBuf both = state.allocator().buffer(first.readableBytes() + second.readableBytes());
+    both.writeBytes(first).writeBytes(second);
+    first.release();
+    second.release();
+    return both;
+  }
+
+  private void decode(ByteBuf bytes) {
     decoding = true;
-    try {
-      super.channelRead(ctx, msg);
-    } finally {
-      decoding = false;
+    ByteBuf rest = decoder.decode(bytes);
+    decoding = false;
+    if (rest == null) {
+      return;
     }
-  }
-
-  @Override
-  protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
     if (connection.ending()) {
-      in.skipBytes(in.readableBytes());
-    } else if (connection.answering()) {
-      paused = true;
+      rest.release();
+    } else {
+      ahead = rest;
       connection.setReading(false);
-    } else {
-      super.decode(ctx, in, out);
-    }
-  }
-
-  /** Netty's own would read on, because nothing was decoded. */
-  @Override
-  public void channelReadComplete(ChannelHandlerContext ctx) throws Exception {
-    if (paused) {
-      ctx.fireChannelReadComplete();
-    } else {
-      super.channelReadComplete(ctx);
     }
   }
 
   /** Takes up what the client sent ahead, and reads on if that was not another request. */
   void resume() {
-    if (!paused || decoding) {
+    ByteBuf next = ahead;
+    if (next == null || decoding) {
       return;
     }
-    paused = false;
-    ChannelHandlerContext ctx = context;
-    if (ctx != null) {
-      try {
-        channelRead(ctx, Unpooled.EMPTY_BUFFER);
-      } catch (Exception e) {
-        ctx.fireExceptionCaught(e);
-      }
-    }
-    if (!paused) {
+    ahead = null;
+    connection.bytesCame();
+    decode(next);
+    if (ahead == null) {
       connection.setReading(true);
     }
   }
 
-  @Override
-  protected void handleTransferEncodingChunkedWithContentLength(HttpMessage message) {
-    // Keeps both headers: RequestHead refuses them together.
+  /** Lets go of what was not decoded. */
+  void release() {
+    if (ahead != null) {
+      ahead.release();
+      ahead = null;
+    }
   }
 }

@@ -239,7 +239,7 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** Sends the request over a connection that is ready. */
   void send(RequestHeadWriter heads, UpstreamConnection to) {
-    int room = head.uri().length() + 512 + head.headers().size() * 48 + body.buffered();
+    int room = head.length() + 512 + body.buffered();
     ByteBuf out = state.allocator().buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
     heads.write(out, head, requestId, body.announced(), report.traceContext());
     body.send(to, out);

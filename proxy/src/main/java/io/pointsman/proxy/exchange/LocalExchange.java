@@ -1,7 +1,6 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.handler.codec.http.HttpHeaders;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -86,12 +85,11 @@ final class LocalExchange implements Conversation {
 
   private Map<String, List<String>> headers() {
     Map<String, List<String>> byName = new HashMap<>();
-    HttpHeaders all = head.headers();
-    for (Map.Entry<String, String> header : all) {
-      byName
-          .computeIfAbsent(header.getKey().toLowerCase(Locale.ROOT), _ -> new ArrayList<>())
-          .add(header.getValue());
-    }
+    head.forEach(
+        (name, value) ->
+            byName
+                .computeIfAbsent(name.toString().toLowerCase(Locale.ROOT), _ -> new ArrayList<>())
+                .add(value.toString()));
     return byName;
   }
 

@@ -42,7 +42,7 @@ final class Reception {
   }
 
   private void checkCaller(RequestHead head) {
-    String authorization = head.headers().get("authorization");
+    String authorization = head.first("authorization");
     switch (plane.callers().known(authorization)) {
       case ADMITTED -> dispatch(head);
       case REFUSED -> refuseCaller(head);

@@ -37,6 +37,19 @@ final class Bytes {
     return true;
   }
 
+  /** Whether {@code bytes[from, to)} is {@code text}. */
+  static boolean exactly(byte[] bytes, int from, int to, String text) {
+    if (to - from != text.length()) {
+      return false;
+    }
+    for (int i = 0; i < text.length(); i++) {
+      if (bytes[from + i] != text.charAt(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   static int lower(byte b) {
     return b >= 'A' && b <= 'Z' ? b + 32 : b;
   }

@@ -19,6 +19,7 @@ public final class ChunkFraming {
   private static final int MAX_SIZE_DIGITS = 15;
   private static final int MAX_EXTENSION = 4096;
   private static final int MAX_TRAILERS = 65_536;
+  private static final long MAX_SIZE = (1L << (4 * MAX_SIZE_DIGITS)) - 1;
 
   /** A cut chunk that misses more than this is not filled up. */
   private static final int MOST_FILL = 65_536;
@@ -31,12 +32,16 @@ public final class ChunkFraming {
     DATA_CR,
     DATA_LF,
     TRAILER_START,
+    TRAILER_NAME,
     TRAILER,
     TRAILER_LF,
     END_LF,
     END
   }
 
+  private final long maxSize;
+  private final int maxTrailers;
+  private final @Nullable ChunkExtensions strict;
   private State state = State.SIZE;
   private long size;
   private int digits;
@@ -44,6 +49,26 @@ public final class ChunkFraming {
   private int trailers;
   private int border = -1;
   private final EventTail tail = new EventTail();
+
+  /** The framing of an answer. */
+  public ChunkFraming() {
+    this(MAX_SIZE, MAX_TRAILERS, null);
+  }
+
+  private ChunkFraming(long maxSize, int maxTrailers, @Nullable ChunkExtensions strict) {
+    this.maxSize = maxSize;
+    this.maxTrailers = maxTrailers;
+    this.strict = strict;
+  }
+
+  /**
+   * The framing of a request, stricter where servers disagree.
+   *
+   * @param maxTrailers largest total of the trailers in bytes
+   */
+  static ChunkFraming ofRequest(int maxTrailers) {
+    return new ChunkFraming(Integer.MAX_VALUE, maxTrailers, new ChunkExtensions());
+  }
 
   /**
    * Scans {@code in} from {@code from} to {@code to}; does not move its indices.
@@ -135,7 +160,8 @@ public final class ChunkFraming {
       case SIZE_LF -> b == '\n' && become(size == 0 ? State.TRAILER_START : State.DATA);
       case DATA_CR -> b == '\r' && become(State.DATA_LF);
       case DATA_LF -> b == '\n' && nextChunk(next);
-      case TRAILER_START -> b == '\r' ? become(State.END_LF) : trailer(b);
+      case TRAILER_START -> b == '\r' ? become(State.END_LF) : trailerStart(b);
+      case TRAILER_NAME -> b == ':' ? trailer(b) : Bytes.token(b) && trailerName();
       case TRAILER -> trailer(b);
       case TRAILER_LF -> b == '\n' && become(State.TRAILER_START);
       case END_LF -> b == '\n' && become(State.END);
@@ -160,7 +186,7 @@ public final class ChunkFraming {
     int digit = Bytes.hex(b);
     if (digit >= 0) {
       size = size * 16 + digit;
-      return ++digits <= MAX_SIZE_DIGITS;
+      return ++digits <= MAX_SIZE_DIGITS && size <= maxSize;
     }
     if (digits == 0) {
       return false;
@@ -168,14 +194,30 @@ public final class ChunkFraming {
     if (b == '\r') {
       return become(State.SIZE_LF);
     }
+    if (strict != null) {
+      strict.begin();
+      return b == ';' && become(State.EXTENSION);
+    }
     return (b == ';' || b == ' ' || b == '\t') && become(State.EXTENSION);
   }
 
   private boolean extension(byte b) {
     if (b == '\r') {
-      return become(State.SIZE_LF);
+      return become(State.SIZE_LF) && (strict == null || strict.complete());
+    }
+    if (strict != null && !strict.next(b)) {
+      return false;
     }
     return (b >= ' ' || b < 0 || b == '\t') && ++extension <= MAX_EXTENSION;
+  }
+
+  /** A client's trailer must look like one. */
+  private boolean trailerStart(byte b) {
+    return strict == null ? trailer(b) : Bytes.token(b) && trailerName();
+  }
+
+  private boolean trailerName() {
+    return become(State.TRAILER_NAME) && ++trailers <= maxTrailers;
   }
 
   private boolean trailer(byte b) {
@@ -183,6 +225,7 @@ public final class ChunkFraming {
       return become(State.TRAILER_LF);
     }
     state = State.TRAILER;
-    return (b >= ' ' || b < 0 || b == '\t') && ++trailers <= MAX_TRAILERS;
+    boolean text = b >= ' ' || b < 0 || b == '\t';
+    return text && (b != 0x7F || strict == null) && ++trailers <= maxTrailers;
   }
 }

@@ -1,30 +1,18 @@
 package io.pointsman.proxy.wire;
 
-import static io.netty.handler.codec.http.HttpHeaderNames.CONNECTION;
-import static io.netty.handler.codec.http.HttpHeaderNames.CONTENT_LENGTH;
-import static io.netty.handler.codec.http.HttpHeaderNames.EXPECT;
-import static io.netty.handler.codec.http.HttpHeaderNames.HOST;
-import static io.netty.handler.codec.http.HttpHeaderNames.TRANSFER_ENCODING;
-
-import io.netty.handler.codec.DecoderResult;
-import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.HttpUtil;
-import io.netty.handler.codec.http.HttpVersion;
-import io.netty.handler.codec.http.TooLongHttpHeaderException;
-import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.buffer.ByteBuf;
 import io.netty.util.AsciiString;
 import io.pointsman.request.RequestHeaders;
-import java.util.Iterator;
-import java.util.List;
-import java.util.Map;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The head of a client's request, checked. What the decoder lets through and a server behind might
- * read differently is refused here: more than one {@code Host} or {@code Content-Length}, a
- * transfer coding other than {@code chunked}, both kinds of framing at once.
+ * The head of a client's request, checked, and kept as the bytes that came. What is well formed but
+ * a server behind might read differently is refused here: more than one {@code Host} or {@code
+ * Content-Length}, a transfer coding other than {@code chunked}, both kinds of framing at once.
  */
 public final class RequestHead implements RequestHeaders {
   /** What is wrong with a head. */
@@ -39,10 +27,15 @@ public final class RequestHead implements RequestHeaders {
   /** There is no {@code Content-Length}. */
   public static final long UNKNOWN = -1;
 
+  private static final int NUMBERS = RequestParser.NUMBERS;
+
+  private final byte[] bytes;
+  private final int[] lines;
+  private final HeaderName[] names;
+  private final int headersEnd;
   private final String method;
   private final String uri;
   private final int pathEnd;
-  private final HttpHeaders headers;
   private final boolean http10;
   private final boolean keepAlive;
   private final boolean chunked;
@@ -50,20 +43,66 @@ public final class RequestHead implements RequestHeaders {
   private final long contentLength;
   private final @Nullable Fault fault;
 
-  /** Takes over what the decoder made of a head. */
-  public RequestHead(HttpRequest request) {
-    method = request.method().name();
-    headers = request.headers();
-    uri = originForm(request.uri());
+  /**
+   * Takes over what the parser found in {@code source}, which is copied.
+   *
+   * @param length length of the head with its empty line
+   */
+  RequestHead(RequestParser parser, byte[] source, int length) {
+    bytes = Arrays.copyOf(source, length);
+    lines = parser.lines();
+    names = names(bytes, lines);
+    headersEnd = parser.headersEnd();
+    method = method(parser.methodStart(), parser.methodEnd());
+    uri = originForm(text(parser.methodEnd() + 1, parser.targetEnd()));
     int query = uri.indexOf('?');
     pathEnd = query < 0 ? uri.length() : query;
-    http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
-    String length = headers.get(CONTENT_LENGTH);
-    contentLength = length == null ? UNKNOWN : decimal(length);
-    chunked = headers.contains(TRANSFER_ENCODING);
-    expectsContinue = "100-continue".equalsIgnoreCase(headers.get(EXPECT));
-    fault = check(request);
-    keepAlive = fault == null && HttpUtil.isKeepAlive(request);
+    int version = parser.targetEnd() + 1;
+    http10 = Bytes.exactly(bytes, version, version + 8, "HTTP/1.0");
+    boolean http11 = Bytes.exactly(bytes, version, version + 8, "HTTP/1.1");
+    Framing framing = new Framing();
+    chunked = framing.codings > 0;
+    contentLength = framing.length;
+    expectsContinue = framing.expectations == 1 && framing.continues == 1;
+    fault = fault(framing, http10 || http11);
+    keepAlive = fault == null && keepsAlive();
+  }
+
+  private RequestHead(Fault fault) {
+    bytes = new byte[0];
+    lines = new int[0];
+    names = new HeaderName[0];
+    headersEnd = 0;
+    method = "";
+    uri = "";
+    pathEnd = 0;
+    http10 = false;
+    keepAlive = false;
+    chunked = false;
+    expectsContinue = false;
+    contentLength = UNKNOWN;
+    this.fault = fault;
+  }
+
+  /** The head of a request that could not be parsed. */
+  static RequestHead faulty(Fault fault) {
+    return new RequestHead(fault);
+  }
+
+  private static HeaderName[] names(byte[] bytes, int[] lines) {
+    HeaderName[] names = new HeaderName[lines.length / NUMBERS];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = HeaderName.at(bytes, lines[i * NUMBERS], lines[i * NUMBERS + 1]);
+    }
+    return names;
+  }
+
+  private String method(int from, int to) {
+    return Bytes.exactly(bytes, from, to, "POST") ? "POST" : text(from, to);
+  }
+
+  private String text(int from, int to) {
+    return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
   }
 
   /** A proxy's client may send the whole URL; only what follows the authority counts. */
@@ -79,38 +118,68 @@ public final class RequestHead implements RequestHeaders {
     return path < 0 ? "/" : uri.substring(path);
   }
 
-  private static long decimal(String digits) {
-    if (digits.isEmpty() || digits.length() > 18) {
-      return UNKNOWN;
-    }
-    long value = 0;
-    for (int i = 0; i < digits.length(); i++) {
-      int digit = digits.charAt(i) - '0';
-      if (digit < 0 || digit > 9) {
-        return UNKNOWN;
+  /** How the headers frame the body, and whom they are for; in one pass over them. */
+  private final class Framing {
+    private int hosts;
+    private int lengths;
+    private int codings;
+    private int expectations;
+    private int continues;
+    private boolean otherCoding;
+    private long length = UNKNOWN;
+
+    Framing() {
+      for (int i = 0; i < names.length; i++) {
+        int from = valueStart(i);
+        int to = valueEnd(i);
+        switch (names[i]) {
+          case HOST -> hosts++;
+          case CONTENT_LENGTH -> {
+            lengths++;
+            length = Bytes.decimal(bytes, from, to);
+          }
+          case TRANSFER_ENCODING -> {
+            codings++;
+            otherCoding |= !Bytes.is(bytes, from, to, "chunked");
+          }
+          case EXPECT -> {
+            expectations++;
+            continues += Bytes.is(bytes, from, to, "100-continue") ? 1 : 0;
+          }
+          case AUTHORIZATION,
+              CONNECTION,
+              KEEP_ALIVE,
+              PROXY_AUTHORIZATION,
+              PROXY_CONNECTION,
+              RANK,
+              REQUEST_ID,
+              TE,
+              TRACEPARENT,
+              TRACESTATE,
+              TRAILER,
+              UPGRADE,
+              OTHER -> {}
+        }
       }
-      value = value * 10 + digit;
     }
-    return value;
+
+    private boolean fits() {
+      if (codings == 0) {
+        return lengths == 0 || (lengths == 1 && length != UNKNOWN);
+      }
+      return !http10 && lengths == 0 && codings == 1 && !otherCoding;
+    }
   }
 
-  private @Nullable Fault check(HttpRequest request) {
-    DecoderResult result = request.decoderResult();
-    if (result.isFailure()) {
-      Throwable cause = result.cause();
-      return cause instanceof TooLongHttpLineException
-          ? Fault.URI_TOO_LONG
-          : cause instanceof TooLongHttpHeaderException ? Fault.HEADERS_TOO_LARGE : Fault.MALFORMED;
-    }
-    HttpVersion version = request.protocolVersion();
-    if (!http10 && !version.equals(HttpVersion.HTTP_1_1)) {
+  private @Nullable Fault fault(Framing framing, boolean knownVersion) {
+    if (!knownVersion) {
       return Fault.VERSION;
     }
-    if (!targetFits() || !hostFits() || !framingFits()) {
+    boolean hostFits = framing.hosts == 1 || (framing.hosts == 0 && http10);
+    if (!targetFits() || !hostFits || !framing.fits()) {
       return Fault.MALFORMED;
     }
-    boolean otherExpectation = headers.contains(EXPECT) && !expectsContinue;
-    return otherExpectation ? Fault.EXPECTATION : null;
+    return framing.expectations > 0 && !expectsContinue ? Fault.EXPECTATION : null;
   }
 
   private boolean targetFits() {
@@ -119,24 +188,30 @@ public final class RequestHead implements RequestHeaders {
         || method.equals("CONNECT");
   }
 
-  private boolean hostFits() {
-    Iterator<? extends CharSequence> hosts = headers.valueCharSequenceIterator(HOST);
-    if (!hosts.hasNext()) {
-      return http10;
-    }
-    hosts.next();
-    return !hosts.hasNext();
+  private boolean keepsAlive() {
+    return !anyOption(option -> option.equalsIgnoreCase("close"))
+        && (!http10 || anyOption(option -> option.equalsIgnoreCase("keep-alive")));
   }
 
-  private boolean framingFits() {
-    if (!chunked) {
-      return !headers.contains(CONTENT_LENGTH) || contentLength != UNKNOWN;
+  private boolean anyOption(Predicate<String> test) {
+    for (int i = 0; i < names.length; i++) {
+      if (names[i] == HeaderName.CONNECTION) {
+        for (String option : text(valueStart(i), valueEnd(i)).split(",", -1)) {
+          if (test.test(option.strip())) {
+            return true;
+          }
+        }
+      }
     }
-    List<String> codings = headers.getAll(TRANSFER_ENCODING);
-    return !http10
-        && !headers.contains(CONTENT_LENGTH)
-        && codings.size() == 1
-        && codings.getFirst().equalsIgnoreCase("chunked");
+    return false;
+  }
+
+  private int valueStart(int line) {
+    return lines[line * NUMBERS + 2];
+  }
+
+  private int valueEnd(int line) {
+    return lines[line * NUMBERS + 3];
   }
 
   /** Why the request cannot be served; null if it can. */
@@ -161,6 +236,11 @@ public final class RequestHead implements RequestHeaders {
   /** The query string without its question mark. */
   public String query() {
     return pathEnd == uri.length() ? "" : uri.substring(pathEnd + 1);
+  }
+
+  /** Length of the head in bytes, as it came. */
+  public int length() {
+    return bytes.length;
   }
 
   /** Whether the client speaks HTTP/1.0 and so knows no chunks. */
@@ -192,48 +272,56 @@ public final class RequestHead implements RequestHeaders {
     return expectsContinue && !http10;
   }
 
-  /** The headers as the decoder made them. */
-  public HttpHeaders headers() {
-    return headers;
-  }
-
   @Override
   public @Nullable String first(String lowerCaseName) {
-    return headers.get(lowerCaseName);
+    for (int i = 0; i < names.length; i++) {
+      if (Bytes.is(bytes, lines[i * NUMBERS], lines[i * NUMBERS + 1], lowerCaseName)) {
+        return text(valueStart(i), valueEnd(i));
+      }
+    }
+    return null;
   }
 
   @Override
   public void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each) {
-    Iterator<Map.Entry<CharSequence, CharSequence>> all = headers.iteratorCharSequence();
-    while (all.hasNext()) {
-      Map.Entry<CharSequence, CharSequence> header = all.next();
-      each.accept(header.getKey(), header.getValue());
+    for (int i = 0; i < names.length; i++) {
+      int name = lines[i * NUMBERS];
+      int colon = lines[i * NUMBERS + 1];
+      int from = valueStart(i);
+      each.accept(
+          new AsciiString(bytes, name, colon - name, false),
+          new AsciiString(bytes, from, valueEnd(i) - from, false));
     }
+  }
+
+  /** How many header lines there are. */
+  int size() {
+    return names.length;
+  }
+
+  HeaderName name(int line) {
+    return names[line];
   }
 
   /** Whether {@code Connection} names other headers, which then are this hop's only. */
   boolean namesHopHeaders() {
-    for (String value : headers.getAll(CONNECTION)) {
-      for (String option : value.split(",", -1)) {
-        String name = option.strip();
-        if (!name.isEmpty()
-            && !name.equalsIgnoreCase("close")
-            && !name.equalsIgnoreCase("keep-alive")) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return anyOption(
+        option ->
+            !option.isEmpty()
+                && !option.equalsIgnoreCase("close")
+                && !option.equalsIgnoreCase("keep-alive"));
   }
 
-  boolean namedByConnection(CharSequence header) {
-    for (String value : headers.getAll(CONNECTION)) {
-      for (String option : value.split(",", -1)) {
-        if (AsciiString.contentEqualsIgnoreCase(option.strip(), header)) {
-          return true;
-        }
-      }
-    }
-    return false;
+  /** Whether {@code Connection} names the header in {@code line}. */
+  boolean namedByConnection(int line) {
+    String name = text(lines[line * NUMBERS], lines[line * NUMBERS + 1]);
+    return anyOption(name::equalsIgnoreCase);
+  }
+
+  /** Copies header lines as they came, from {@code first} up to but not including {@code end}. */
+  void copyLines(ByteBuf out, int first, int end) {
+    int from = first == names.length ? headersEnd : lines[first * NUMBERS];
+    int to = end == names.length ? headersEnd : lines[end * NUMBERS];
+    out.writeBytes(bytes, from, to - from);
   }
 }

@@ -2,11 +2,8 @@ package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
-import io.netty.util.AsciiString;
 import io.pointsman.proxy.telemetry.TraceContext;
 import java.nio.charset.StandardCharsets;
-import java.util.Iterator;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +13,6 @@ import org.jspecify.annotations.Nullable;
 public final class RequestHeadWriter {
   private static final byte[] VERSION_HOST = ascii(" HTTP/1.1\r\nhost: ");
   private static final byte[] CRLF = ascii("\r\n");
-  private static final byte[] COLON = ascii(": ");
   private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
   private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
   private static final byte[] REQUEST_ID = ascii("x-request-id: ");
@@ -99,50 +95,23 @@ public final class RequestHeadWriter {
   private static final int SEEN_AUTHORIZATION = 1;
   private static final int SEEN_REQUEST_ID = 2;
 
+  /** Copies what travels on, in runs of lines. */
   private int copyHeaders(ByteBuf out, RequestHead head, boolean traced) {
     boolean hopHeaders = head.namesHopHeaders();
     int seen = 0;
-    Iterator<Map.Entry<CharSequence, CharSequence>> all = head.headers().iteratorCharSequence();
-    while (all.hasNext()) {
-      Map.Entry<CharSequence, CharSequence> header = all.next();
-      CharSequence name = header.getKey();
-      if (staysHere(name)
-          || (traced && isTrace(name))
-          || (hopHeaders && head.namedByConnection(name))) {
-        continue;
+    int run = 0;
+    for (int i = 0; i < head.size(); i++) {
+      HeaderName name = head.name(i);
+      boolean replaced = name == HeaderName.RANK ? rank.length > 0 : traced && name.trace();
+      if (name.staysHere() || replaced || (hopHeaders && head.namedByConnection(i))) {
+        head.copyLines(out, run, i);
+        run = i + 1;
+      } else {
+        seen |= name == HeaderName.AUTHORIZATION ? SEEN_AUTHORIZATION : 0;
+        seen |= name == HeaderName.REQUEST_ID ? SEEN_REQUEST_ID : 0;
       }
-      seen |= is(name, "authorization") ? SEEN_AUTHORIZATION : 0;
-      seen |= is(name, "x-request-id") ? SEEN_REQUEST_ID : 0;
-      ByteBufUtil.writeAscii(out, name);
-      out.writeBytes(COLON);
-      ByteBufUtil.writeAscii(out, header.getValue());
-      out.writeBytes(CRLF);
     }
+    head.copyLines(out, run, head.size());
     return seen;
-  }
-
-  /** Whether a header is about the client's hop, or set by the router itself. */
-  private boolean staysHere(CharSequence name) {
-    return switch (name.length()) {
-      case 2 -> is(name, "te");
-      case 4 -> is(name, "host");
-      case 6 -> is(name, "expect");
-      case 7 -> is(name, "trailer") || is(name, "upgrade");
-      case 10 -> is(name, "connection") || is(name, "keep-alive");
-      case 14 -> is(name, "content-length");
-      case 16 -> is(name, "proxy-connection");
-      case 17 -> is(name, "transfer-encoding");
-      case 19 -> is(name, "proxy-authorization");
-      case 20 -> rank.length > 0 && is(name, "x-data-parallel-rank");
-      default -> false;
-    };
-  }
-
-  private static boolean isTrace(CharSequence name) {
-    return is(name, "traceparent") || is(name, "tracestate");
-  }
-
-  private static boolean is(CharSequence name, String lowerCase) {
-    return AsciiString.contentEqualsIgnoreCase(name, lowerCase);
   }
 }

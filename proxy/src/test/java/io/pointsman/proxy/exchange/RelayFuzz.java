@@ -7,9 +7,6 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
-import io.netty.handler.codec.http.DefaultHttpRequest;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpVersion;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RejectReason;
@@ -38,6 +35,7 @@ import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.RequestHeads;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestReader;
 import java.util.Arrays;
@@ -273,11 +271,9 @@ public final class RelayFuzz {
   }
 
   private static RequestHead request(boolean http10, boolean headRequest) {
-    return new RequestHead(
-        new DefaultHttpRequest(
-            http10 ? HttpVersion.HTTP_1_0 : HttpVersion.HTTP_1_1,
-            headRequest ? HttpMethod.HEAD : HttpMethod.POST,
-            "/v1/completions"));
+    String method = headRequest ? "HEAD" : "POST";
+    String version = http10 ? "HTTP/1.0" : "HTTP/1.1";
+    return RequestHeads.of(method + " /v1/completions " + version + "\r\n\r\n");
   }
 
   /** What the relay shares with others of its event loop; nothing is ever sent to a worker. */

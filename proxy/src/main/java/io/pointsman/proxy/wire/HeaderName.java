@@ -1,0 +1,73 @@
+package io.pointsman.proxy.wire;
+
+/** The headers of a request that mean something to the router itself. */
+enum HeaderName {
+  AUTHORIZATION("authorization", false),
+  CONNECTION("connection", true),
+  CONTENT_LENGTH("content-length", true),
+  EXPECT("expect", true),
+  HOST("host", true),
+  KEEP_ALIVE("keep-alive", true),
+  PROXY_AUTHORIZATION("proxy-authorization", true),
+  PROXY_CONNECTION("proxy-connection", true),
+  RANK("x-data-parallel-rank", false),
+  REQUEST_ID("x-request-id", false),
+  TE("te", true),
+  TRACEPARENT("traceparent", false),
+  TRACESTATE("tracestate", false),
+  TRAILER("trailer", true),
+  TRANSFER_ENCODING("transfer-encoding", true),
+  UPGRADE("upgrade", true),
+  OTHER("", false);
+
+  private final String text;
+  private final boolean hop;
+
+  HeaderName(String text, boolean hop) {
+    this.text = text;
+    this.hop = hop;
+  }
+
+  /** Whether it is about the client's hop, or set anew for each worker: it does not travel on. */
+  boolean staysHere() {
+    return hop;
+  }
+
+  /** Whether it carries the trace that the request belongs to. */
+  boolean trace() {
+    return this == TRACEPARENT || this == TRACESTATE;
+  }
+
+  /** The name in {@code bytes[from, to)}, without regard to case. */
+  static HeaderName at(byte[] bytes, int from, int to) {
+    return switch (to - from) {
+      case 2 -> is(bytes, from, to, TE);
+      case 4 -> is(bytes, from, to, HOST);
+      case 6 -> is(bytes, from, to, EXPECT);
+      case 7 -> is(bytes, from, to, UPGRADE, TRAILER);
+      case 10 -> ofTen(bytes, from, to);
+      case 11 -> is(bytes, from, to, TRACEPARENT);
+      case 12 -> is(bytes, from, to, REQUEST_ID);
+      case 13 -> is(bytes, from, to, AUTHORIZATION);
+      case 14 -> is(bytes, from, to, CONTENT_LENGTH);
+      case 16 -> is(bytes, from, to, PROXY_CONNECTION);
+      case 17 -> is(bytes, from, to, TRANSFER_ENCODING);
+      case 19 -> is(bytes, from, to, PROXY_AUTHORIZATION);
+      case 20 -> is(bytes, from, to, RANK);
+      default -> OTHER;
+    };
+  }
+
+  private static HeaderName is(byte[] bytes, int from, int to, HeaderName name) {
+    return Bytes.is(bytes, from, to, name.text) ? name : OTHER;
+  }
+
+  private static HeaderName is(byte[] bytes, int from, int to, HeaderName one, HeaderName two) {
+    return Bytes.is(bytes, from, to, one.text) ? one : is(bytes, from, to, two);
+  }
+
+  private static HeaderName ofTen(byte[] bytes, int from, int to) {
+    HeaderName hop = is(bytes, from, to, CONNECTION, KEEP_ALIVE);
+    return hop == OTHER ? is(bytes, from, to, TRACESTATE) : hop;
+  }
+}

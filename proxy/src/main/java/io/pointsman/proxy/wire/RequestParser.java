@@ -1,0 +1,288 @@
+package io.pointsman.proxy.wire;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the lines of a request's head, strictly (RFC 9112), and goes on where it stopped when more
+ * bytes are there, so that no byte is looked at twice, however they come.
+ *
+ * <p>Stricter than the RFC asks: lines end in CRLF, the parts of the request line are separated by
+ * one space, lines are not folded, nothing stands between a name and its colon, and no control
+ * character but the tab is part of a value. A few empty lines before a request are skipped.
+ */
+final class RequestParser {
+  /** The head goes on beyond the bytes that are there. */
+  static final int INCOMPLETE = -1;
+
+  /** The bytes are not the head of a request; {@link #fault} says why. */
+  static final int FAULT = -2;
+
+  /** Numbers kept for each header line: its start, its colon, and its value without white space. */
+  static final int NUMBERS = 4;
+
+  private static final int MOST_EMPTY_BYTES = 16;
+  private static final byte TOKEN = 1;
+  private static final byte TEXT = 2;
+  private static final byte TARGET = 4;
+  private static final byte[] KINDS = kinds();
+
+  private enum Phase {
+    BEFORE,
+    REQUEST_LINE,
+    NAME,
+    VALUE
+  }
+
+  private final int maxLine;
+  private final int maxHeaders;
+  private Phase phase = Phase.BEFORE;
+  private int pos;
+  private int lineStart;
+  private int colon;
+  private int headersStart;
+  private int methodEnd;
+  private int targetEnd;
+  private int methodStart;
+  private int lines;
+  private int[] index = new int[16 * NUMBERS];
+  private RequestHead.@Nullable Fault fault;
+
+  /**
+   * @param maxLine largest request line in bytes
+   * @param maxHeaders largest total of the header lines in bytes
+   */
+  RequestParser(int maxLine, int maxHeaders) {
+    this.maxLine = maxLine;
+    this.maxHeaders = maxHeaders;
+  }
+
+  private static byte[] kinds() {
+    byte[] kinds = new byte[256];
+    for (int i = 0; i < 256; i++) {
+      kinds[i] |= Bytes.token((byte) i) ? TOKEN : 0;
+      kinds[i] |= i == '\t' || (i >= ' ' && i != 0x7F) ? TEXT : 0;
+      kinds[i] |= i > ' ' && i != 0x7F ? TARGET : 0;
+    }
+    return kinds;
+  }
+
+  private static boolean is(byte b, byte kind) {
+    return (KINDS[b & 0xFF] & kind) != 0;
+  }
+
+  /** Begins a new head. */
+  void reset() {
+    phase = Phase.BEFORE;
+    pos = 0;
+    lineStart = 0;
+    lines = 0;
+    fault = null;
+  }
+
+  /**
+   * Parses the head at the beginning of {@code bytes}; what was there in an earlier call for the
+   * same head must be there again.
+   *
+   * @return length of the head with its empty line, {@link #INCOMPLETE}, or {@link #FAULT}
+   */
+  int parse(byte[] bytes, int length) {
+    while (true) {
+      int result =
+          switch (phase) {
+            case BEFORE -> before(bytes, length);
+            case REQUEST_LINE -> requestLine(bytes, length);
+            case NAME -> name(bytes, length);
+            case VALUE -> value(bytes, length);
+          };
+      if (result != GO_ON) {
+        return result;
+      }
+    }
+  }
+
+  private static final int GO_ON = 0;
+
+  private int before(byte[] bytes, int length) {
+    if (pos == length) {
+      return INCOMPLETE;
+    }
+    if (bytes[pos] != '\r') {
+      phase = Phase.REQUEST_LINE;
+      lineStart = pos;
+      return GO_ON;
+    }
+    if (pos >= MOST_EMPTY_BYTES) {
+      return fail(RequestHead.Fault.MALFORMED);
+    }
+    return lineBreak(bytes, length);
+  }
+
+  /** Steps over CRLF. */
+  private int lineBreak(byte[] bytes, int length) {
+    if (bytes[pos] != '\r') {
+      return fail(RequestHead.Fault.MALFORMED);
+    }
+    if (pos + 1 == length) {
+      return INCOMPLETE;
+    }
+    if (bytes[pos + 1] != '\n') {
+      return fail(RequestHead.Fault.MALFORMED);
+    }
+    pos += 2;
+    return GO_ON;
+  }
+
+  private int requestLine(byte[] bytes, int length) {
+    int end = run(bytes, length, TEXT);
+    if (end - lineStart > maxLine) {
+      return fail(RequestHead.Fault.URI_TOO_LONG);
+    }
+    if (end == length) {
+      return INCOMPLETE;
+    }
+    int result = lineBreak(bytes, length);
+    if (result != GO_ON) {
+      return result;
+    }
+    if (!splitRequestLine(bytes, end)) {
+      return fail(RequestHead.Fault.MALFORMED);
+    }
+    headersStart = pos;
+    lineStart = pos;
+    phase = Phase.NAME;
+    return GO_ON;
+  }
+
+  private int run(byte[] bytes, int length, byte kind) {
+    int i = pos;
+    while (i < length && is(bytes[i], kind)) {
+      i++;
+    }
+    pos = i;
+    return i;
+  }
+
+  private boolean splitRequestLine(byte[] bytes, int end) {
+    methodStart = lineStart;
+    int i = lineStart;
+    while (i < end && is(bytes[i], TOKEN)) {
+      i++;
+    }
+    methodEnd = i;
+    if (i == lineStart || i == end || bytes[i] != ' ') {
+      return false;
+    }
+    i++;
+    while (i < end && is(bytes[i], TARGET)) {
+      i++;
+    }
+    targetEnd = i;
+    boolean target = i > methodEnd + 1 && i < end && bytes[i] == ' ';
+    return target && version(bytes, i + 1, end);
+  }
+
+  /** {@code HTTP/}, a digit, a point, a digit. */
+  private static boolean version(byte[] bytes, int from, int end) {
+    return end - from == 8
+        && Bytes.exactly(bytes, from, from + 5, "HTTP/")
+        && digit(bytes[from + 5])
+        && bytes[from + 6] == '.'
+        && digit(bytes[from + 7]);
+  }
+
+  private static boolean digit(byte b) {
+    return b >= '0' && b <= '9';
+  }
+
+  private int name(byte[] bytes, int length) {
+    int end = run(bytes, length, TOKEN);
+    if (end - headersStart > maxHeaders) {
+      return fail(RequestHead.Fault.HEADERS_TOO_LARGE);
+    }
+    if (end == length) {
+      return INCOMPLETE;
+    }
+    if (end > lineStart) {
+      colon = end;
+      pos = end + 1;
+      phase = Phase.VALUE;
+      return bytes[end] == ':' ? GO_ON : fail(RequestHead.Fault.MALFORMED);
+    }
+    int result = lineBreak(bytes, length);
+    return result == GO_ON ? pos : result;
+  }
+
+  private int value(byte[] bytes, int length) {
+    int end = run(bytes, length, TEXT);
+    if (end - headersStart > maxHeaders) {
+      return fail(RequestHead.Fault.HEADERS_TOO_LARGE);
+    }
+    if (end == length) {
+      return INCOMPLETE;
+    }
+    int result = lineBreak(bytes, length);
+    if (result == GO_ON) {
+      addLine(bytes, end);
+      lineStart = pos;
+      phase = Phase.NAME;
+    }
+    return result;
+  }
+
+  private void addLine(byte[] bytes, int end) {
+    int from = colon + 1;
+    int to = end;
+    while (from < to && blank(bytes[from])) {
+      from++;
+    }
+    while (to > from && blank(bytes[to - 1])) {
+      to--;
+    }
+    int at = lines * NUMBERS;
+    if (at == index.length) {
+      index = Arrays.copyOf(index, 2 * at);
+    }
+    index[at] = lineStart;
+    index[at + 1] = colon;
+    index[at + 2] = from;
+    index[at + 3] = to;
+    lines++;
+  }
+
+  private static boolean blank(byte b) {
+    return b == ' ' || b == '\t';
+  }
+
+  private int fail(RequestHead.Fault why) {
+    fault = why;
+    return FAULT;
+  }
+
+  /** What is wrong; only meant after {@link #FAULT}. */
+  RequestHead.Fault fault() {
+    return fault == null ? RequestHead.Fault.MALFORMED : fault;
+  }
+
+  int methodStart() {
+    return methodStart;
+  }
+
+  int methodEnd() {
+    return methodEnd;
+  }
+
+  int targetEnd() {
+    return targetEnd;
+  }
+
+  /** Where the headers end: the start of the empty line. */
+  int headersEnd() {
+    return lineStart;
+  }
+
+  /** The {@link #NUMBERS} of all header lines, copied. */
+  int[] lines() {
+    return Arrays.copyOf(index, lines * NUMBERS);
+  }
+}

@@ -1,0 +1,163 @@
+package io.pointsman.proxy.wire;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.pointsman.proxy.wire.DecodedRequest.End;
+import io.pointsman.proxy.wire.RequestHead.Fault;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the decoder of requests refuses, and as what. */
+class RequestDecoderTest {
+  private static final String POST = "POST /x HTTP/1.1\r\nhost: h\r\n";
+
+  private static List<DecodedRequest> decode(String text) {
+    return Decoders.own(text.getBytes(ISO_8859_1));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "x: y\r\n folded\r\n",
+        "x: y\r\n\tfolded\r\n",
+        "x : y\r\n",
+        "x\r\n",
+        ": y\r\n",
+        "x: y\n",
+        "x: y\rz\r\n",
+        "x: \u0000\r\n",
+        "x: \u0001\r\n",
+        "x: \u007f\r\n",
+        "x(: y\r\n",
+        "caf\u00e9: y\r\n",
+        "content-length: 1\r\ncontent-length: 1\r\n",
+        "content-length: 1\r\ntransfer-encoding: chunked\r\n",
+        "content-length: 1,1\r\n",
+        "content-length: \r\n",
+        "transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n",
+        "transfer-encoding: gzip, chunked\r\n",
+        "transfer-encoding: \r\n",
+        "host: other\r\n"
+      })
+  void headersThatServersReadDifferentlyAreRefused(String lines) {
+    assertThat(decode(POST + lines + "\r\n").getFirst().end).isEqualTo(End.REFUSED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "POST  /x HTTP/1.1",
+        "POST /x  HTTP/1.1",
+        " POST /x HTTP/1.1",
+        "POST\t/x HTTP/1.1",
+        "POST /x HTTP/1.1 ",
+        "POST /x y HTTP/1.1",
+        "POST /\u0000 HTTP/1.1",
+        "POST /x http/1.1",
+        "POST /x HTTP/11",
+        "POST /x",
+        "(OST /x HTTP/1.1",
+        "POST x HTTP/1.1"
+      })
+  void otherRequestLinesAreRefused(String line) {
+    assertThat(decode(line + "\r\nhost: h\r\n\r\n").getFirst().end).isEqualTo(End.REFUSED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "zz\r\n",
+        "\r\n",
+        "5 \r\nabcde\r\n",
+        "5;\r\n",
+        "5;a=\r\n",
+        "5;a=\"b\r\nabcde\r\n",
+        "5;a=\"b\\\"c\"\r\n",
+        "5;a=\"b\"c\r\n",
+        "5;a=b=c\r\n",
+        "5\n",
+        "80000000\r\n",
+        "FFFFFFFFFFFFFFFF\r\n",
+        "1\r\nab",
+        "1\r\na\n",
+        "0\r\nx\r\n",
+        "0\r\n: y\r\n",
+        "0\r\nx: \u0000\r\n"
+      })
+  void otherChunksAreRefused(String chunks) {
+    String text = POST + "transfer-encoding: chunked\r\n\r\n" + chunks;
+    assertThat(decode(text).getFirst().end).isEqualTo(End.REFUSED);
+  }
+
+  @Test
+  void wholeUrlsUnusualBytesAndEmptyLinesBeforeAreTaken() {
+    String text = "\r\nGET http://h/\u00e9?q HTTP/1.0\r\nx:\t\u00e9 \r\n\r\n";
+    assertThat(decode(text)).hasToString("[COMPLETE GET /\u00e9?q HTTP/1.0 [x=\u00e9] ]");
+  }
+
+  @Test
+  void nothingIsDecodedAfterAFault() {
+    String next = "GET /smuggled HTTP/1.1\r\nhost: h\r\n\r\n";
+    assertThat(decode(POST + "x : y\r\n\r\n" + next)).hasSize(1);
+    assertThat(decode(POST + "transfer-encoding: chunked\r\n\r\nz\r\n" + next)).hasSize(1);
+  }
+
+  @Test
+  void whatIsTooLargeIsRefusedBeforeItEnds() {
+    assertThat(fault("GET /" + "x".repeat(Decoders.MAX_LINE))).isEqualTo(Fault.URI_TOO_LONG);
+    assertThat(fault(POST + "x: " + "y".repeat(Decoders.MAX_HEADERS)))
+        .isEqualTo(Fault.HEADERS_TOO_LARGE);
+    assertThat(fault(POST + "x: y\r\n".repeat(Decoders.MAX_HEADERS / 6)))
+        .isEqualTo(Fault.HEADERS_TOO_LARGE);
+    assertThat(fault("\r\n".repeat(20))).isEqualTo(Fault.MALFORMED);
+    assertThat(fault("GET /x HTTP/2.0\r\n\r\n")).isEqualTo(Fault.VERSION);
+    assertThat(fault(POST + "expect: other\r\n\r\n")).isEqualTo(Fault.EXPECTATION);
+  }
+
+  private static Fault fault(String text) {
+    Heads heads = new Heads();
+    byte[] bytes = text.getBytes(ISO_8859_1);
+    new RequestDecoder(
+            heads,
+            UnpooledByteBufAllocator.DEFAULT,
+            byte[]::new,
+            Decoders.MAX_LINE,
+            Decoders.MAX_HEADERS)
+        .decode(Unpooled.wrappedBuffer(bytes));
+    Fault fault = heads.all.getFirst().fault();
+    assertThat(fault).isNotNull();
+    return fault == null ? Fault.MALFORMED : fault;
+  }
+
+  private static final class Heads implements RequestDecoder.Sink {
+    private final List<RequestHead> all = new ArrayList<>();
+
+    @Override
+    public boolean takesMore() {
+      return true;
+    }
+
+    @Override
+    public void head(RequestHead head) {
+      all.add(head);
+    }
+
+    @Override
+    public void content(ByteBuf part) {
+      part.release();
+    }
+
+    @Override
+    public void end() {}
+
+    @Override
+    public void broken() {}
+  }
+}
