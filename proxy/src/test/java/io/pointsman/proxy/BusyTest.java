@@ -6,9 +6,11 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -29,6 +31,13 @@ class BusyTest {
 
   @Parameter Transport transport = Transport.AUTO;
 
+  /** Stands still, so that who rests does so for as long as a test takes. */
+  private final FakeClock clock = new FakeClock();
+
+  private ProxyRig rig() throws IOException {
+    return new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
+  }
+
   private static final String QUEUE_FULL =
       "{\"error\":{\"message\":\"full\",\"type\":\"Service"
           + " Unavailable\",\"param\":null,\"code\":503}}";
@@ -43,7 +52,7 @@ class BusyTest {
   }
 
   private void nextOneServes(io.pointsman.testkit.engine.EngineScript script) throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
+    try (ProxyRig rig = rig();
         ScriptedEngine full = ScriptedEngine.start(script);
         ScriptedEngine free = ScriptedEngine.start(Answer.ok())) {
       Worker resting = rig.worker(full.url());
@@ -53,7 +62,7 @@ class BusyTest {
 
       assertThat(rig.retried).containsExactly(RetryReason.BUSY);
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED, Outcome.SUCCEEDED);
-      assertThat(resting.restLeft(System.nanoTime())).isPositive();
+      assertThat(resting.restLeft(clock.nanos())).isPositive();
       assertThat(resting.failures()).isZero();
       assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
       assertThat(full.requests()).hasSize(1);
@@ -77,19 +86,18 @@ class BusyTest {
 
   @Test
   void workerRestsAsLongAsItSays() throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
+    try (ProxyRig rig = rig();
         ScriptedEngine full = ScriptedEngine.start(busy(429, 7))) {
       Worker resting = rig.worker(full.url());
       rig.ask(ProxyRig.post(CHAT, BODY));
 
-      assertThat(resting.restLeft(System.nanoTime()))
-          .isBetween(TimeUnit.SECONDS.toNanos(4), TimeUnit.SECONDS.toNanos(7));
+      assertThat(resting.restLeft(clock.nanos())).isEqualTo(TimeUnit.SECONDS.toNanos(7));
     }
   }
 
   @Test
   void whenAllAreBusyTheClientGetsTheirStatusAndTheShortestRest() throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
+    try (ProxyRig rig = rig();
         ScriptedEngine one = ScriptedEngine.start(busy(429, 3));
         ScriptedEngine two = ScriptedEngine.start(busy(429, 9))) {
       rig.worker(one.url());
@@ -101,14 +109,14 @@ class BusyTest {
       assertThat(response.values("retry-after")).containsExactly("3");
       WireResponse next = rig.ask(ProxyRig.post(CHAT, BODY));
       assertThat(next.status()).isEqualTo(429);
-      assertThat(Integer.parseInt(String.valueOf(next.header("retry-after")))).isBetween(1, 3);
+      assertThat(next.values("retry-after")).containsExactly("3");
       assertThat(one.requests()).hasSize(1);
     }
   }
 
   @Test
   void allOthersAreAskedHoweverManyAreBusy() throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
+    try (ProxyRig rig = rig();
         ScriptedEngine free = ScriptedEngine.start(Answer.ok())) {
       for (int i = 0; i < 7; i++) {
         rig.worker(rig.closing(ScriptedEngine.start(new Answer(503, QUEUE_FULL))).url());
@@ -123,7 +131,7 @@ class BusyTest {
   void busyWorkerIsNotBrokenEvenIfNoOtherMayBeTried() throws Exception {
     ProxySettings once =
         ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withMaxAttempts(1));
-    try (ProxyRig rig = new ProxyRig(transport, once);
+    try (ProxyRig rig = new ProxyRig(transport, once, clock);
         ScriptedEngine full = ScriptedEngine.start(new Answer(503, QUEUE_FULL))) {
       Worker resting = rig.worker(full.url());
 
@@ -133,7 +141,7 @@ class BusyTest {
       assertThat(response.text()).isEqualTo(QUEUE_FULL);
       assertThat(response.values("retry-after")).containsExactly("1");
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
-      assertThat(resting.restLeft(System.nanoTime())).isPositive();
+      assertThat(resting.restLeft(clock.nanos())).isPositive();
     }
   }
 }

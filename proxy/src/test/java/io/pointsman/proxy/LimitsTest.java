@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangAfter;
@@ -261,28 +262,49 @@ class LimitsTest {
 
   @Test
   void totalTimeoutEndsAnAnswerButNotAStream() throws Exception {
+    FakeClock clock = new FakeClock();
+    Duration total = Duration.ofMillis(400);
     ProxySettings settings =
-        ProxySettings.DEFAULTS.withTimeouts(
-            TimeoutSettings.DEFAULTS.withTotals(Duration.ofMillis(400), Duration.ZERO));
-    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ProxySettings.DEFAULTS
+            .withTimeouts(TimeoutSettings.DEFAULTS.withTotals(total, Duration.ZERO))
+            .withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    try (ProxyRig rig = new ProxyRig(transport, settings, clock);
         ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
       rig.worker(engine.url());
-      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(504);
+      WireClient first = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      engine.awaitRequest();
+      clock.advance(total.plusMillis(1));
+      assertThat(first.read().status()).isEqualTo(504);
 
       engine.now(new HangAfter("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab"));
-      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).complete()).isFalse();
+      WireClient second = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      assertThat(second.head().status()).isEqualTo(200);
+      clock.advance(total.plusMillis(1));
+      int body = 0;
+      while (!second.atEnd()) {
+        body++;
+      }
+      assertThat(body).as("bytes of five").isLessThan(5);
 
+      CountDownLatch late = new CountDownLatch(1);
       engine.now(
           (request, connection) -> {
-            connection.beginEvents();
-            for (int i = 0; i < 12; i++) {
-              connection.chunk("data: x\n\n");
-              Thread.sleep(100); // outlives the total of other answers
-            }
+            connection.beginEvents().chunk("data: x\n\n");
+            late.await();
             connection.lastChunk();
           });
-      assertThat(rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\",\"stream\":true}")).complete())
-          .isTrue();
+      WireClient third =
+          rig.connect().send(ProxyRig.post(CHAT, "{\"model\":\"m\",\"stream\":true}"));
+      third.head();
+      assertThat(third.chunk()).isEqualTo("data: x\n\n");
+      engine.now(new HangBeforeHeaders());
+      WireClient fourth = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      ProxyRig.await("asked four times", () -> engine.requests().size() == 4);
+      clock.advance(total.plusMillis(1));
+      // What ends this one has looked at the stream as well: there is one event loop.
+      assertThat(fourth.read().status()).isEqualTo(504);
+      late.countDown();
+      assertThat(third.chunk()).isEmpty();
     }
   }
 

@@ -6,6 +6,7 @@ import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
@@ -23,12 +24,15 @@ import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.NameTable;
+import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.Endpoint;
 import io.pointsman.testkit.Await;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -46,7 +50,7 @@ final class ProxyRig implements AutoCloseable {
     BufferLeaks.watch();
   }
 
-  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, System::nanoTime);
+  private final Fleet fleet;
   private final ProxyServer server;
   private final List<Worker> all = new CopyOnWriteArrayList<>();
   private final List<AutoCloseable> toClose = new ArrayList<>();
@@ -80,6 +84,18 @@ final class ProxyRig implements AutoCloseable {
   }
 
   ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes) throws IOException {
+    this(transport, settings, routes, System::nanoTime);
+  }
+
+  /** One whose time passes as the test says. */
+  ProxyRig(Transport transport, ProxySettings settings, FakeClock clock) throws IOException {
+    this(transport, settings, LocalRoutes.NONE, clock::nanos);
+  }
+
+  private ProxyRig(Transport transport, ProxySettings given, LocalRoutes routes, Ticker ticker)
+      throws IOException {
+    ProxySettings settings = keepingConnections(given);
+    fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
     PolicySetup inOrder = new PolicySetup(pool -> (r, now) -> first(pool, r, now), List.of());
     RoutingEngine engine =
         new RoutingEngine(
@@ -87,7 +103,7 @@ final class ProxyRig implements AutoCloseable {
             inOrder,
             EngineSettings.DEFAULTS,
             new Outcomes(),
-            System::nanoTime,
+            ticker,
             ScriptedDice.seeded(1)::roll);
     server =
         ProxyServer.start(
@@ -99,9 +115,17 @@ final class ProxyRig implements AutoCloseable {
                 CallerCheck.NONE,
                 new Reports(),
                 RequestTracer.NONE,
-                System::nanoTime,
+                ticker,
                 ScriptedDice.seeded(2)::roll,
                 host -> lookup.address(host)));
+  }
+
+  /** Unless a test chooses otherwise: a slow machine must not make connections seem unused. */
+  private static ProxySettings keepingConnections(ProxySettings settings) {
+    UpstreamSettings upstream = settings.upstream();
+    return upstream.poolIdleTimeout().equals(UpstreamSettings.DEFAULTS.poolIdleTimeout())
+        ? settings.withUpstream(upstream.withPoolIdleTimeout(Duration.ofHours(1)))
+        : settings;
   }
 
   private static @Nullable Worker first(Pool pool, RoutingRequest request, long now) {

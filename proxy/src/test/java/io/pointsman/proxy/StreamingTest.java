@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.CloseAfter;
 import io.pointsman.testkit.engine.Faults.EventStream;
@@ -137,10 +138,7 @@ class StreamingTest {
   private void cutStreamEndsWithAnErrorEvent(
       io.pointsman.testkit.engine.EngineScript script, Outcome outcome, String code)
       throws Exception {
-    ProxySettings settings =
-        ProxySettings.DEFAULTS.withTimeouts(
-            TimeoutSettings.DEFAULTS.withAnswer(Duration.ofSeconds(20), Duration.ofMillis(400)));
-    try (ProxyRig rig = new ProxyRig(transport, settings);
+    try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = ScriptedEngine.start(script)) {
       rig.worker(engine.url());
       WireClient client = rig.connect();
@@ -178,8 +176,29 @@ class StreamingTest {
 
   @Test
   void silenceBecomesAnErrorEvent() throws Exception {
-    cutStreamEndsWithAnErrorEvent(
-        new HangAfter(ONE_EVENT), new Outcome.Failed(Failure.TIMEOUT), "upstream_stalled");
+    FakeClock clock = new FakeClock();
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withAnswer(Duration.ofSeconds(20), Duration.ofMillis(400)));
+    try (ProxyRig rig = new ProxyRig(transport, settings, clock);
+        ScriptedEngine engine = ScriptedEngine.start(new HangAfter(ONE_EVENT))) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      client.head();
+      assertThat(client.chunk()).isEqualTo("data: one\n\n");
+
+      clock.advance(Duration.ofMillis(401));
+
+      assertThat(client.chunk())
+          .startsWith("data: {\"error\":{\"message\":")
+          .contains("\"code\":\"upstream_stalled\"")
+          .endsWith("\n\n");
+      assertThat(client.chunk()).isEmpty();
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+      assertThat(rig.outcomes).containsExactly(new Outcome.Failed(Failure.TIMEOUT));
+      engine.now(Answer.ok());
+      assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+    }
   }
 
   private void cutAnswerIsNotComplete(String bytes) throws Exception {

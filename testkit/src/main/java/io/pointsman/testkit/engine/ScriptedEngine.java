@@ -1,5 +1,6 @@
 package io.pointsman.testkit.engine;
 
+import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -154,16 +155,16 @@ public final class ScriptedEngine implements AutoCloseable {
 
   /** Waits for the next request to arrive, ten seconds at most. */
   public EngineRequest awaitRequest() throws InterruptedException {
-    EngineRequest next = arrivals.poll(10, TimeUnit.SECONDS);
+    EngineRequest next = arrivals.poll(Await.LONG.toSeconds(), TimeUnit.SECONDS);
     if (next == null) {
-      throw new AssertionError("no request within ten seconds");
+      throw new AssertionError("no request came");
     }
     return next;
   }
 
   /** Waits for a connection to end; false if none does within ten seconds. */
   public boolean awaitDeparture() throws InterruptedException {
-    return departures.poll(10, TimeUnit.SECONDS) != null;
+    return departures.poll(Await.LONG.toSeconds(), TimeUnit.SECONDS) != null;
   }
 
   /** Closes every connection that is open, as a server does with those it finds idle. */
