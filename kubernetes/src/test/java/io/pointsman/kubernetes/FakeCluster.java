@@ -15,9 +15,9 @@ import io.fabric8.mockwebserver.http.RecordedRequest;
 import io.fabric8.mockwebserver.http.Response;
 import io.fabric8.mockwebserver.http.WebSocket;
 import io.fabric8.mockwebserver.http.WebSocketListener;
+import io.pointsman.testkit.engine.RefusedPort;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.util.HashMap;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -43,16 +43,13 @@ final class FakeCluster implements AutoCloseable {
   private final KubernetesMockServer inner = server(pods);
   private final KubernetesClient client;
   private final Door door = new Door();
-  private final int port;
+  private final RefusedPort port = RefusedPort.openShared();
   private @Nullable KubernetesMockServer outer;
 
   /** A cluster whose door is closed. */
   FakeCluster() throws IOException {
     inner.init();
     client = inner.createClient();
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
   }
 
   private static KubernetesMockServer server(Dispatcher dispatcher) {
@@ -61,13 +58,13 @@ final class FakeCluster implements AutoCloseable {
   }
 
   String url() {
-    return "http://127.0.0.1:" + port;
+    return port.url();
   }
 
   /** Lets the discovery in. */
   FakeCluster open() {
     KubernetesMockServer server = server(door);
-    server.init(InetAddress.getLoopbackAddress(), port);
+    server.init(InetAddress.getLoopbackAddress(), port.port());
     outer = server;
     return this;
   }
@@ -131,10 +128,11 @@ final class FakeCluster implements AutoCloseable {
   }
 
   @Override
-  public void close() {
+  public void close() throws IOException {
     shut();
     client.close();
     inner.destroy();
+    port.close();
   }
 
   private final class Door extends Dispatcher {
@@ -181,7 +179,10 @@ final class FakeCluster implements AutoCloseable {
     }
   }
 
-  /** Notes the watches that are open. */
+  /**
+   * Notes the watches that are open. That one has ended is told on a thread of its own: the pods'
+   * dispatcher then waits for what it still sends, and would hold up the loop that sends it.
+   */
   private static final class Noting extends WebSocketListener {
     private final WebSocketListener next;
     private final List<WebSocket> watches;
@@ -198,8 +199,8 @@ final class FakeCluster implements AutoCloseable {
 
     @Override
     public void onOpen(WebSocket socket, Response response) {
-      watches.add(socket);
       next.onOpen(socket, response);
+      watches.add(socket);
     }
 
     @Override
@@ -211,13 +212,13 @@ final class FakeCluster implements AutoCloseable {
     @Override
     public void onClosed(WebSocket socket, int code, String reason) {
       watches.remove(socket);
-      next.onClosed(socket, code, reason);
+      Thread.startVirtualThread(() -> next.onClosed(socket, code, reason));
     }
 
     @Override
     public void onFailure(WebSocket socket, Throwable error, Response response) {
       watches.remove(socket);
-      next.onFailure(socket, error, response);
+      Thread.startVirtualThread(() -> next.onFailure(socket, error, response));
     }
   }
 }

@@ -7,12 +7,12 @@ import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,12 +33,16 @@ class PodDiscoveryTest {
   }
 
   @AfterEach
-  void closeAll() {
+  void closeAll() throws Exception {
     started.forEach(PodDiscovery::close);
     cluster.close();
   }
 
   private PodDiscovery discover(String namespace) {
+    return discover(namespace, fleet);
+  }
+
+  private PodDiscovery discover(String namespace, Fleet fleet) {
     KubernetesSettings settings =
         new KubernetesSettings(Map.of("app", "vllm"), namespace, 8000, 1, cluster.url());
     PodDiscovery discovery = PodDiscovery.start(settings, fleet, clock::nanos);
@@ -50,26 +54,35 @@ class PodDiscoveryTest {
   private PodDiscovery watched(String namespace) {
     cluster.open();
     PodDiscovery discovery = discover(namespace);
-    await(() -> cluster.openWatches() == 1);
+    await("one watch", () -> cluster.openWatches() == 1);
     return discovery;
   }
 
-  /** Waits; time goes on by a second for every tenth of one. */
-  private void await(BooleanSupplier condition) {
-    for (int i = 1; !condition.getAsBoolean(); i++) {
-      LockSupport.parkNanos(10_000_000);
-      if (i % 10 == 0) {
-        clock.advance(Duration.ofSeconds(1));
-      }
-    }
+  /** Waits; time stands still, so that nothing becomes an outage by the waiting. */
+  private static void await(String what, BooleanSupplier condition) {
+    Await.until(what, condition);
+  }
+
+  /** Waits until the outage is told; time goes on meanwhile. */
+  private void awaitAway(PodDiscovery discovery) {
+    await(
+        "the API is away",
+        () -> {
+          clock.advance(Duration.ofSeconds(1));
+          return discovery.away();
+        });
   }
 
   private List<String> ids() {
+    return ids(fleet);
+  }
+
+  private static List<String> ids(Fleet fleet) {
     return fleet.snapshot().workers().stream().map(Worker::id).sorted().toList();
   }
 
   private void awaitWorkers(String... ids) {
-    await(() -> ids().equals(List.of(ids)));
+    await("workers: " + List.of(ids), () -> ids().equals(List.of(ids)));
   }
 
   private static Pod labelled(Pod pod, String label) {
@@ -121,6 +134,7 @@ class PodDiscoveryTest {
     Worker before = fleet.snapshot().workers().getFirst();
     cluster.put(Pods.ready("one", "10.0.0.9"));
     await(
+        "the new address",
         () ->
             fleet.snapshot().workers().stream()
                 .anyMatch(worker -> worker.spec().url().equals("http://10.0.0.9:8000")));
@@ -146,11 +160,11 @@ class PodDiscoveryTest {
   void anApiThatIsAwayAtTheStartIsToldAndPodsAppearWhenItComes() {
     cluster.put(Pods.ready("one", "10.0.0.1"));
     PodDiscovery discovery = discover("a");
-    await(discovery::away);
+    awaitAway(discovery);
     assertThat(ids()).isEmpty();
     cluster.open();
     awaitWorkers("a/one");
-    await(() -> !discovery.away());
+    await("the API is back", () -> !discovery.away());
   }
 
   @Test
@@ -162,11 +176,11 @@ class PodDiscoveryTest {
     cluster.shut();
     cluster.delete("one");
     cluster.put(Pods.ready("three", "10.0.0.3"));
-    await(discovery::away);
+    awaitAway(discovery);
     assertThat(ids()).containsExactly("a/one", "a/two");
     cluster.open();
     awaitWorkers("a/three", "a/two");
-    await(() -> !discovery.away());
+    await("the API is back", () -> !discovery.away());
   }
 
   @Test
@@ -175,10 +189,10 @@ class PodDiscoveryTest {
     cluster.refuse(403);
     cluster.open();
     PodDiscovery discovery = discover("a");
-    await(discovery::away);
+    awaitAway(discovery);
     cluster.refuse(0);
     awaitWorkers("a/one");
-    await(() -> !discovery.away());
+    await("the API is back", () -> !discovery.away());
   }
 
   @Test
@@ -203,7 +217,8 @@ class PodDiscoveryTest {
     cluster.put(Pods.ready("one", "10.0.0.1"));
     awaitWorkers("a/one");
     cluster.endWatches();
-    await(() -> cluster.openWatches() == 1);
+    clock.advance(ApiOutage.PATIENCE.minusMillis(1));
+    await("one watch", () -> cluster.openWatches() == 1);
     cluster.put(Pods.ready("two", "10.0.0.2"));
     awaitWorkers("a/one", "a/two");
     assertThat(discovery.away()).isFalse();
@@ -215,8 +230,14 @@ class PodDiscoveryTest {
     cluster.put(Pods.ready("one", "10.0.0.1"));
     awaitWorkers("a/one");
     discovery.close();
-    await(() -> cluster.openWatches() == 0);
+    await("no watch", () -> cluster.openWatches() == 0);
+    Fleet witness = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+    discover("a", witness);
+    await("the witness follows", () -> cluster.openWatches() == 1);
     cluster.delete("one");
+    cluster.put(Pods.ready("two", "10.0.0.2"));
+    await("the witness saw both", () -> ids(witness).equals(List.of("a/two")));
+    assertThat(cluster.openWatches()).isEqualTo(1);
     assertThat(ids()).containsExactly("a/one");
   }
 }

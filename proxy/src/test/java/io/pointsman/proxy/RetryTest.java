@@ -7,11 +7,11 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.CloseAfter;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.Faults.ResetAfterBytes;
+import io.pointsman.testkit.engine.RefusedPort;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -96,7 +96,7 @@ class RetryTest {
             RetrySettings.DEFAULTS.withBackoff(Duration.ofSeconds(30), Duration.ofSeconds(30)));
     try (ProxyRig rig = new ProxyRig(transport, settings);
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
-      Worker dead = rig.worker(Faults.refuseConnection());
+      Worker dead = rig.worker(rig.closing(RefusedPort.open()).url());
       rig.worker(whole.url());
 
       assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
@@ -261,7 +261,7 @@ class RetryTest {
   @Test
   void unreachableWorkerIsSaidWith502() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport)) {
-      rig.worker(Faults.refuseConnection());
+      rig.worker(rig.closing(RefusedPort.open()).url());
 
       WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
 

@@ -1,21 +1,12 @@
 package io.pointsman.testkit.engine;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 
 /** Engines' behaviours by name, good and bad. */
 public final class Faults {
   private Faults() {}
-
-  /** A URL at which nothing listens. */
-  public static String refuseConnection() throws IOException {
-    try (ServerSocket once = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return "http://127.0.0.1:" + once.getLocalPort();
-    }
-  }
 
   /** Answers with a JSON document. */
   public record Answer(int status, String body) implements EngineScript {
