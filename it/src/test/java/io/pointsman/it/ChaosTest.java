@@ -14,6 +14,17 @@ final class ChaosTest {
   private static final int SECONDS = Scale.of(10, 60);
   private static final int RATE = Scale.of(60, 300);
 
+  /** Longer than a busy machine lets a process wait for its turn. */
+  private static final int PATIENCE_SECONDS = Scale.of(15, 3);
+
+  /**
+   * What must not happen on any machine. Requests that were not sent or took more than a minute are
+   * held against the router at full size only: a busy machine is enough for them.
+   */
+  private static final List<String> NEVER =
+      List.of(
+          "STREAM_CUT", "WHOLE_CUT", "SERVER_ERROR", "OTHER_STATUS", "WRONG_ANSWER", "NO_ANSWER");
+
   /** The router as it is tested, with the launcher's memory settings. */
   private static final List<String> ROUTER =
       List.of(
@@ -31,12 +42,18 @@ final class ChaosTest {
   @Test
   void clientsSeeOnlyStreamsThatWereCutOnTheEngineEachWithAnErrorEvent() throws Exception {
     ChaosReport report =
-        ChaosRun.run(new ChaosRun.Setup(ROUTER, SECONDS, 8, RATE, 1, SECONDS * 200));
+        ChaosRun.run(
+            new ChaosRun.Setup(ROUTER, SECONDS, 8, RATE, 1, SECONDS * 200, PATIENCE_SECONDS));
 
     Scale.report("chaos", "\n" + report.markdown());
-    assertThat(report.reached()).as(report.markdown()).isTrue();
+    assertThat(NEVER.stream().filter(end -> report.ended(end) > 0)).as(report.markdown()).isEmpty();
+    assertThat(report.leftInFlight()).as(report.markdown()).isZero();
+    assertThat(report.ended("SERVED")).as(report.markdown()).isPositive();
+    if (Scale.full()) {
+      assertThat(report.reached()).as(report.markdown()).isTrue();
+      assertThat(report.ended("SERVED")).isGreaterThan(SECONDS * RATE / 2);
+    }
     assertThat(report.strikes()).isEqualTo(SECONDS);
-    assertThat(report.ended("SERVED")).isGreaterThan(SECONDS * RATE / 2);
     assertThat(report.plot("chaos").lines().filter(line -> line.contains("<polyline")))
         .hasSizeGreaterThanOrEqualTo(9);
   }

@@ -6,6 +6,9 @@ import picocli.CommandLine.Option;
 
 /** What {@code bench chaos} and {@code bench soak} have in common. */
 final class ChaosOptions {
+  /** Seconds, not minutes, so that every fault is met within a run. */
+  private static final int PATIENCE_SECONDS = 3;
+
   @Option(
       names = "--engines",
       defaultValue = "8",
@@ -28,6 +31,12 @@ final class ChaosOptions {
     Path launcher = Path.of("pointsman").toAbsolutePath();
     List<String> router = List.of(launcher.toString(), "serve");
     return new ChaosRun.Setup(
-        router, (int) Math.round(minutes * 60), engines, rate, seed, sampleMillis);
+        router,
+        (int) Math.round(minutes * 60),
+        engines,
+        rate,
+        seed,
+        sampleMillis,
+        PATIENCE_SECONDS);
   }
 }

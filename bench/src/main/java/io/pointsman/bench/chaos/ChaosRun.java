@@ -30,9 +30,17 @@ public final class ChaosRun {
    * @param rate requests a second
    * @param seed of faults and requests
    * @param sampleMillis between two looks at what the router uses
+   * @param patienceSeconds after which the router gives up what is silent; much longer than this
+   *     machine may come to a halt
    */
   public record Setup(
-      List<String> router, int seconds, int engines, int rate, long seed, int sampleMillis) {
+      List<String> router,
+      int seconds,
+      int engines,
+      int rate,
+      long seed,
+      int sampleMillis,
+      int patienceSeconds) {
     public Setup {
       router = List.copyOf(router);
     }
@@ -66,7 +74,8 @@ public final class ChaosRun {
     try (Child engines = Child.talking(host, engineLog)) {
       List<String> urls = List.of(engines.line().split(",", -1));
       try (RouterUnderTest router =
-          RouterUnderTest.start(setup.router(), urls, logs.resolve("router.log"))) {
+          RouterUnderTest.start(
+              setup.router(), urls, setup.patienceSeconds(), logs.resolve("router.log"))) {
         return run(engines, router);
       }
     } finally {

@@ -20,17 +20,13 @@ import java.util.regex.Pattern;
 /** The router as a process of its own, seen through its metrics. */
 final class RouterUnderTest implements AutoCloseable {
   /**
-   * Beside the defaults: what is silent is given up after seconds, not minutes, and what fails is
-   * tried again after a second, so that every fault is met, and every engine back, within a run.
-   * The index of prefixes is small, so that it is full, and grows no more, within minutes.
+   * Beside the defaults: what fails is tried again after a second, so that every engine is back
+   * within a run. The index of prefixes is small, so that it is full, and grows no more, within
+   * minutes.
    */
-  static final List<String> FLAGS =
+  private static final List<String> FLAGS =
       List.of(
           "--health-interval=1s",
-          "--health-timeout=1s",
-          "--timeouts-connect=1s",
-          "--timeouts-first-byte=3s",
-          "--timeouts-idle=3s",
           "--retry-after-timeout=true",
           "--breaker-open-for=1s",
           "--cache-index-max-bytes=1MiB");
@@ -60,8 +56,10 @@ final class RouterUnderTest implements AutoCloseable {
    * Starts {@code command} in front of {@code workers} and waits until all of them are available.
    *
    * @param command what runs the router, up to and with {@code serve}
+   * @param patienceSeconds after which the router gives up what is silent
    */
-  static RouterUnderTest start(List<String> command, List<String> workers, Path log)
+  static RouterUnderTest start(
+      List<String> command, List<String> workers, int patienceSeconds, Path log)
       throws IOException, InterruptedException {
     int port = freePort();
     int metricsPort = freePort();
@@ -70,6 +68,7 @@ final class RouterUnderTest implements AutoCloseable {
     line.addAll(List.of("--metrics-port", "" + metricsPort, "--log-level", "warn"));
     line.addAll(List.of("--workers", String.join(",", workers)));
     line.addAll(FLAGS);
+    line.addAll(patience(patienceSeconds));
     ProcessBuilder builder = new ProcessBuilder(line);
     // So that memory outside of the heap can be asked for.
     builder.environment().put("JDK_JAVA_OPTIONS", "-XX:NativeMemoryTracking=summary");
@@ -82,6 +81,19 @@ final class RouterUnderTest implements AutoCloseable {
       throw new IOException(String.join(" ", line) + "\n" + Files.readString(log), e);
     }
     return router;
+  }
+
+  /**
+   * Beside the defaults: what is silent is given up after so many seconds, and a connection that
+   * does not come about after a third of them.
+   */
+  private static List<String> patience(int seconds) {
+    int third = Math.max(1, seconds / 3);
+    return List.of(
+        "--health-timeout=" + third + "s",
+        "--timeouts-connect=" + third + "s",
+        "--timeouts-first-byte=" + seconds + "s",
+        "--timeouts-idle=" + seconds + "s");
   }
 
   private static int freePort() throws IOException {

@@ -2,6 +2,7 @@ package io.pointsman.it.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.it.support.Await;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -11,9 +12,15 @@ import org.junit.jupiter.api.Timeout;
 /** Keys, retries and breakers. */
 @Timeout(120)
 class VllmRouterFailuresTest {
-  private static final String QUICK_BREAKER =
+  private static final String BREAKER =
       "--policy round_robin --disable-retries --cb-failure-threshold 2 --cb-success-threshold 1"
-          + " --cb-timeout-duration-secs 1";
+          + " --cb-timeout-duration-secs ";
+
+  /** Stays open for as long as a test takes. */
+  private static final String LASTING_BREAKER = BREAKER + 3600;
+
+  /** Tries again within a test. */
+  private static final String QUICK_BREAKER = BREAKER + 1;
 
   @SuppressWarnings("NullAway.Init")
   private MockWorker bad;
@@ -66,15 +73,25 @@ class VllmRouterFailuresTest {
   }
 
   @Test
-  void aFailingWorkersBreakerOpensAndRecovers() throws Exception {
+  void aFailingWorkersBreakerOpens() throws Exception {
+    bad.status = 500;
+    try (LaunchedRouter router = LaunchedRouter.start(LASTING_BREAKER, bad)) {
+      assertThat(router.complete("a").statusCode()).isEqualTo(500);
+      assertThat(router.complete("b").statusCode()).isEqualTo(500);
+      bad.status = 200;
+      assertThat(router.complete("c").statusCode()).isEqualTo(503);
+      assertThat(bad.requests()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aBreakerClosesWhenTheWorkerHasRecovered() throws Exception {
     bad.status = 500;
     try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad)) {
       assertThat(router.complete("a").statusCode()).isEqualTo(500);
       assertThat(router.complete("b").statusCode()).isEqualTo(500);
-      assertThat(router.complete("c").statusCode()).isEqualTo(503);
       bad.status = 200;
-      Thread.sleep(1200);
-      assertThat(router.complete("d").statusCode()).isEqualTo(200);
+      Await.until("a trial succeeds", Await.LONG, () -> status(router) == 200);
       assertThat(router.complete("e").statusCode()).isEqualTo(200);
     }
   }
@@ -85,10 +102,16 @@ class VllmRouterFailuresTest {
     try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad)) {
       router.complete("a");
       router.complete("b");
-      assertThat(router.complete("c").statusCode()).isEqualTo(503);
-      Thread.sleep(1200);
-      assertThat(router.complete("d").statusCode()).isEqualTo(500);
-      assertThat(router.complete("e").statusCode()).isEqualTo(503);
+      Await.until("a trial fails", Await.LONG, () -> status(router) == 500 && bad.requests() == 3);
+      Await.until("open again", Await.LONG, () -> status(router) == 503);
+    }
+  }
+
+  private static int status(LaunchedRouter router) {
+    try {
+      return router.complete("x").statusCode();
+    } catch (IOException | InterruptedException e) {
+      throw new AssertionError(e);
     }
   }
 
@@ -96,7 +119,7 @@ class VllmRouterFailuresTest {
   void withoutBreakersFailuresGoOn() throws Exception {
     bad.status = 500;
     try (LaunchedRouter router =
-        LaunchedRouter.start(QUICK_BREAKER + " --disable-circuit-breaker", bad)) {
+        LaunchedRouter.start(LASTING_BREAKER + " --disable-circuit-breaker", bad)) {
       for (int i = 0; i < 6; i++) {
         assertThat(router.complete("p" + i).statusCode()).isEqualTo(500);
       }
@@ -106,7 +129,7 @@ class VllmRouterFailuresTest {
   @Test
   void breakersAreEachWorkersOwn() throws Exception {
     bad.status = 500;
-    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, bad, good)) {
+    try (LaunchedRouter router = LaunchedRouter.start(LASTING_BREAKER, bad, good)) {
       int failed = 0;
       for (int i = 0; i < 12; i++) {
         failed += router.complete("p" + i).statusCode() == 500 ? 1 : 0;
@@ -119,7 +142,7 @@ class VllmRouterFailuresTest {
   @Test
   void wrongRequestsDoNotOpenBreakers() throws Exception {
     good.status = 400;
-    try (LaunchedRouter router = LaunchedRouter.start(QUICK_BREAKER, good)) {
+    try (LaunchedRouter router = LaunchedRouter.start(LASTING_BREAKER, good)) {
       for (int i = 0; i < 6; i++) {
         assertThat(router.complete("p" + i).statusCode()).isEqualTo(400);
       }

@@ -14,7 +14,8 @@ import org.junit.jupiter.api.Timeout;
 /** Workers that come and go while the router runs. */
 @Timeout(120)
 class VllmRouterWorkersTest {
-  private static final String FLAGS = "--policy round_robin --worker-startup-timeout-secs 2";
+  private static final String FLAGS = "--policy round_robin --worker-startup-timeout-secs 100";
+  private static final String IMPATIENT = "--policy round_robin --worker-startup-timeout-secs 2";
 
   @Test
   void workersAreAddedListedAndRemoved() throws Exception {
@@ -33,7 +34,7 @@ class VllmRouterWorkersTest {
 
   @Test
   void aWorkerThatIsNotThereIsRefused() throws Exception {
-    try (LaunchedRouter router = LaunchedRouter.start(FLAGS)) {
+    try (LaunchedRouter router = LaunchedRouter.start(IMPATIENT)) {
       HttpResponse<String> response = router.post("/add_worker?url=http://127.0.0.1:1");
       assertThat(response.statusCode()).isEqualTo(400);
       assertThat(router.get("/health").statusCode()).isEqualTo(200);

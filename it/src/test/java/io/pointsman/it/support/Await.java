@@ -8,7 +8,7 @@ import java.util.function.Supplier;
 /** Waits for what another thread or process does; bounded. */
 public final class Await {
   /** Long enough for any machine: a bound against hanging, not an expectation. */
-  public static final Duration LONG = Duration.ofSeconds(20);
+  public static final Duration LONG = Duration.ofSeconds(60);
 
   private Await() {}
 

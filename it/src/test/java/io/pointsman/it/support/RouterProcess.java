@@ -2,12 +2,13 @@ package io.pointsman.it.support;
 
 import java.io.File;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The router as a process of its own, with the memory settings of the launcher. */
 public final class RouterProcess implements AutoCloseable {
@@ -24,16 +25,17 @@ public final class RouterProcess implements AutoCloseable {
           "--enable-native-access=ALL-UNNAMED",
           "--sun-misc-unsafe-memory-access=allow");
 
+  private static final Pattern GREETING = Pattern.compile("listens on http://\\S+:(\\d+)");
+
   private static final Duration START_LIMIT = Duration.ofSeconds(60);
 
   private final Process process;
   private final Path log;
-  private final int port;
+  private int port;
 
-  private RouterProcess(Process process, Path log, int port) {
+  private RouterProcess(Process process, Path log) {
     this.process = process;
     this.log = log;
-    this.port = port;
   }
 
   /** Starts {@code serve} in front of {@code workers} and waits until it is ready. */
@@ -45,17 +47,15 @@ public final class RouterProcess implements AutoCloseable {
 
   /** Starts {@code serve} with these flags alone, ports aside, and waits until it is ready. */
   public static RouterProcess start(String... flags) throws IOException {
-    int port = freePort();
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN, "serve"));
-    command.addAll(List.of("--port", "" + port, "--metrics-port", "0"));
+    command.addAll(List.of("--port", "0", "--metrics-port", "0"));
     command.addAll(List.of(flags));
     Path log = Files.createTempFile("pointsman-router", ".log");
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-    RouterProcess router =
-        new RouterProcess(builder.redirectOutput(log.toFile()).start(), log, port);
+    RouterProcess router = new RouterProcess(builder.redirectOutput(log.toFile()).start(), log);
     try {
       Await.until(router::output, START_LIMIT, router::ready);
     } catch (AssertionError e) {
@@ -65,16 +65,15 @@ public final class RouterProcess implements AutoCloseable {
     return router;
   }
 
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
-  }
-
   private boolean ready() {
     if (!process.isAlive()) {
       throw new AssertionError("the router ended: " + output());
     }
+    Matcher greeting = GREETING.matcher(output());
+    if (!greeting.find()) {
+      return false;
+    }
+    port = Integer.parseInt(greeting.group(1));
     try {
       return RawClient.call(port, "GET", "/readiness", "").status() == 200;
     } catch (IOException e) {
