@@ -5,6 +5,7 @@ import io.netty.util.ResourceLeakDetector;
 import io.pointsman.it.support.Await;
 import java.io.File;
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.IntSupplier;
@@ -15,13 +16,16 @@ import java.util.function.IntSupplier;
  * the log, which {@link io.pointsman.it.support.Cluster} listens to.
  */
 final class Residue {
-  /** Threads that may have come meanwhile: carriers of virtual threads and the JDK's own. */
+  /** Threads of the JDK's own that may have come meanwhile. */
   private static final int MORE_THREADS = 12;
 
   /** Descriptors that may have come meanwhile: class files and the like. */
   private static final int MORE_DESCRIPTORS = 12;
 
-  private static final Duration LIMIT = Duration.ofSeconds(30);
+  /** Carriers of virtual threads come and go, as many as there are cores and more. */
+  private static final String CARRIER = "ForkJoinPool-";
+
+  private static final Duration LIMIT = Await.LONG;
 
   private final int threads;
   private final int descriptors;
@@ -63,7 +67,11 @@ final class Residue {
   }
 
   private static int threads() {
-    return ManagementFactory.getThreadMXBean().getThreadCount();
+    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    return (int)
+        Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds()))
+            .filter(thread -> thread != null && !thread.getThreadName().startsWith(CARRIER))
+            .count();
   }
 
   private static int descriptors() {
