@@ -21,6 +21,7 @@ final class Pickers {
 
   private final FleetSnapshot snapshot;
   private final Map<Role, PooledPicker> byRole = new EnumMap<>(Role.class);
+  private final Map<Role, PooledPicker> ofAnyModel = new EnumMap<>(Role.class);
   private final Map<Role, Map<String, PooledPicker>> byModel = new EnumMap<>(Role.class);
 
   /**
@@ -40,11 +41,16 @@ final class Pickers {
       Map<String, PooledPicker> models = new HashMap<>();
       snapshot.models(role).forEach((model, pool) -> models.put(model, pickerFor.apply(pool)));
       byModel.put(role, models);
+      Pool any = snapshot.ofAnyModel(role);
+      if (any != null) {
+        ofAnyModel.put(role, pickerFor.apply(any));
+      }
     }
   }
 
   private void forEach(Consumer<PooledPicker> action) {
     byRole.values().forEach(action);
+    ofAnyModel.values().forEach(action);
     byModel.values().forEach(models -> models.values().forEach(action));
   }
 
@@ -69,6 +75,9 @@ final class Pickers {
     }
     Map<String, PooledPicker> models = byModel.get(role);
     PooledPicker found = models == null ? null : models.get(model);
-    return found == null && unknown == UnknownModel.ANY_WORKER ? any : found;
+    if (found != null) {
+      return found;
+    }
+    return unknown == UnknownModel.ANY_WORKER ? any : ofAnyModel.get(role);
   }
 }

@@ -11,9 +11,28 @@ final class Refusals {
 
   /** No worker is known to serve the request's model. */
   static Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request) {
-    boolean known = !snapshot.pool(request.role()).isEmpty() && snapshot.allModelsKnown();
-    RejectReason reason = known ? RejectReason.UNKNOWN_MODEL : RejectReason.NO_WORKERS;
-    return new Decision.Rejected(reason, 0);
+    return new Decision.Rejected(ofModel(snapshot.pool(request.role()).workers()), 0);
+  }
+
+  /**
+   * The model is unknown if nobody's models are pending and at least one worker that is up has told
+   * its own, or all have. A worker that is down says nothing for or against.
+   */
+  private static RejectReason ofModel(List<Worker> workers) {
+    boolean allTold = true;
+    boolean oneUpTold = false;
+    for (Worker worker : workers) {
+      if (worker.modelsPending()) {
+        return RejectReason.MODELS_PENDING;
+      }
+      boolean told = !worker.models().isEmpty();
+      allTold &= told;
+      oneUpTold |= told && worker.health().healthy();
+    }
+    if (workers.isEmpty()) {
+      return RejectReason.NO_WORKERS;
+    }
+    return allTold || oneUpTold ? RejectReason.UNKNOWN_MODEL : RejectReason.NONE_AVAILABLE;
   }
 
   /** None of the candidates may be chosen. */

@@ -2,8 +2,13 @@ package io.pointsman.engine;
 
 /** Why no worker was chosen. A closed set: it is a metric label and decides the client's status. */
 public enum RejectReason {
-  /** Every worker has said which models it serves, and none serves this one. */
+  /**
+   * None of the workers that have said which models they serve serves this one, and no other is
+   * expected to say so.
+   */
   UNKNOWN_MODEL,
+  /** None is known to serve this model, but some have not been asked for theirs yet. */
+  MODELS_PENDING,
   /** No worker is registered for it. */
   NO_WORKERS,
   /**

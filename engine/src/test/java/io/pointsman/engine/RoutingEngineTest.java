@@ -182,14 +182,6 @@ class RoutingEngineTest {
   }
 
   @Test
-  void modelIsNotUnknownWhileAWorkerHasNotSaidWhatItServes() {
-    fleet.add(spec("silent"));
-    RoutingRequest request = RoutingRequest.builder().model("nobody's").build();
-
-    assertRejected(leastLoad().decide(request), RejectReason.NO_WORKERS);
-  }
-
-  @Test
   void eachModelHasItsOwnWorkersAndNoModelMeansAny() {
     Worker other = fleet.add(spec("other", SECOND));
     RoutingEngine engine = leastLoad();

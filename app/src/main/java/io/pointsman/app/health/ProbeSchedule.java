@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * whoever holds {@link Prober}'s lock.
  */
 final class ProbeSchedule {
+  /** With the pauses between probes, about two seconds. */
+  private static final int MODELS_TRIES = 4;
+
   private final ProbeSettings settings;
   private final Dice dice;
   private final Map<Worker, Entry> entries = new HashMap<>();
@@ -37,6 +40,7 @@ final class ProbeSchedule {
     private boolean running;
     private boolean again;
     private boolean modelsSeen;
+    private int modelsFailures;
     private long modelsDueAt;
 
     Entry(Worker worker, long serial, long dueAt) {
@@ -114,6 +118,7 @@ final class ProbeSchedule {
     entry.running = false;
     if (!good) {
       entry.modelsSeen = false;
+      entry.modelsFailures = 0;
     }
     wait(entry, entry.again ? now : now + pause(entry, settled));
   }
@@ -155,11 +160,22 @@ final class ProbeSchedule {
     return !entry.modelsSeen || (interval.isPositive() && now - entry.modelsDueAt >= 0);
   }
 
+  /**
+   * The worker, though well, gave no usable answer to the question for its models.
+   *
+   * @return whether that has happened so often in a row that it is not to be waited for
+   */
+  boolean modelsFailed(Worker worker) {
+    Entry entry = entries.get(worker);
+    return entry != null && ++entry.modelsFailures >= MODELS_TRIES;
+  }
+
   /** The worker has said what it serves, or that it does not tell. */
   void modelsSeen(Worker worker, long now) {
     Entry entry = entries.get(worker);
     if (entry != null) {
       entry.modelsSeen = true;
+      entry.modelsFailures = 0;
       entry.modelsDueAt = now + settings.modelsInterval().toNanos();
     }
   }

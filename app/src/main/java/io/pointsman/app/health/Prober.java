@@ -163,7 +163,7 @@ public final class Prober implements AutoCloseable {
       EngineClient.Answer answer =
           client.send("GET", worker.spec().url() + "/v1/models", settings.timeout());
       if (answer.status() >= 500) {
-        return false;
+        return modelsFailed(worker, "GET /v1/models: " + answer.status());
       }
       Set<String> models = answer.good() ? ModelList.read(answer.body()) : Set.of();
       if (models.isEmpty() && settings.alsoGood().contains(answer.status())) {
@@ -174,11 +174,36 @@ public final class Prober implements AutoCloseable {
         onModels.accept(worker, answer.body());
         learn(worker, models);
       }
+      if (models.isEmpty()) {
+        notTold(worker);
+      }
       modelsSeen(worker);
       return true;
     } catch (IOException | IllegalArgumentException e) {
-      log.debug("models of {} not learned: {}", worker, e.toString());
-      return false;
+      return modelsFailed(worker, e.toString());
+    }
+  }
+
+  /** It is asked again with its next probe; after a few failures it counts as not telling. */
+  private boolean modelsFailed(Worker worker, String why) {
+    log.debug("models of {} not learned: {}", worker, why);
+    boolean often;
+    lock.lock();
+    try {
+      often = schedule.modelsFailed(worker);
+    } finally {
+      lock.unlock();
+    }
+    if (often) {
+      notTold(worker);
+    }
+    return false;
+  }
+
+  /** What it has told before stands; one that has never told serves any model. */
+  private void notTold(Worker worker) {
+    if (worker.models().isEmpty()) {
+      learn(worker, Set.of());
     }
   }
 

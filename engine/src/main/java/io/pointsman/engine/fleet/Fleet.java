@@ -108,7 +108,11 @@ public final class Fleet {
     return worker;
   }
 
-  /** Takes note of the models that a worker says it serves. */
+  /**
+   * Takes note of the models that a worker says it serves.
+   *
+   * @param models empty if it does not tell: then it is taken to serve any
+   */
   public void learnModels(Worker worker, Set<String> models) {
     learnModels(Map.of(worker, models));
   }
@@ -118,9 +122,8 @@ public final class Fleet {
     boolean changed = false;
     for (Map.Entry<Worker, Set<String>> each : learned.entrySet()) {
       Worker worker = each.getKey();
-      if (!worker.models().equals(each.getValue()) && workers.get(worker.id()) == worker) {
-        worker.learnModels(each.getValue());
-        changed = true;
+      if (workers.get(worker.id()) == worker) {
+        changed |= worker.learnModels(each.getValue());
       }
     }
     if (changed) {

@@ -19,7 +19,7 @@ public final class FleetSnapshot {
   private final Map<String, Worker> byId;
   private final Map<Role, Pool> byRole = new EnumMap<>(Role.class);
   private final Map<Role, Map<String, Pool>> byModel = new EnumMap<>(Role.class);
-  private final boolean allModelsKnown;
+  private final Map<Role, Pool> ofAnyModel = new EnumMap<>(Role.class);
 
   /**
    * Keeps the pools of {@code before} that have not changed, so that what is built upon them need
@@ -32,12 +32,16 @@ public final class FleetSnapshot {
     this.version = version;
     this.workers = List.copyOf(workers.values());
     byId = Map.copyOf(workers);
-    allModelsKnown = this.workers.stream().noneMatch(w -> w.models().isEmpty());
     for (Role role : Role.values()) {
       List<Worker> ofRole = this.workers.stream().filter(w -> w.spec().role() == role).toList();
       Pool all = pool(ofRole, before == null ? null : before.pool(role), board);
       byRole.put(role, all);
       byModel.put(role, poolsByModel(all, before == null ? Map.of() : before.models(role), board));
+      List<Worker> any = all.workers().stream().filter(Worker::anyModel).toList();
+      if (!any.isEmpty()) {
+        Pool known = before == null ? null : before.ofAnyModel.get(role);
+        ofAnyModel.put(role, any.size() == all.size() ? all : pool(any, known, board));
+      }
     }
   }
 
@@ -46,7 +50,16 @@ public final class FleetSnapshot {
     Map<String, List<Worker>> lists = new HashMap<>();
     for (Worker worker : all.workers()) {
       for (String model : worker.models()) {
-        lists.computeIfAbsent(model, _ -> new ArrayList<>()).add(worker);
+        lists.putIfAbsent(model, new ArrayList<>());
+      }
+    }
+    for (Worker worker : all.workers()) {
+      if (worker.anyModel()) {
+        lists.values().forEach(list -> list.add(worker));
+      } else {
+        worker
+            .models()
+            .forEach(model -> lists.computeIfAbsent(model, _ -> new ArrayList<>()).add(worker));
       }
     }
     Map<String, Pool> pools = new HashMap<>();
@@ -82,11 +95,16 @@ public final class FleetSnapshot {
 
   /** The workers of a role that serve {@code model}; null if none is known to. */
   public @Nullable Pool pool(Role role, String model) {
-    Map<String, Pool> pools = byModel.get(role);
-    return pools == null ? null : pools.get(model);
+    Pool named = models(role).get(model);
+    return named == null ? ofAnyModel(role) : named;
   }
 
-  /** The models served by workers of a role, each with its pool. */
+  /** The workers of a role that do not tell their models and serve any; null if there are none. */
+  public @Nullable Pool ofAnyModel(Role role) {
+    return ofAnyModel.get(role);
+  }
+
+  /** The models named by workers of a role, each with the pool of those that serve it. */
   public Map<String, Pool> models(Role role) {
     return byModel.getOrDefault(role, Map.of());
   }
@@ -96,13 +114,5 @@ public final class FleetSnapshot {
     Set<String> names = new TreeSet<>();
     byModel.values().forEach(pools -> names.addAll(pools.keySet()));
     return names;
-  }
-
-  /**
-   * Whether each worker has said which models it serves, so that a model nobody names is certainly
-   * unknown.
-   */
-  public boolean allModelsKnown() {
-    return allModelsKnown;
   }
 }

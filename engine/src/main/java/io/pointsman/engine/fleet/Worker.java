@@ -37,6 +37,7 @@ public final class Worker {
   private final LongAdder failed = new LongAdder();
 
   private volatile Set<String> models;
+  private volatile boolean anyModel;
   private volatile long restUntil;
   private volatile long lastProgressAt;
   private final AtomicInteger answeredWhole = new AtomicInteger();
@@ -76,13 +77,37 @@ public final class Worker {
     return slot;
   }
 
-  /** The models it serves, as configured or learned; empty while not known. */
+  /** The models it serves, as configured or learned; empty while not known or not told. */
   public Set<String> models() {
     return models;
   }
 
-  void learnModels(Set<String> learned) {
+  /** Whether it does not tell its models although it is well: it is taken to serve any. */
+  public boolean anyModel() {
+    return anyModel;
+  }
+
+  /**
+   * Whether it may still turn out to serve a model that nobody is known to serve: it has not been
+   * probed yet, or it is well and has not been heard on its models. One that is down may not.
+   */
+  public boolean modelsPending() {
+    HealthState.Status status = health.status();
+    return models.isEmpty()
+        && !anyModel
+        && (status == HealthState.Status.UNKNOWN || status == HealthState.Status.HEALTHY);
+  }
+
+  /**
+   * @param learned empty if it does not tell
+   * @return whether that is news
+   */
+  boolean learnModels(Set<String> learned) {
+    boolean any = learned.isEmpty();
+    boolean news = any != anyModel || !learned.equals(models);
     models = Set.copyOf(learned);
+    anyModel = any;
+    return news;
   }
 
   /** Requests placed on it and not settled yet. */

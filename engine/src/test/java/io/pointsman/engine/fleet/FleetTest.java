@@ -109,18 +109,15 @@ class FleetTest {
     assertThat(snapshot.pool(Role.REGULAR, "m3")).isNull();
     assertThat(snapshot.pool(Role.PREFILL).workers()).containsExactly(prefill);
     assertThat(snapshot.modelNames()).containsExactly("m1", "m2");
-    assertThat(snapshot.allModelsKnown()).isTrue();
   }
 
   @Test
   void learnedModelsMoveTheWorkerBetweenPools() {
     Worker worker = fleet.add(spec("a"));
-    assertThat(fleet.snapshot().allModelsKnown()).isFalse();
 
     fleet.learnModels(worker, Set.of("m1"));
     long version = fleet.snapshot().version();
     assertThat(pool("m1").workers()).containsExactly(worker);
-    assertThat(fleet.snapshot().allModelsKnown()).isTrue();
 
     fleet.learnModels(worker, Set.of("m1"));
     assertThat(fleet.snapshot().version()).isEqualTo(version);

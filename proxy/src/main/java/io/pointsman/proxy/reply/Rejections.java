@@ -11,6 +11,7 @@ public final class Rejections {
   public static ProxyError error(RejectReason reason) {
     return switch (reason) {
       case UNKNOWN_MODEL -> ProxyError.UNKNOWN_MODEL;
+      case MODELS_PENDING -> ProxyError.MODELS_PENDING;
       case NO_WORKERS -> ProxyError.NO_WORKERS;
       case NONE_AVAILABLE, ALL_TRIED -> ProxyError.NONE_AVAILABLE;
       case ALL_BUSY -> ProxyError.ALL_BUSY;

@@ -43,7 +43,8 @@ public final class FleetKeys {
           integers("<status>", 100, 599),
           ProbeSettings.DEFAULTS.alsoGood(),
           "Statuses beside 2xx that say that an engine is well.",
-          "401 and 403 suit servers that want a client's key; 5xx would hide failures.");
+          "401 and 403 suit servers that want a client's key; one that does not list its models"
+              + " either is taken to serve any. 5xx would hide failures.");
 
   public static final Key<Duration> HEALTH_INTERVAL =
       Key.of(

@@ -121,8 +121,10 @@ public final class RoutingKeys {
           "unknown-model",
           constant(UnknownModel.class),
           EngineSettings.DEFAULTS.unknownModel(),
-          "What to do with a request for a model that no worker is known to serve.",
-          "reject answers 404 in OpenAI's shape; any-worker lets an engine answer.");
+          "What to do with a request for a model that no worker is known to serve. A worker that is"
+              + " well but does not tell its models is taken to serve any.",
+          "reject answers 404 in OpenAI's shape, or 503 while a new worker may still turn out to"
+              + " serve it; any-worker lets an engine answer.");
 
   private RoutingKeys() {}
 

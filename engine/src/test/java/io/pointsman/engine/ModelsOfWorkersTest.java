@@ -1,0 +1,138 @@
+package io.pointsman.engine;
+
+import static io.pointsman.engine.TestFleet.MODEL;
+import static io.pointsman.engine.TestFleet.spec;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Which workers a request's model leads to, and what is said where it leads to none. */
+class ModelsOfWorkersTest {
+  private static final String NOBODYS = "nobody's";
+
+  private final TestFleet fleet = TestFleet.of(1);
+  private final RoutingEngine engine = engine(UnknownModel.REJECT);
+
+  private RoutingEngine engine(UnknownModel unknown) {
+    PolicyParts parts =
+        new PolicyParts(fleet.clock::nanos, fleet.dice, 64, PolicySettings.DEFAULTS);
+    return new RoutingEngine(
+        fleet.fleet,
+        Policies.create("round_robin", parts),
+        new EngineSettings(unknown),
+        new RecordedEvents(),
+        fleet.clock::nanos,
+        fleet.dice);
+  }
+
+  private static RoutingRequest request(String model) {
+    return RoutingRequest.builder().model(model).build();
+  }
+
+  private RejectReason refusal(String model) {
+    Decision decision = engine.decide(request(model));
+    assertThat(decision).isInstanceOf(Decision.Rejected.class);
+    return ((Decision.Rejected) decision).reason();
+  }
+
+  private Set<Worker> serving(RoutingEngine engine, String model) {
+    Set<Worker> workers = new HashSet<>();
+    for (int i = 0; i < 2 * fleet.fleet.snapshot().workers().size(); i++) {
+      if (engine.decide(request(model)) instanceof Decision.Routed(var lease)) {
+        workers.add(lease.worker());
+        lease.succeeded();
+      }
+    }
+    return workers;
+  }
+
+  private Worker untold(String id) {
+    Worker worker = fleet.add(spec(id));
+    fleet.fleet.learnModels(worker, Set.of());
+    return worker;
+  }
+
+  @Test
+  void modelIsPendingWhileAWorkerHasNotBeenProbed() {
+    Worker fresh = fleet.fleet.add(spec("new"));
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.MODELS_PENDING);
+
+    fresh.probed(false);
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
+  }
+
+  @Test
+  void modelIsPendingWhileAWorkerThatIsWellHasNotBeenHeard() {
+    Worker fresh = fleet.add(spec("new"));
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.MODELS_PENDING);
+
+    fleet.fleet.learnModels(fresh, Set.of("another"));
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
+  }
+
+  @Test
+  void modelIsUnknownWhenAllHaveToldTheirsUpOrDown() {
+    fleet.kill(fleet.worker(0));
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
+  }
+
+  @Test
+  void noWorkerIsAvailableWhileNoneIsUpAndSomeHaveNeverTold() {
+    fleet.fleet.add(spec("never")).probed(false);
+    fleet.kill(fleet.worker(0));
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.NONE_AVAILABLE);
+
+    fleet.fleet.remove("w0");
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.NONE_AVAILABLE);
+    fleet.fleet.remove("never");
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.NO_WORKERS);
+  }
+
+  @Test
+  void workerThatDoesNotTellItsModelsServesAny() {
+    Worker untold = untold("untold");
+
+    assertThat(serving(engine, NOBODYS)).containsExactly(untold);
+    assertThat(serving(engine, MODEL)).containsExactlyInAnyOrder(fleet.worker(0), untold);
+    assertThat(engine.serves(Role.REGULAR, NOBODYS)).isTrue();
+
+    fleet.kill(untold);
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.NONE_AVAILABLE);
+  }
+
+  @Test
+  void workerThatTellsItsModelsAfterAllServesOnlyThose() {
+    Worker untold = untold("untold");
+    fleet.fleet.learnModels(untold, Set.of("another"));
+
+    assertThat(serving(engine, "another")).containsExactly(untold);
+    assertThat(serving(engine, MODEL)).containsExactly(fleet.worker(0));
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
+  }
+
+  @Test
+  void fleetThatTellsNothingServesEveryModelByAllItsWorkers() {
+    fleet.fleet.remove("w0");
+    Worker one = untold("one");
+    Worker two = untold("two");
+
+    assertThat(serving(engine, NOBODYS)).containsExactlyInAnyOrder(one, two);
+    assertThat(fleet.fleet.snapshot().modelNames()).isEmpty();
+  }
+
+  @Test
+  void whereAnyWorkerMayServeUnknownModelsThoseThatTellDoToo() {
+    Worker untold = untold("untold");
+
+    assertThat(serving(engine(UnknownModel.ANY_WORKER), NOBODYS))
+        .containsExactlyInAnyOrder(fleet.worker(0), untold);
+  }
+}
