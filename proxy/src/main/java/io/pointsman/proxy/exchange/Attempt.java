@@ -359,7 +359,7 @@ final class Attempt implements UpstreamUser {
 
   /** Looks whether the worker takes too long. */
   void checkTimeouts(long now, TimeoutSettings timeouts, long keepAliveNanos) {
-    long silent = now - activeAt;
+    long silent = silent(now);
     switch (phase) {
       case AWAITING_HEAD -> {
         if (!exchange.waitsForClient() && over(silent, timeouts.firstByte().toNanos())) {
@@ -378,6 +378,11 @@ final class Attempt implements UpstreamUser {
       case RELAYING -> checkRelay(silent, timeouts, keepAliveNanos);
       case CONNECTING, OVER -> {}
     }
+  }
+
+  /** Nanoseconds since anything came from the worker or could go to it. */
+  long silent(long now) {
+    return now - activeAt;
   }
 
   private static boolean over(long silent, long timeout) {

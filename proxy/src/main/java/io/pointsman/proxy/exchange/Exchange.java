@@ -410,12 +410,25 @@ final class Exchange implements Conversation, Place.Holder {
     if (waitsForClient() && over(now - lastReadAt, timeouts.clientBody().toNanos())) {
       endEarly(ProxyError.REQUEST_TIMEOUT, null);
     } else if (over(now - report.startedAt(), totalNanos(timeouts))) {
-      boolean receiving = phase == Phase.RECEIVING;
-      endEarly(
-          receiving ? ProxyError.REQUEST_TIMEOUT : ProxyError.TOTAL_TIMEOUT,
-          receiving ? null : Failure.TIMEOUT);
+      totalTimeout(now, attempt);
     } else if (attempt != null) {
       attempt.checkTimeouts(now, timeouts, plane.sseKeepalive().toNanos());
+    }
+  }
+
+  /** The whole took too long. What is waited for at that moment tells whose fault it is. */
+  private void totalTimeout(long now, @Nullable Attempt attempt) {
+    long half = totalNanos(plane.timeouts()) / 2;
+    if (waitsForClient()) {
+      endEarly(ProxyError.REQUEST_TIMEOUT, null);
+    } else if (phase == Phase.ADMITTING) {
+      waitedTooLong();
+    } else if (attempt != null && attempt.relay() != null && !client.writable()) {
+      clientStalled();
+    } else if (attempt != null && attempt.relay() != null && attempt.silent(now) < half) {
+      endEarly(ProxyError.TOTAL_REACHED, null);
+    } else {
+      endEarly(ProxyError.TOTAL_TIMEOUT, Failure.TIMEOUT);
     }
   }
 

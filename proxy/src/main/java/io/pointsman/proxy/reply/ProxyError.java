@@ -35,6 +35,11 @@ public enum ProxyError {
   UPSTREAM_PROTOCOL(502, Blame.UPSTREAM, "the worker's answer is not valid HTTP"),
   UPSTREAM_TIMEOUT(504, Blame.UPSTREAM, "the worker did not answer in time"),
   TOTAL_TIMEOUT(504, Blame.UPSTREAM, "the answer took longer than allowed"),
+  /**
+   * As {@link #TOTAL_TIMEOUT}, of an answer that was still coming: it is the limit that ends it.
+   */
+  TOTAL_REACHED(
+      504, "server_error", "total_timeout", Blame.ROUTER, "the answer took longer than allowed"),
   /** The answer had begun: told within a stream of events, or by breaking the connection. */
   UPSTREAM_BROKE_OFF(502, Blame.UPSTREAM, "the worker broke off its answer"),
   /** As {@link #UPSTREAM_BROKE_OFF}, by silence. */

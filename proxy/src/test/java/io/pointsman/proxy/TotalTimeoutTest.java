@@ -1,0 +1,159 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.HangAfter;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Whose fault it is that a request takes longer than allowed. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@Timeout(60)
+class TotalTimeoutTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String BODY = "{\"model\":\"m\",\"stream\":true}";
+  private static final Duration TOTAL = Duration.ofSeconds(20);
+  private static final ProxySettings SETTINGS =
+      ProxySettings.DEFAULTS
+          .withTimeouts(TimeoutSettings.DEFAULTS.withTotals(TOTAL, TOTAL))
+          .withLimits(new LimitSettings(1 << 20, 8 << 10, 1024, 1000));
+
+  private static final Duration LONGER = TOTAL.plusSeconds(1);
+
+  private final FakeClock clock = new FakeClock();
+
+  private static void endsWith(ProxyRig rig, Outcome outcome, String blame) {
+    ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+    assertThat(rig.outcomes).containsExactly(outcome);
+    assertThat(rig.ended.getFirst().blame()).isEqualTo(blame);
+  }
+
+  @Test
+  void workerThatIsSilentFails() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS, clock);
+        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      engine.awaitRequest();
+      clock.advance(LONGER);
+      WireResponse response = client.read();
+
+      assertThat(response.status()).isEqualTo(504);
+      assertThat(response.text()).contains("\"code\":\"total_timeout\"");
+      endsWith(rig, new Outcome.Failed(Failure.TIMEOUT), "UPSTREAM");
+    }
+  }
+
+  @Test
+  void workerThatFallsSilentWithinItsAnswerFails() throws Exception {
+    String begun = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab";
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS, clock);
+        ScriptedEngine engine = ScriptedEngine.start(new HangAfter(begun))) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      assertThat(client.head().status()).isEqualTo(200);
+      clock.advance(LONGER);
+
+      endsWith(rig, new Outcome.Failed(Failure.TIMEOUT), "UPSTREAM");
+    }
+  }
+
+  @Test
+  void streamThatFlowsIsNoFailureOfItsWorker() throws Exception {
+    Semaphore events = new Semaphore(0);
+    EngineScript script =
+        (request, connection) -> {
+          connection.beginEvents();
+          while (true) {
+            events.acquire();
+            connection.chunk("data: x\n\n");
+          }
+        };
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS, clock);
+        ScriptedEngine engine = ScriptedEngine.start(script)) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      client.head();
+      for (int passed = 0; passed < 3; passed++) {
+        clock.advance(Duration.ofSeconds(6));
+        events.release();
+        assertThat(client.chunk()).isEqualTo("data: x\n\n");
+      }
+      clock.advance(Duration.ofSeconds(3));
+
+      assertThat(client.chunk()).contains("\"code\":\"total_timeout\"");
+      assertThat(client.chunk()).isEmpty();
+      endsWith(rig, Outcome.IGNORED, "ROUTER");
+    }
+  }
+
+  /** Events go on until nobody takes them any more. */
+  @Test
+  void clientThatDoesNotReadIsToBlame() throws Exception {
+    String event = "data: " + "x".repeat(60_000) + "\n\n";
+    AtomicLong sent = new AtomicLong();
+    EngineScript script =
+        (request, connection) -> {
+          connection.beginEvents();
+          while (true) {
+            connection.chunk(event);
+            sent.incrementAndGet();
+          }
+        };
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS, clock);
+        ScriptedEngine engine = ScriptedEngine.start(script)) {
+      rig.worker(engine.url());
+      rig.connect().send(ProxyRig.post(CHAT, BODY));
+      awaitRest(sent);
+      clock.advance(LONGER);
+
+      endsWith(rig, Outcome.IGNORED, "CLIENT");
+    }
+  }
+
+  /** Waits until a count has moved and then stands still. */
+  private static void awaitRest(AtomicLong count) {
+    AtomicLong before = new AtomicLong();
+    AtomicInteger still = new AtomicInteger();
+    ProxyRig.await(
+        "everything is full",
+        () -> {
+          long now = count.get();
+          boolean same = now > 0 && before.getAndSet(now) == now;
+          return (same ? still.incrementAndGet() : still.getAndSet(0)) > 500;
+        });
+  }
+
+  @Test
+  void clientThatUploadsSlowlyIsToBlame() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS, clock);
+        ServerSocket engine = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      rig.worker("http://127.0.0.1:" + engine.getLocalPort());
+      WireClient client = rig.connect();
+      String whole = ProxyRig.post(CHAT, "{\"model\":\"m\",\"a\":\"" + "x".repeat(4000) + "\"}");
+      client.send(whole.substring(0, 3000));
+      try (Socket connection = engine.accept()) {
+        assertThat(connection.getInputStream().readNBytes(100)).hasSize(100);
+        clock.advance(LONGER);
+
+        assertThat(client.read().status()).isEqualTo(408);
+        endsWith(rig, Outcome.IGNORED, "CLIENT");
+      }
+    }
+  }
+}
