@@ -76,17 +76,20 @@ public final class Router implements AutoCloseable {
    * @throws StartException if it cannot start; nothing is left behind
    */
   public static Router start(PointsmanConfig config, String version) {
-    Assembly assembly = new Assembly(config, version);
+    Deque<AutoCloseable> control = new ArrayDeque<>();
     try {
+      Assembly assembly = new Assembly(config, version, control);
       ProxyServer server = assembly.openProxy();
-      assembly.control.push(server);
       MetricsServer metrics = assembly.openMetrics();
       assembly.beginWatching();
-      assembly.control.remove(server);
+      control.remove(server);
       return new Router(assembly, server, metrics);
     } catch (IOException | IllegalArgumentException e) {
-      closeAll(assembly.control);
+      closeAll(control);
       throw new StartException(String.valueOf(e.getMessage()), e);
+    } catch (RuntimeException e) {
+      closeAll(control);
+      throw e;
     }
   }
 
@@ -96,7 +99,10 @@ public final class Router implements AutoCloseable {
     private final Ticker ticker = new SystemTicker();
     private final Dice dice = new ThreadDice();
     private final AtomicBoolean draining = new AtomicBoolean();
-    private final Deque<AutoCloseable> control = new ArrayDeque<>();
+
+    /** What has been opened, the newest first; also if this is never complete. */
+    private final Deque<AutoCloseable> control;
+
     private final Fleet fleet;
     private final RouterMetrics metrics;
     private final EngineClient client;
@@ -104,17 +110,28 @@ public final class Router implements AutoCloseable {
     private final ModelCards cards;
     private final RequestTracer tracer;
 
-    Assembly(PointsmanConfig config, String version) {
+    Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control) {
       this.config = config;
+      this.control = control;
       fleet = new Fleet(config.fleet(), ticker);
-      fleet.addAll(config.workers());
       int maxWorkers = config.fleet().maxWorkers();
+      addWorkers(maxWorkers);
       metrics = new RouterMetrics(fleet, config.policy(), maxWorkers, ticker, version);
       String apiKey = config.proxy().upstream().apiKey();
       client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
       cards = new ModelCards(fleet);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(cards::learned);
+    }
+
+    private void addWorkers(int maxWorkers) {
+      try {
+        fleet.addAll(config.workers());
+      } catch (IllegalStateException full) {
+        int workers = config.workers().size();
+        throw new IllegalArgumentException(
+            "workers: " + workers + " (expected: at most " + maxWorkers + ", max-workers)", full);
+      }
     }
 
     /** The one place that loads what tracing needs. */
@@ -155,6 +172,7 @@ public final class Router implements AutoCloseable {
               dice,
               InetAddress::getByName);
       ProxyServer server = ProxyServer.start(config.proxy(), context);
+      control.push(server);
       measure(policy, server);
       return server;
     }
