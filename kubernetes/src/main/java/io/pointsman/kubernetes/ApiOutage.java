@@ -13,13 +13,14 @@ import org.slf4j.LoggerFactory;
 final class ApiOutage {
   private static final Logger log = LoggerFactory.getLogger(ApiOutage.class);
   private static final int LONGEST_CAUSE = 300;
+  private static final String NO_ANSWER = "no answer";
 
   /** A watch ends and begins anew every few minutes; that is no outage. */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final String url;
   private final Ticker ticker;
-  private volatile String cause = "no answer";
+  private volatile String cause = NO_ANSWER;
   private volatile boolean away;
   private long goodAt;
 
@@ -53,6 +54,7 @@ final class ApiOutage {
     Duration since = Duration.ofNanos(now - goodAt);
     if (watching) {
       goodAt = now;
+      cause = NO_ANSWER;
       if (away) {
         away = false;
         log.info("{}: pods are watched again, after {} s", url, since.toSeconds());
@@ -62,6 +64,11 @@ final class ApiOutage {
       log.warn(
           "{}: pods cannot be watched: {}; workers stay as they are until it answers", url, cause);
     }
+  }
+
+  /** What the outage that is under way, or the next one, is put down to. */
+  String cause() {
+    return cause;
   }
 
   /** Whether pods could not be watched for longer than a watch needs to begin anew. */

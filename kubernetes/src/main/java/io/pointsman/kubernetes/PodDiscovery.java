@@ -49,7 +49,20 @@ public final class PodDiscovery implements AutoCloseable {
    */
   public static PodDiscovery start(KubernetesSettings settings, Fleet fleet, Ticker ticker) {
     try {
-      KubernetesClient client = new KubernetesClientBuilder().withConfig(config(settings)).build();
+      return beginWith(
+          new KubernetesClientBuilder().withConfig(config(settings)).build(),
+          settings,
+          fleet,
+          ticker);
+    } catch (KubernetesClientException e) {
+      throw new IllegalArgumentException("kubernetes: " + e.getMessage(), e);
+    }
+  }
+
+  /** Takes the client over: it is closed with the discovery, also with one that does not begin. */
+  private static PodDiscovery beginWith(
+      KubernetesClient client, KubernetesSettings settings, Fleet fleet, Ticker ticker) {
+    try {
       PodDiscovery discovery =
           new PodDiscovery(
               client,
@@ -58,8 +71,9 @@ public final class PodDiscovery implements AutoCloseable {
               new ApiOutage(client.getMasterUrl().toString(), ticker));
       discovery.begin(settings);
       return discovery;
-    } catch (KubernetesClientException e) {
-      throw new IllegalArgumentException("kubernetes: " + e.getMessage(), e);
+    } catch (RuntimeException e) {
+      client.close();
+      throw e;
     }
   }
 

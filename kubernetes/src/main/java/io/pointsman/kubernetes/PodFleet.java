@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,8 +29,15 @@ final class PodFleet {
 
   private final Fleet fleet;
   private final PodWorkers workers;
-  private final Map<String, Worker> own = new HashMap<>();
+  private final Map<String, Own> own = new HashMap<>();
+
+  /** Workers of pods that are in the fleet already, by somebody else's doing. */
+  private final Set<String> knownOtherwise = new TreeSet<>();
+
   private int leftOut;
+
+  /** A worker, and what was asked for; the fleet may have added limits to it. */
+  private record Own(WorkerSpec wanted, Worker worker) {}
 
   PodFleet(Fleet fleet, PodWorkers workers) {
     this.fleet = fleet;
@@ -47,10 +55,11 @@ final class PodFleet {
   }
 
   private void removeWhatIsNot(Map<String, WorkerSpec> wanted) {
-    Iterator<Worker> all = own.values().iterator();
+    Iterator<Own> all = own.values().iterator();
     while (all.hasNext()) {
-      Worker worker = all.next();
-      if (!worker.spec().equals(wanted.get(worker.id()))) {
+      Own each = all.next();
+      Worker worker = each.worker();
+      if (!each.wanted().equals(wanted.get(worker.id()))) {
         all.remove();
         if (fleet.snapshot().worker(worker.id()) == worker) {
           fleet.remove(worker.id());
@@ -62,15 +71,23 @@ final class PodFleet {
 
   private List<WorkerSpec> missing(Collection<WorkerSpec> wanted) {
     List<WorkerSpec> missing = new ArrayList<>();
+    Set<String> known = new TreeSet<>();
     Set<String> taken = null;
     for (WorkerSpec spec : wanted) {
       if (!own.containsKey(spec.id())) {
         taken = taken == null ? addresses() : taken;
         if (taken.add(address(spec))) {
           missing.add(spec);
+        } else {
+          known.add(spec.id());
+          if (!knownOtherwise.contains(spec.id())) {
+            log.info("pod {} is not added: {} is a worker already", spec.id(), address(spec));
+          }
         }
       }
     }
+    knownOtherwise.clear();
+    knownOtherwise.addAll(known);
     return missing;
   }
 
@@ -82,6 +99,11 @@ final class PodFleet {
 
   private static String address(WorkerSpec spec) {
     return spec.url() + "@" + spec.rank();
+  }
+
+  /** Whether both are of one pod: its unique id is among the labels. */
+  private static boolean same(WorkerSpec one, WorkerSpec other) {
+    return address(one).equals(address(other)) && one.labels().equals(other.labels());
   }
 
   private void add(List<WorkerSpec> missing) {
@@ -96,8 +118,8 @@ final class PodFleet {
       FleetSnapshot now = fleet.snapshot();
       for (WorkerSpec spec : missing) {
         Worker worker = now.worker(spec.id());
-        if (worker != null && worker.spec().equals(spec)) {
-          own.put(spec.id(), worker);
+        if (worker != null && same(worker.spec(), spec)) {
+          own.put(spec.id(), new Own(spec, worker));
           left--;
           log.info("pod {} serves at {}", worker, spec.url());
         }
@@ -111,6 +133,11 @@ final class PodFleet {
         log.info("no workers of pods are left out any more");
       }
     }
+  }
+
+  /** Names of workers of pods that are not added because their engines are known otherwise. */
+  Set<String> knownOtherwise() {
+    return Set.copyOf(knownOtherwise);
   }
 
   /** Workers of pods that are not in the fleet because it has no place for them. */

@@ -90,9 +90,11 @@ class PodFleetTest {
     pods.follow(List.of(same));
     assertThat(ids(fleet)).containsExactly("10.0.0.5:8000");
     assertThat(pods.leftOut()).isZero();
+    assertThat(pods.knownOtherwise()).containsExactly("a/same");
     fleet.remove("10.0.0.5:8000");
     pods.follow(List.of(same));
     assertThat(ids(fleet)).containsExactly("a/same");
+    assertThat(pods.knownOtherwise()).isEmpty();
   }
 
   @Test
