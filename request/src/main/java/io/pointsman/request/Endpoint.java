@@ -70,7 +70,28 @@ public enum Endpoint {
     return switch (this) {
       case RESPONSE_GET, RESPONSE_DELETE, RESPONSE_CANCEL, RESPONSE_INPUT_ITEMS ->
           Routes.responseId(path);
-      default -> null;
+      case CHAT_COMPLETIONS,
+          COMPLETIONS,
+          RESPONSES,
+          EMBEDDINGS,
+          RERANK,
+          SCORE,
+          POOLING,
+          CLASSIFY,
+          GENERATE,
+          TOKEN_GENERATE,
+          TOKENIZE,
+          DETOKENIZE,
+          MESSAGES,
+          MESSAGES_COUNT_TOKENS,
+          AUDIO_TRANSCRIPTIONS,
+          AUDIO_TRANSLATIONS,
+          AUDIO_SPEECH,
+          IMAGES_GENERATIONS,
+          IMAGES_EDITS,
+          IMAGES_VARIATIONS,
+          TRANSPARENT ->
+          null;
     };
   }
 

@@ -175,7 +175,25 @@ final class VllmRouterMetrics {
       case RESPONSES -> "/v1/responses";
       case GENERATE -> "/generate";
       case TOKEN_GENERATE -> "/inference/v1/generate";
-      default -> endpoint.label();
+      case RESPONSE_GET,
+          RESPONSE_DELETE,
+          RESPONSE_CANCEL,
+          RESPONSE_INPUT_ITEMS,
+          SCORE,
+          POOLING,
+          CLASSIFY,
+          TOKENIZE,
+          DETOKENIZE,
+          MESSAGES,
+          MESSAGES_COUNT_TOKENS,
+          AUDIO_TRANSCRIPTIONS,
+          AUDIO_TRANSLATIONS,
+          AUDIO_SPEECH,
+          IMAGES_GENERATIONS,
+          IMAGES_EDITS,
+          IMAGES_VARIATIONS,
+          TRANSPARENT ->
+          endpoint.label();
     };
   }
 

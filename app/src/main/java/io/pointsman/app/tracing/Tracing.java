@@ -150,7 +150,27 @@ public final class Tracing implements RequestTracer, AutoCloseable {
       case RESPONSE_GET, RESPONSE_DELETE -> "/v1/responses/{response_id}";
       case RESPONSE_CANCEL -> "/v1/responses/{response_id}/cancel";
       case RESPONSE_INPUT_ITEMS -> "/v1/responses/{response_id}/input_items";
-      default -> path;
+      case CHAT_COMPLETIONS,
+          COMPLETIONS,
+          RESPONSES,
+          EMBEDDINGS,
+          RERANK,
+          SCORE,
+          POOLING,
+          CLASSIFY,
+          GENERATE,
+          TOKEN_GENERATE,
+          TOKENIZE,
+          DETOKENIZE,
+          MESSAGES,
+          MESSAGES_COUNT_TOKENS,
+          AUDIO_TRANSCRIPTIONS,
+          AUDIO_TRANSLATIONS,
+          AUDIO_SPEECH,
+          IMAGES_GENERATIONS,
+          IMAGES_EDITS,
+          IMAGES_VARIATIONS ->
+          path; // one of the few paths of the route's table
     };
   }
 
