@@ -45,7 +45,7 @@ public final class RoutingKeys {
           oneOf(NAMES),
           "cache_aware",
           "How a worker is chosen among those that can serve the request.",
-          "docs/architecture.md says what each policy does.");
+          "docs/policies.md says what each policy does.");
 
   public static final Key<Double> CACHE_THRESHOLD =
       Key.of(
