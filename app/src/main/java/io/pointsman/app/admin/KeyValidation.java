@@ -2,18 +2,25 @@ package io.pointsman.app.admin;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.local.CallerCheck;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Lets clients in whose key a server confirms. Verdicts are kept for a while, a bounded number of
- * them; a server that cannot be reached is no verdict and is asked again with the next request.
+ * them, good and bad ones apart, so that invented keys push no valid one out; a server that cannot
+ * be reached is no verdict and is asked again with the next request. Requests with a key that is
+ * being asked for wait for that answer; the number of questions under way is bounded.
  */
 public final class KeyValidation implements CallerCheck {
-  /** Verdicts kept at once; beyond, the one not used for longest is forgotten. */
+  /** Good verdicts kept, and bad ones; beyond, the one not used for longest is forgotten. */
   static final int MOST_VERDICTS = 10_000;
+
+  /** Keys asked for at once; requests with further unknown keys are refused for the moment. */
+  static final int MOST_QUESTIONS = 256;
 
   /** Longer keys are refused unasked. */
   static final int LONGEST_KEY = 4096;
@@ -27,22 +34,31 @@ public final class KeyValidation implements CallerCheck {
     @Nullable Boolean confirmed(String url, String key);
   }
 
-  private record Verdict(boolean valid, long until) {}
-
   private final AuthSettings settings;
   private final Question question;
   private final Ticker ticker;
 
-  /** Guarded by itself; the least recently used first. */
-  private final Map<String, Verdict> verdicts =
-      new LinkedHashMap<>(16, 0.75f, true) {
-        private static final long serialVersionUID = 1;
+  /** Guarded by themselves: until when each key is known to be valid, or not to be. */
+  private final Map<String, Long> valid = new Verdicts();
 
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<String, Verdict> eldest) {
-          return size() > MOST_VERDICTS;
-        }
-      };
+  private final Map<String, Long> invalid = new Verdicts();
+
+  /** The questions under way, by key; guarded by itself. */
+  private final Map<String, CompletableFuture<Verdict>> asking = new HashMap<>();
+
+  /** The least recently used first. */
+  private static final class Verdicts extends LinkedHashMap<String, Long> {
+    private static final long serialVersionUID = 1;
+
+    Verdicts() {
+      super(16, 0.75f, true);
+    }
+
+    @Override
+    protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
+      return size() > MOST_VERDICTS;
+    }
+  }
 
   public KeyValidation(AuthSettings settings, Question question, Ticker ticker) {
     this.settings = settings;
@@ -51,43 +67,83 @@ public final class KeyValidation implements CallerCheck {
   }
 
   @Override
-  public CallerCheck.Verdict known(@Nullable String authorization) {
+  public Verdict known(@Nullable String authorization) {
     String key = key(authorization);
-    if (key == null) {
-      return CallerCheck.Verdict.REFUSED;
+    return key == null ? Verdict.REFUSED : verdict(key);
+  }
+
+  private Verdict verdict(String key) {
+    if (holds(valid, key)) {
+      return Verdict.ADMITTED;
     }
+    return holds(invalid, key) ? Verdict.REFUSED : Verdict.UNKNOWN;
+  }
+
+  private boolean holds(Map<String, Long> verdicts, String key) {
     synchronized (verdicts) {
-      Verdict verdict = verdicts.get(key);
-      if (verdict == null || ticker.nanos() - verdict.until >= 0) {
-        return CallerCheck.Verdict.UNKNOWN;
-      }
-      return verdict.valid ? CallerCheck.Verdict.ADMITTED : CallerCheck.Verdict.REFUSED;
+      Long until = verdicts.get(key);
+      return until != null && ticker.nanos() - until < 0;
     }
   }
 
   @Override
-  public boolean ask(String authorization) {
+  public Verdict ask(String authorization) {
     String key = key(authorization);
     if (key == null) {
-      return false;
+      return Verdict.REFUSED;
     }
-    boolean answered = false;
-    boolean valid = false;
-    for (String url : settings.validationUrls()) {
-      Boolean confirmed = valid ? Boolean.TRUE : question.confirmed(url, key);
-      answered |= confirmed != null;
-      valid |= confirmed != null && confirmed;
+    CompletableFuture<Verdict> mine = new CompletableFuture<>();
+    CompletableFuture<Verdict> first;
+    synchronized (asking) {
+      first = asking.get(key);
+      if (first == null) {
+        // A question that has ended since the caller looked has left its verdict.
+        Verdict known = verdict(key);
+        if (known != Verdict.UNKNOWN || asking.size() >= MOST_QUESTIONS) {
+          return known;
+        }
+        asking.put(key, mine);
+      }
     }
-    if (answered) {
-      keep(key, valid);
-    }
-    return valid;
+    return first == null ? askServers(key, mine) : first.join();
   }
 
-  private void keep(String key, boolean valid) {
-    long until = ticker.nanos() + settings.ttl().toNanos();
-    synchronized (verdicts) {
-      verdicts.put(key, new Verdict(valid, until));
+  /** Asks, and tells those who wait for the same key. */
+  private Verdict askServers(String key, CompletableFuture<Verdict> waiting) {
+    Verdict verdict = Verdict.REFUSED;
+    try {
+      verdict = askServers(key);
+      return verdict;
+    } finally {
+      synchronized (asking) {
+        asking.remove(key);
+      }
+      waiting.complete(verdict);
+    }
+  }
+
+  private Verdict askServers(String key) {
+    boolean answered = false;
+    boolean confirmed = false;
+    for (String url : settings.validationUrls()) {
+      Boolean answer = confirmed ? Boolean.TRUE : question.confirmed(url, key);
+      answered |= answer != null;
+      confirmed |= answer != null && answer;
+    }
+    if (answered) {
+      keep(key, confirmed);
+    }
+    return confirmed ? Verdict.ADMITTED : Verdict.REFUSED;
+  }
+
+  private void keep(String key, boolean confirmed) {
+    Map<String, Long> others = confirmed ? invalid : valid;
+    synchronized (others) {
+      others.remove(key);
+    }
+    Map<String, Long> same = confirmed ? valid : invalid;
+    synchronized (same) {
+      same.put(key, ticker.nanos() + settings.ttl().toNanos());
     }
   }
 

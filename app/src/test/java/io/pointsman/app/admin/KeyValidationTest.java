@@ -48,7 +48,7 @@ class KeyValidationTest {
   void anyServerMayConfirmAKey() {
     valid.add("http://two k");
     assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
-    assertThat(keys.ask("Bearer k")).isTrue();
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
     assertThat(asked).containsExactly("http://one k", "http://two k");
     assertThat(keys.known("bearer k")).isEqualTo(Verdict.ADMITTED);
   }
@@ -56,7 +56,7 @@ class KeyValidationTest {
   @Test
   void afterTheFirstConfirmationNobodyElseIsAsked() {
     valid.add("http://one k");
-    assertThat(keys.ask("Bearer k")).isTrue();
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
     assertThat(asked).containsExactly("http://one k");
   }
 
@@ -76,18 +76,29 @@ class KeyValidationTest {
   @Test
   void aServerThatCannotBeAskedIsNoVerdict() {
     reachable = false;
-    assertThat(keys.ask("Bearer k")).isFalse();
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.REFUSED);
     assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
   }
 
   @Test
-  void inventedKeysDoNotPileUp() {
+  void inventedKeysDoNotPileUpAndPushNoValidOneOut() {
     valid.add("http://one first");
     keys.ask("Bearer first");
-    for (int i = 0; i < KeyValidation.MOST_VERDICTS; i++) {
+    for (int i = 0; i <= KeyValidation.MOST_VERDICTS; i++) {
       keys.ask("Bearer invented-" + i);
     }
-    assertThat(keys.known("Bearer first")).isEqualTo(Verdict.UNKNOWN);
+    assertThat(keys.known("Bearer first")).isEqualTo(Verdict.ADMITTED);
+    assertThat(keys.known("Bearer invented-0")).isEqualTo(Verdict.UNKNOWN);
     assertThat(keys.known("Bearer invented-5000")).isEqualTo(Verdict.REFUSED);
+  }
+
+  @Test
+  void aKeyThatIsNoLongerValidIsNotAdmittedByItsOldVerdict() {
+    valid.add("http://one k");
+    keys.ask("Bearer k");
+    clock.advance(Duration.ofSeconds(60));
+    valid.clear();
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.REFUSED);
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.REFUSED);
   }
 }

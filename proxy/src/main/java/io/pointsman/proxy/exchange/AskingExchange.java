@@ -42,13 +42,13 @@ final class AskingExchange implements Conversation {
 
   /** On a virtual thread. */
   private void asked(CallerCheck check, String authorization) {
-    boolean admitted = false;
+    CallerCheck.Verdict found = CallerCheck.Verdict.REFUSED;
     try {
-      admitted = check.ask(authorization);
+      found = check.ask(authorization);
     } catch (RuntimeException e) {
       LOG.error("a caller could not be checked", e);
     }
-    boolean verdict = admitted;
+    CallerCheck.Verdict verdict = found;
     try {
       client.state().loop().execute(() -> decided(verdict));
     } catch (RejectedExecutionException e) {
@@ -56,19 +56,26 @@ final class AskingExchange implements Conversation {
     }
   }
 
-  private void decided(boolean admitted) {
+  private void decided(CallerCheck.Verdict verdict) {
     if (over) {
       return;
     }
     over = true;
     client.setReading(true);
-    if (admitted) {
-      client.take(null);
-      reception.dispatch(head);
-      handOver(client.current());
-    } else {
-      release();
-      reception.refuseCaller(head);
+    switch (verdict) {
+      case ADMITTED -> {
+        client.take(null);
+        reception.dispatch(head);
+        handOver(client.current());
+      }
+      case REFUSED -> {
+        release();
+        reception.refuseCaller(head);
+      }
+      case UNKNOWN -> {
+        release();
+        answer(ProxyError.KEY_CHECKS_FULL);
+      }
     }
   }
 
@@ -148,11 +155,15 @@ final class AskingExchange implements Conversation {
     if (!over) {
       over = true;
       release();
-      client.reply(
-          head,
-          client.state().plane().requestIds().of(head),
-          Reply.of(ProxyError.SHUTTING_DOWN, ProxyError.SHUTTING_DOWN.message()),
-          received);
+      answer(ProxyError.SHUTTING_DOWN);
     }
+  }
+
+  private void answer(ProxyError error) {
+    client.reply(
+        head,
+        client.state().plane().requestIds().of(head),
+        Reply.of(error, error.message()),
+        received);
   }
 }

@@ -13,8 +13,8 @@ public interface CallerCheck {
         }
 
         @Override
-        public boolean ask(String authorization) {
-          return true;
+        public Verdict ask(String authorization) {
+          return Verdict.ADMITTED;
         }
       };
 
@@ -33,6 +33,9 @@ public interface CallerCheck {
    */
   Verdict known(@Nullable String authorization);
 
-  /** Whether a caller may come in. Called on a virtual thread, so it may block; bounded in time. */
-  boolean ask(String authorization);
+  /**
+   * Whether a caller may come in; unknown if too many are being asked for. Called on a virtual
+   * thread, so it may block; bounded in time.
+   */
+  Verdict ask(String authorization);
 }
