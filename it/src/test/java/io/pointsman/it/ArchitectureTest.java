@@ -42,8 +42,14 @@ final class ArchitectureTest {
               "io.pointsman.sim",
               "io.pointsman.app");
 
+  private static final JavaClasses BENCH =
+      new ClassFileImporter()
+          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+          .importPackages("io.pointsman.bench");
+
   @Test
   void everyModuleIsLookedAt() {
+    assertThat(BENCH).isNotEmpty();
     for (String module : List.of("engine", "request", "proxy", "kubernetes", "sim", "app")) {
       assertThat(SHIPPED.that(resideInAPackage("io.pointsman." + module + "..")))
           .as(module)
@@ -123,12 +129,32 @@ final class ArchitectureTest {
   }
 
   @Test
-  void nothingShippedSeesTheTestkit() {
+  void nothingShippedSeesTheTestkitOrTheBenchmarks() {
     holds(
         noClasses()
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("io.pointsman.testkit..", "org.junit..", "org.assertj.."));
+            .resideInAnyPackage(
+                "io.pointsman.testkit..",
+                "io.pointsman.bench..",
+                "io.pointsman.it..",
+                "org.junit..",
+                "org.assertj.."));
+  }
+
+  @Test
+  void benchmarksUseOnlyWhatTheirModuleMaySee() {
+    noClasses()
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(
+            "io.pointsman.proxy..",
+            "io.pointsman.kubernetes..",
+            "io.pointsman.testkit..",
+            "io.pointsman.it..",
+            "org.junit..",
+            "org.assertj..")
+        .check(BENCH);
   }
 
   @Test
