@@ -216,7 +216,7 @@ public final class RoutingEngine {
     if (request.pinnedWorker() != null) {
       request.notes().because(PickReason.PINNED);
       Worker pinned = pinned(current.snapshot(), pooled.pool(), request);
-      return pinned == null ? null : admitted(List.of(pinned), request, now);
+      return pinned == null ? null : LastResort.among(List.of(pinned), request, now);
     }
     Worker picked = pick(pooled.picker(), request, now);
     if (picked != null && request.admits(picked, now)) {
@@ -224,29 +224,7 @@ public final class RoutingEngine {
     }
     request.notes().because(PickReason.FALLBACK);
     Worker least = pooled.pool().leastLoaded(now, request.tried(), dice);
-    return least != null ? least : admitted(pooled.pool().workers(), request, now);
-  }
-
-  /**
-   * The first that admits the request, at worst one that is only stalled: silence can have reasons
-   * that the router does not see, and a refusal helps nobody.
-   */
-  private static @Nullable Worker admitted(List<Worker> workers, RoutingRequest request, long now) {
-    Worker stalled = null;
-    for (Worker worker : workers) {
-      if (request.admits(worker, now)) {
-        return worker;
-      }
-      boolean candidate = worker.stalled() && !request.tried().contains(worker);
-      if (candidate && (stalled == null || worker.inFlight() < stalled.inFlight())) {
-        stalled = worker;
-      }
-    }
-    if (stalled == null) {
-      return null;
-    }
-    stalled.reprieve();
-    return request.admits(stalled, now) ? stalled : null;
+    return least != null ? least : LastResort.among(pooled.pool().workers(), request, now);
   }
 
   private @Nullable Worker pick(Picker picker, RoutingRequest request, long now) {

@@ -8,14 +8,17 @@ import java.util.concurrent.atomic.LongAdder;
  * <pre>
  * CLOSED     failures in a row reach the threshold        -> OPEN
  * OPEN       openFor has passed, or a health probe is good
- *            after refused connections                    -> HALF_OPEN
+ *            after refused connections, or a tenth of
+ *            openFor and 5 s at least have passed and
+ *            nobody else is left                          -> HALF_OPEN
  * HALF_OPEN  the probe fails                              -> OPEN
  *            successThreshold probes succeed in a row     -> CLOSED
  * </pre>
  *
- * <p>In HALF_OPEN at most one request is under way. A settled lease that held no probe does not
- * move a breaker that is not closed: its request was placed before the breaker opened. Safe for use
- * by several threads; the closed state without failures takes no lock.
+ * <p>In HALF_OPEN at most one request is under way as a probe; it has succeeded as soon as a good
+ * answer begins, and is a request like others from then on. A settled lease that held no probe does
+ * not move a breaker that is not closed: most such requests were placed before the breaker opened.
+ * Safe for use by several threads; the closed state without failures takes no lock.
  */
 public final class CircuitBreaker {
   /** What the breaker lets through. */
@@ -34,6 +37,11 @@ public final class CircuitBreaker {
     /** The request is the one probe. */
     PROBE
   }
+
+  /** An open breaker may be tried before its time after this share of it. */
+  private static final int EARLY_SHARE = 10;
+
+  private static final long LEAST_EARLY_NANOS = 5_000_000_000L;
 
   private final BreakerSettings settings;
   private final Runnable onStateChange;
@@ -71,6 +79,24 @@ public final class CircuitBreaker {
       case OPEN -> now - openedAt >= settings.openFor().toNanos();
       case HALF_OPEN -> !probing;
     };
+  }
+
+  /** Whether it has been open for long enough to be tried if no other worker is left. */
+  boolean admitsEarly(long now) {
+    long wait = Math.max(LEAST_EARLY_NANOS, settings.openFor().toNanos() / EARLY_SHARE);
+    return state == State.OPEN && now - openedAt >= wait;
+  }
+
+  /** When it opened last, by the ticker; of no meaning before. */
+  long openedAt() {
+    return openedAt;
+  }
+
+  /** No other worker is left: the next request is let through as a probe. */
+  synchronized void tryEarly(long now) {
+    if (admitsEarly(now)) {
+      become(State.HALF_OPEN);
+    }
   }
 
   /** Lets a request through, as the one probe if the breaker is not closed. */

@@ -13,10 +13,12 @@ import java.lang.invoke.VarHandle;
  */
 public final class Lease {
   private static final VarHandle STATE;
+  private static final VarHandle PROBE;
 
   static {
     try {
       STATE = MethodHandles.lookup().findVarHandle(Lease.class, "state", int.class);
+      PROBE = MethodHandles.lookup().findVarHandle(Lease.class, "probe", boolean.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -32,7 +34,6 @@ public final class Lease {
   private static final int SETTLED = 3;
 
   private final Worker worker;
-  private final boolean probe;
   private final int promptTokens;
   private final int cachedTokens;
   private final long placedAt;
@@ -40,6 +41,12 @@ public final class Lease {
 
   /** Written before the lease is handed on. */
   private boolean answeredWhole;
+
+  /**
+   * Whether it is the one request that a breaker lets through to see if the worker has recovered,
+   * and the breaker has not heard of it yet; taken away through PROBE by whoever tells it.
+   */
+  private volatile boolean probe;
 
   /** Only grows once the lease is handed on; written through STATE. */
   private volatile int state = PLACED;
@@ -104,13 +111,6 @@ public final class Lease {
     return placedAt;
   }
 
-  /**
-   * Whether it is the one request that a breaker lets through to see if the worker has recovered.
-   */
-  boolean probe() {
-    return probe;
-  }
-
   public boolean settled() {
     return state == SETTLED;
   }
@@ -127,6 +127,21 @@ public final class Lease {
     } else if (first) {
       worker.abandon(promptTokens);
     }
+  }
+
+  /**
+   * The head of a good answer has come. A breaker's probe has succeeded with that, however long the
+   * rest takes; a failure later on counts as any other request's. Can be said again without effect.
+   */
+  public void answersWell() {
+    if (takeProbe()) {
+      worker.probeAnswered();
+    }
+  }
+
+  /** Whether the breaker is yet to hear of this probe; true once at most. */
+  private boolean takeProbe() {
+    return probe && (boolean) PROBE.getAndSet(this, false);
   }
 
   /** The worker answered, with success or with an error of the client's. */
@@ -160,7 +175,7 @@ public final class Lease {
     if (answeredWhole) {
       worker.answersWhole(-1);
     }
-    worker.settled(this, outcome);
+    worker.settled(takeProbe(), outcome);
     listener.settled(this, outcome);
     return true;
   }

@@ -74,6 +74,10 @@ final class LoadBoard {
     return (cell & mark.bit) != 0;
   }
 
+  static int without(int cell, Mark mark) {
+    return cell & ~mark.bit;
+  }
+
   /** Whether {@code cell} has a mark that rules its worker out without a further question. */
   static boolean out(int cell) {
     return (cell & OUT) != 0;

@@ -279,6 +279,26 @@ public final class Worker {
     mark(Mark.STALLED, false);
   }
 
+  /**
+   * Whether nothing but its open breaker keeps requests away, for long enough that it may be tried
+   * before its time.
+   */
+  public boolean triableEarly(long now) {
+    return !left
+        && breaker.admitsEarly(now)
+        && eligible(LoadBoard.without(board.cell(slot), Mark.BREAKER), now);
+  }
+
+  /** Whether its breaker opened longer ago than that of {@code other}. */
+  public boolean openedBefore(Worker other) {
+    return breaker.openedAt() - other.breaker.openedAt() < 0;
+  }
+
+  /** Lets one request through its open breaker before its time, because nobody else is left. */
+  public void tryEarly(long now) {
+    breaker.tryEarly(now);
+  }
+
   /** One more, or with -1 one fewer, of the requests in flight is answered in one piece. */
   void answersWhole(int change) {
     answeredWhole.addAndGet(change);
@@ -360,22 +380,32 @@ public final class Worker {
     pendingTokens.addAndGet(-promptTokens);
   }
 
-  void settled(Lease lease, Outcome outcome) {
+  /** The breaker's probe has got the beginning of a good answer. */
+  void probeAnswered() {
+    breaker.succeeded(true);
+  }
+
+  /**
+   * Counts one request out.
+   *
+   * @param probe whether it is a breaker's probe without a verdict so far
+   */
+  void settled(boolean probe, Outcome outcome) {
     board.leave(slot);
     switch (outcome) {
       case Outcome.Succeeded _ -> {
         served.increment();
         progressed(0);
-        breaker.succeeded(lease.probe());
+        breaker.succeeded(probe);
       }
       case Outcome.Failed(Failure failure) -> {
         failed.increment();
         if (failure == Failure.CONNECT) {
           health.refused();
         }
-        breaker.failed(lease.probe(), failure, ticker.nanos());
+        breaker.failed(probe, failure, ticker.nanos());
       }
-      case Outcome.Ignored _ -> breaker.ignored(lease.probe());
+      case Outcome.Ignored _ -> breaker.ignored(probe);
     }
   }
 

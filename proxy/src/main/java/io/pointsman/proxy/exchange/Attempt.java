@@ -208,8 +208,12 @@ final class Attempt implements UpstreamUser {
   }
 
   /** 5xx is the worker's fault, but for those that say that it does not know how. */
+  private boolean workersFault() {
+    return status >= 500 && status != 501 && status != 505;
+  }
+
   private void settle() {
-    if (status >= 500 && status != 501 && status != 505) {
+    if (workersFault()) {
       lease.failed(Failure.ERROR);
     } else {
       lease.succeeded();
@@ -218,6 +222,9 @@ final class Attempt implements UpstreamUser {
 
   private void relayFrom(ResponseHead head, ByteBuf in) {
     attempts.answering();
+    if (!workersFault()) {
+      lease.answersWell();
+    }
     ResponseRelay begun = exchange.beginRelay(this, head);
     relay = begun;
     phase = Phase.RELAYING;

@@ -143,7 +143,8 @@ public final class FleetKeys {
           "breaker.success-threshold",
           integer(1, 1_000_000),
           BreakerSettings.DEFAULTS.successThreshold(),
-          "Trial requests in a row that must succeed to close it again.",
+          "Trial requests in a row that must succeed to close it again; one has, when a good answer"
+              + " begins.",
           "Large returns a recovered worker slowly: trials run one at a time.");
 
   public static final Key<Duration> BREAKER_OPEN_FOR =
@@ -151,7 +152,8 @@ public final class FleetKeys {
           "breaker.open-for",
           duration(MILLI, DAY),
           BreakerSettings.DEFAULTS.openFor(),
-          "Time until an open breaker lets one request through as a trial.",
+          "Time until an open breaker lets one request through as a trial; a tenth of it, 5 s at"
+              + " least, if no other worker takes requests.",
           "Short spends requests on a worker that still fails; long idles one that recovered.");
 
   public static final Key<Duration> BREAKER_WINDOW =

@@ -1,0 +1,136 @@
+package io.pointsman.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.CircuitBreaker.State;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Every breaker is open, and the engines may be well again. */
+class LastResortTest {
+  private final TestFleet fleet = TestFleet.of(3);
+  private final RecordedEvents events = new RecordedEvents();
+  private final RoutingEngine engine =
+      new RoutingEngine(
+          fleet.fleet,
+          new PolicySetup(pool -> (_, now) -> pool.random(now, List.of(), fleet.dice), List.of()),
+          EngineSettings.DEFAULTS,
+          events,
+          fleet.clock::nanos,
+          fleet.dice);
+
+  private void open(Worker worker) {
+    for (int i = 0; i < 10; i++) {
+      fleet.lease(worker).failed(Failure.ERROR);
+    }
+    assertThat(worker.breaker().state()).isEqualTo(State.OPEN);
+  }
+
+  /** Opens the breakers of the second, the third and the first worker, a second apart. */
+  private void openAll() {
+    for (int index : new int[] {1, 2, 0}) {
+      open(fleet.worker(index));
+      fleet.clock.advance(Duration.ofSeconds(1));
+    }
+  }
+
+  private Decision decide() {
+    return engine.decide(Requests.bare());
+  }
+
+  private Lease routed() {
+    Decision decision = decide();
+    assertThat(decision).isInstanceOf(Decision.Routed.class);
+    return ((Decision.Routed) decision).lease();
+  }
+
+  private void assertRefused() {
+    assertThat(decide()).isEqualTo(new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0));
+  }
+
+  @Test
+  void theOneThatFailedLongestAgoIsTriedAfterATenthOfItsTime() {
+    openAll();
+    fleet.clock.advance(Duration.ofMillis(2999));
+    assertRefused();
+
+    fleet.clock.advance(Duration.ofMillis(1));
+    assertThat(routed().worker()).isSameAs(fleet.worker(1));
+    assertRefused();
+  }
+
+  @Test
+  void eachGetsOneRequestAtATime() {
+    openAll();
+    fleet.clock.advance(Duration.ofSeconds(10));
+    assertThat(routed().worker()).isSameAs(fleet.worker(1));
+    assertThat(routed().worker()).isSameAs(fleet.worker(2));
+    assertThat(routed().worker()).isSameAs(fleet.worker(0));
+    assertRefused();
+  }
+
+  @Test
+  void oneThatIsWellAgainServesAllAfterItsTrials() {
+    openAll();
+    fleet.clock.advance(Duration.ofSeconds(3));
+    for (int i = 0; i < 3; i++) {
+      routed().succeeded();
+    }
+
+    assertThat(fleet.worker(1).breaker().state()).isEqualTo(State.CLOSED);
+    assertThat(routed().worker()).isSameAs(fleet.worker(1));
+    assertThat(routed().worker()).isSameAs(fleet.worker(1));
+  }
+
+  @Test
+  void oneThatFailsAgainIsLeftAloneForAnotherTenth() {
+    openAll();
+    fleet.clock.advance(Duration.ofSeconds(3));
+    routed().failed(Failure.ERROR);
+    assertRefused();
+
+    fleet.clock.advance(Duration.ofSeconds(1));
+    assertThat(routed().worker()).isSameAs(fleet.worker(2));
+  }
+
+  @Test
+  void nobodyIsTriedEarlyWhileAnotherServes() {
+    open(fleet.worker(1));
+    open(fleet.worker(2));
+    fleet.clock.advance(Duration.ofSeconds(59));
+    for (int i = 0; i < 20; i++) {
+      assertThat(routed().worker()).isSameAs(fleet.worker(0));
+    }
+  }
+
+  @Test
+  void thoseThatAreOutForMoreThanTheirBreakerAreNotTried() {
+    openAll();
+    fleet.clock.advance(Duration.ofSeconds(50));
+    fleet.kill(fleet.worker(0));
+    fleet.worker(1).drain(true);
+    fleet.worker(2).rest(1_000_000_000);
+
+    assertThat(decide()).isInstanceOf(Decision.Rejected.class);
+    assertThat(fleet.fleet.snapshot().workers())
+        .allMatch(worker -> worker.breaker().state() == State.OPEN);
+  }
+
+  @Test
+  void oneThatTheRequestHasTriedIsNotTriedAgain() {
+    openAll();
+    fleet.clock.advance(Duration.ofSeconds(10));
+    RoutingRequest request = Requests.bare();
+    request.exclude(fleet.worker(1));
+
+    Decision decision = engine.decide(request);
+    assertThat(((Decision.Routed) decision).lease().worker()).isSameAs(fleet.worker(2));
+    assertThat(fleet.worker(1).breaker().state()).isEqualTo(State.OPEN);
+  }
+}
