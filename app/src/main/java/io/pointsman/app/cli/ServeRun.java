@@ -8,6 +8,7 @@ import io.pointsman.app.wiring.Router;
 import io.pointsman.app.wiring.StartException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -50,6 +51,7 @@ public final class ServeRun {
     try (LogSetup _ = startLog(config.log())) {
       try (Router router = Router.start(config, VersionCommand.version())) {
         Signals.onFirst(stop::countDown);
+        openJars();
         onStart.accept(router);
         greet(router, config, out);
         stop.await();
@@ -58,6 +60,13 @@ public final class ServeRun {
       log.info("stopped");
     }
     return 0;
+  }
+
+  private static void openJars() {
+    List<String> missing = OpenJars.open();
+    if (!missing.isEmpty()) {
+      log.warn("not on the class path: {}", missing);
+    }
   }
 
   private static LogSetup startLog(LogSettings settings) {

@@ -6,6 +6,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.upstream.Descriptors;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
@@ -28,6 +29,14 @@ public final class Prober implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Prober.class);
 
   private static final long LONGEST_WAIT = TimeUnit.MINUTES.toNanos(1);
+
+  /** What a probe says of its worker. */
+  private enum Verdict {
+    GOOD,
+    BAD,
+    /** Nothing: the router had no file descriptor to ask with. */
+    NONE
+  }
 
   private final Fleet fleet;
   private final ProbeSettings settings;
@@ -138,9 +147,12 @@ public final class Prober implements AutoCloseable {
     boolean good = false;
     boolean settled = false;
     try {
-      good = answersWell(worker);
-      boolean modelsKnown = !good || !modelsDue(worker) || learnModels(worker);
-      worker.probed(good);
+      Verdict verdict = ask(worker);
+      good = verdict == Verdict.GOOD || (verdict == Verdict.NONE && worker.health().healthy());
+      boolean modelsKnown = verdict != Verdict.GOOD || !modelsDue(worker) || learnModels(worker);
+      if (verdict != Verdict.NONE) {
+        worker.probed(good);
+      }
       settled = good && modelsKnown && worker.health().healthy();
     } finally {
       places.release();
@@ -148,13 +160,14 @@ public final class Prober implements AutoCloseable {
     }
   }
 
-  private boolean answersWell(Worker worker) {
+  private Verdict ask(Worker worker) {
     try {
       String url = worker.spec().url() + settings.endpoint();
-      return settings.good(client.send("GET", url, settings.timeout()).status());
+      boolean good = settings.good(client.send("GET", url, settings.timeout()).status());
+      return good ? Verdict.GOOD : Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
       log.debug("probe of {} failed: {}", worker, e.toString());
-      return false;
+      return Descriptors.exhausted(e) ? Verdict.NONE : Verdict.BAD;
     }
   }
 

@@ -2,6 +2,7 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
@@ -11,11 +12,13 @@ import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** More connections come than the router has descriptors for. */
 @Timeout(180)
@@ -25,6 +28,21 @@ final class DescriptorsTest {
 
   /** Half a processor: one that spins takes a whole one. */
   private static final double MOST_BUSY = 0.5;
+
+  /** Each request connects; one failed probe or one failed request would take the worker out. */
+  private static final List<String> TOUCHY =
+      List.of(
+          "--pool-idle-timeout=off",
+          "--health-interval=200ms",
+          "--health-failure-threshold=1",
+          "--breaker-failure-threshold=1",
+          "--log-level=debug");
+
+  private static String[] flags(String worker) {
+    List<String> all = new ArrayList<>(List.of("--workers", worker));
+    all.addAll(TOUCHY);
+    return all.toArray(String[]::new);
+  }
 
   private static final EngineScript ENDLESS =
       (request, connection) -> {
@@ -40,12 +58,15 @@ final class DescriptorsTest {
       };
 
   @Test
-  void streamsGoOnNothingSpinsAndConnectionsAreTakenAgainLater() throws Exception {
+  void streamsGoOnNothingSpinsAndConnectionsAreTakenAgainLater(@TempDir Path jars)
+      throws Exception {
     List<RawClient> flood = new ArrayList<>();
     try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, ENDLESS));
-        RouterProcess router = RouterProcess.serve(List.of(engine.url()));
-        RawClient stream = RawClient.connect(router.port())) {
+        RouterProcess router = RouterProcess.startFromJars(jars, flags(engine.url()));
+        RawClient stream = RawClient.connect(router.port());
+        RawClient kept = RawClient.connect(router.port())) {
       stream.send("POST", "/v1/completions", FaultRig.request(true)).readHead();
+      assertThat(kept.send("GET", "/readiness", "").read().status()).isEqualTo(200);
       int most = router.descriptors() + FEW_MORE;
       router.limitDescriptors(most);
       for (int i = 0; i < FLOOD; i++) {
@@ -55,11 +76,15 @@ final class DescriptorsTest {
       double busy = busyWhileItReads(router, stream);
       Scale.report("out of descriptors", "%.2f processors busy".formatted(busy));
       assertThat(busy).isLessThan(MOST_BUSY);
+      Await.until("a request is refused", Await.LONG, () -> refused(kept));
+      router.awaitOutput("failed: java.net.SocketException: Too many open files");
+      assertThat(kept.send("GET", "/readiness", "").read().status()).isEqualTo(200);
       for (RawClient each : flood) {
         each.leave();
       }
       Await.until("it serves again", Duration.ofSeconds(60), () -> serves(router));
-      stream.readSome(new byte[100], 100);
+      assertThat(stream.readSome(new byte[100], 100)).isPositive();
+      assertThat(router.output()).doesNotContain("is unhealthy", "refused a connection");
     }
   }
 
@@ -73,6 +98,25 @@ final class DescriptorsTest {
       assertThat(stream.readSome(piece, piece.length)).isPositive();
     }
     return (router.cpuSeconds() - before) / ((System.nanoTime() - start) / 1e9);
+  }
+
+  /** Whether there was no descriptor for a connection to the worker; now and then there is one. */
+  private static boolean refused(RawClient kept) {
+    try {
+      long start = System.nanoTime();
+      Answer answer = kept.send("POST", "/v1/completions", FaultRig.request(false)).read();
+      if (answer.status() == 200) {
+        return false;
+      }
+      double took = (System.nanoTime() - start) / 1e9;
+      Scale.report("out of descriptors", "refused after %.3f s".formatted(took));
+      assertThat(answer.status()).as(answer.text()).isEqualTo(503);
+      assertThat(answer.text()).contains("\"code\":\"out_of_descriptors\"");
+      assertThat(answer.header("retry-after")).isNotNull();
+      return true;
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static boolean serves(RouterProcess router) {

@@ -7,8 +7,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.jar.JarOutputStream;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
 
 /** The router as a process of its own, with the memory settings of the launcher. */
 public final class RouterProcess implements AutoCloseable {
@@ -47,10 +50,43 @@ public final class RouterProcess implements AutoCloseable {
 
   /** Starts {@code serve} with these flags alone, ports aside, and waits until it is ready. */
   public static RouterProcess start(String... flags) throws IOException {
+    return launch(System.getProperty("java.class.path"), flags);
+  }
+
+  /**
+   * The same with everything in jars, as it is shipped: classes in directories take a descriptor
+   * each time one is loaded.
+   *
+   * @param jars an empty directory for them
+   */
+  public static RouterProcess startFromJars(Path jars, String... flags) throws IOException {
+    List<String> path = new ArrayList<>();
+    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+      Path directory = Path.of(entry);
+      path.add(
+          Files.isDirectory(directory)
+              ? pack(directory, jars.resolve(path.size() + ".jar")).toString()
+              : entry);
+    }
+    return launch(String.join(File.pathSeparator, path), flags);
+  }
+
+  private static Path pack(Path directory, Path jar) throws IOException {
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
+        Stream<Path> files = Files.walk(directory)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        out.putNextEntry(new ZipEntry(directory.relativize(file).toString()));
+        Files.copy(file, out);
+      }
+    }
+    return jar;
+  }
+
+  private static RouterProcess launch(String classPath, String... flags) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN, "serve"));
+    command.addAll(List.of("-cp", classPath, MAIN, "serve"));
     command.addAll(List.of("--port", "0", "--metrics-port", "0"));
     command.addAll(List.of(flags));
     Path log = Files.createTempFile("pointsman-router", ".log");
@@ -81,7 +117,8 @@ public final class RouterProcess implements AutoCloseable {
     }
   }
 
-  private String output() {
+  /** What it has printed and logged so far. */
+  public String output() {
     try {
       return Files.readString(log);
     } catch (IOException e) {

@@ -8,6 +8,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.Connecting;
+import io.pointsman.proxy.upstream.Descriptors;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.upstream.UpstreamPool;
 import io.pointsman.proxy.upstream.UpstreamUser;
@@ -91,6 +92,11 @@ final class Attempt implements UpstreamUser {
   @Override
   public void connectFailed(Throwable cause) {
     phase = Phase.OVER;
+    if (Descriptors.exhausted(cause)) {
+      lease.ignored();
+      attempts.failed(this, RetryReason.CONNECT, ProxyError.OUT_OF_DESCRIPTORS);
+      return;
+    }
     lease.failed(Failure.CONNECT);
     attempts.failed(this, RetryReason.CONNECT, ProxyError.UPSTREAM_CONNECT);
   }

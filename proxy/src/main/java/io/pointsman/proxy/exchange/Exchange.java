@@ -364,7 +364,8 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** The client gets an error of the router's own. */
   void reply(ProxyError error) {
-    reply(error, Reply.of(error, error.message()));
+    Reply reply = Reply.of(error, error.message());
+    reply(error, error == ProxyError.OUT_OF_DESCRIPTORS ? reply.retryAfter(0) : reply);
   }
 
   void reply(ProxyError error, Reply reply) {

@@ -29,6 +29,7 @@ public enum ProxyError {
   ALL_BUSY(503, "server_error", "all_busy", Blame.UPSTREAM, "all workers are busy"),
   SHUTTING_DOWN(503, Blame.ROUTER, "the router is shutting down"),
   INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
+  OUT_OF_DESCRIPTORS(503, Blame.ROUTER, "the router has no file descriptor left"),
   LOCAL_TIMEOUT(504, Blame.ROUTER, "the router did not answer in time"),
 
   UPSTREAM_CONNECT(502, Blame.UPSTREAM, "the worker cannot be reached"),

@@ -56,7 +56,12 @@ public final class Connecting implements NameTable.Asker {
     ChannelFuture connect =
         pool.bootstrap().connect(new InetSocketAddress(address, pool.target().port()));
     channel = connect.channel();
-    connect.addListener(this::connected);
+    if (connect.isDone()) {
+      // A socket that could not even be made: its listeners would be called on another thread.
+      connected(connect);
+    } else {
+      connect.addListener(this::connected);
+    }
   }
 
   @Override

@@ -1,0 +1,12 @@
+package io.pointsman.app.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class OpenJarsTest {
+  @Test
+  void whatIsLookedForIsThere() {
+    assertThat(OpenJars.open()).isEmpty();
+  }
+}
