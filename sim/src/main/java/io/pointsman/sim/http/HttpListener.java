@@ -124,21 +124,26 @@ public final class HttpListener {
 
   /**
    * Closes the socket and idle connections; requests in flight end in peace, and their connections
-   * with them. Does not wait, and may run on the loop.
+   * with them. May run on the loop, where the socket is closed before this returns.
    *
    * @return done when the socket is closed and connections that were idle at the call are closing
    */
   public Future<?> closeListening() {
     refusing = true;
-    return loop.submit(
-        () -> {
-          Channel open = server;
-          if (open != null) {
-            // On its own loop a channel closes before this returns.
-            open.close();
-          }
-          connections.forEach(HttpListener::closeIfIdle);
-        });
+    if (loop.inEventLoop()) {
+      closeSocketAndIdle();
+      return loop.newSucceededFuture(null);
+    }
+    return loop.submit(this::closeSocketAndIdle);
+  }
+
+  /** On the loop, where a channel is closed before {@code close} returns. */
+  private void closeSocketAndIdle() {
+    Channel open = server;
+    if (open != null) {
+      open.close();
+    }
+    connections.forEach(HttpListener::closeIfIdle);
   }
 
   /** Closes the socket and every connection at once. */
