@@ -1,14 +1,14 @@
 package io.pointsman.engine.prefix;
 
 /**
- * The prefix lengths that are indexed: every one up to 32 blocks, then sixteen per doubling. A
- * shared prefix is recognised to at least 15/16 of its length, and a prompt costs entries by the
- * logarithm of its length: 80 for 256 blocks, 160 for 8,192.
+ * The prefix lengths that are indexed: every one up to 16 blocks, then eight per doubling. A shared
+ * prefix is recognised to at least 8/9 of its length, and a prompt costs entries by the logarithm
+ * of its length: 48 for 256 blocks, 88 for 8,192.
  */
 final class Milestones {
-  private static final int DENSE_BITS = 5;
+  private static final int DENSE_BITS = 4;
   private static final int DENSE = 1 << DENSE_BITS;
-  private static final int OCTAVE_BITS = 4;
+  private static final int OCTAVE_BITS = 3;
   private static final int OCTAVE = 1 << OCTAVE_BITS;
 
   private Milestones() {}

@@ -21,6 +21,9 @@ public record PrefixBlocks(long[] hashes, int count, int length, int blockLength
   public static final PrefixBlocks NONE = new PrefixBlocks(new long[0], 0, 0, 1, 0);
 
   private static final long LINK = 0x8EBC6AF09C88C6E3L;
+  private static final long LINK_2 = 0x1647E11893B3ED49L;
+  private static final long LINK_3 = 0xA17065A6ACD9DDBBL;
+  private static final long LINK_4 = 0x788CF0A786063ED1L;
 
   /**
    * Chains the plain hashes of consecutive pieces, in place.
@@ -33,10 +36,25 @@ public record PrefixBlocks(long[] hashes, int count, int length, int blockLength
   public static PrefixBlocks chain(
       long salt, long[] pieces, int count, int length, int blockLength, int tokens) {
     long chain = mix(salt);
-    for (int i = 0; i < count; i++) {
-      // Only this line waits for the piece before; the mixing of many pieces overlaps.
-      chain = (Long.rotateLeft(chain, 23) ^ pieces[i]) * LINK;
-      pieces[i] = mix(chain);
+    int i = 0;
+    // The chain is a polynomial, of which four terms at a time need only one step that waits for
+    // those before. The mixing has a loop of its own, so that it is compiled to vectors.
+    for (; i + 4 <= count; i += 4) {
+      long second = pieces[i] * LINK + pieces[i + 1];
+      long third = second * LINK + pieces[i + 2];
+      long fourth = third * LINK + pieces[i + 3];
+      pieces[i] += chain * LINK;
+      pieces[i + 1] = chain * LINK_2 + second;
+      pieces[i + 2] = chain * LINK_3 + third;
+      chain = chain * LINK_4 + fourth;
+      pieces[i + 3] = chain;
+    }
+    for (; i < count; i++) {
+      chain = chain * LINK + pieces[i];
+      pieces[i] = chain;
+    }
+    for (int at = 0; at < count; at++) {
+      pieces[at] = mix(pieces[at]);
     }
     return new PrefixBlocks(pieces, count, length, blockLength, tokens);
   }

@@ -15,17 +15,17 @@ class MilestonesTest {
   }
 
   @Test
-  void everyLengthUpToThirtyTwoIsOne() {
-    for (int i = 0; i < 32; i++) {
+  void everyLengthUpToSixteenIsOne() {
+    for (int i = 0; i < 16; i++) {
       assertThat(Milestones.blocks(i)).isEqualTo(i + 1);
     }
   }
 
   @Test
-  void everyLengthIsKnownToFifteenSixteenths() {
+  void everyLengthIsKnownToEightNinths() {
     for (int blocks = 1; blocks < LONGEST; blocks++) {
       int below = Milestones.blocks(Milestones.upTo(blocks) - 1);
-      assertThat(below).isLessThanOrEqualTo(blocks).isGreaterThan(blocks * 15 / 16 - 1);
+      assertThat(below).isLessThanOrEqualTo(blocks).isGreaterThan(blocks * 8 / 9 - 1);
     }
   }
 
@@ -42,8 +42,8 @@ class MilestonesTest {
 
   @Test
   void promptCostsLogarithmOfItsLength() {
-    assertThat(Milestones.upTo(256)).isEqualTo(80);
-    assertThat(Milestones.upTo(8192)).isEqualTo(160);
+    assertThat(Milestones.upTo(256)).isEqualTo(48);
+    assertThat(Milestones.upTo(8192)).isEqualTo(88);
   }
 
   @Test

@@ -101,7 +101,7 @@ class PrefixIndexTest {
     for (int i = 0; i < 100; i++) {
       index.add(prompt(i, 256, 1, 256), index.tenancy(i), 0, 0);
     }
-    assertThat(index.entries()).isEqualTo(8_000);
+    assertThat(index.entries()).isEqualTo(4_800);
     assertThat(index.bytes()).isLessThan(8 << 20);
   }
 

@@ -38,6 +38,20 @@ public final class BlockRun {
     hashes[count++] = hash;
   }
 
+  /** Adds full blocks of text, one behind the other; all must lie inside the array. */
+  void addBlocks(byte[] bytes, int from, int blocks) {
+    while (count + blocks > hashes.length && grow()) {
+      // Grown until it fits, or until no more is kept.
+    }
+    long[] target = hashes;
+    int first = count;
+    int fitting = Math.min(blocks, target.length - first);
+    for (int i = 0; i < fitting; i++) {
+      target[first + i] = BlockHash.block(bytes, from + i * BlockHash.BLOCK);
+    }
+    count = first + fitting;
+  }
+
   /** Adds a block of a given length, in bytes or ids. */
   public void add(long hash, int length) {
     add(hash);
@@ -83,7 +97,7 @@ public final class BlockRun {
   }
 
   private boolean grow() {
-    if (count == MAX) {
+    if (hashes.length == MAX) {
       return false;
     }
     hashes = Arrays.copyOf(hashes, Math.min(MAX, 2 * hashes.length));

@@ -19,7 +19,7 @@ class StringScannerProperties {
   @Property(tries = 3000)
   void scannersAgreeWithTheReferenceOnAnyMixOfQuotesAndBackslashes(
       @ForAll long seed,
-      @ForAll @IntRange(max = 400) int length,
+      @ForAll @IntRange(max = 5000) int length,
       @ForAll @IntRange(max = 70) int from,
       @ForAll @IntRange(max = 100) int special) {
     byte[] bytes = new byte[from + length];
@@ -45,6 +45,19 @@ class StringScannerProperties {
         byte[] bytes = ("\"" + text + "c".repeat(64)).getBytes(ISO_8859_1);
         assertSame(bytes, 1, bytes.length);
       }
+    }
+  }
+
+  @Example
+  void theEndIsFoundAtEveryPlaceOfALongString() {
+    for (int length = 960; length < 2200; length++) {
+      byte[] bytes = new byte[length + 200];
+      Arrays.fill(bytes, (byte) 'a');
+      bytes[length] = '"';
+      assertSame(bytes, 3, bytes.length);
+      bytes[length / 2] = '\\';
+      bytes[length / 2 + 1] = '"';
+      assertSame(bytes, 3, bytes.length);
     }
   }
 
