@@ -6,7 +6,10 @@ import io.pointsman.app.wiring.StartException;
 import io.pointsman.sim.EngineCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,15 +20,35 @@ import picocli.CommandLine.UnmatchedArgumentException;
 public final class Commands {
   private Commands() {}
 
-  /** The program's command line. */
+  private static Map<String, Supplier<CommandLine>> makers() {
+    Map<String, Supplier<CommandLine>> makers = new LinkedHashMap<>();
+    makers.put("serve", ServeCommand::commandLine);
+    makers.put("check-config", CheckConfigCommand::commandLine);
+    makers.put("demo", () -> new CommandLine(new DemoCommand()));
+    makers.put("engine", () -> new CommandLine(new EngineCommand()));
+    makers.put("vllm-router", VllmRouterCommand::commandLine);
+    makers.put("version", () -> new CommandLine(new VersionCommand()));
+    return makers;
+  }
+
+  /** The program's command line, with every command. */
   public static CommandLine root() {
+    return root(makers());
+  }
+
+  /**
+   * The command line for these arguments: only the command that they name, since hundreds of flags
+   * of the others take a tenth of a start; every command where they name none.
+   */
+  static CommandLine rootFor(String... args) {
+    Map<String, Supplier<CommandLine>> makers = makers();
+    Supplier<CommandLine> named = args.length == 0 ? null : makers.get(args[0]);
+    return root(named == null ? makers : Map.of(args[0], named));
+  }
+
+  private static CommandLine root(Map<String, Supplier<CommandLine>> makers) {
     CommandLine root = new CommandLine(new RootCommand());
-    root.addSubcommand("serve", ServeCommand.commandLine());
-    root.addSubcommand("check-config", CheckConfigCommand.commandLine());
-    root.addSubcommand("demo", new CommandLine(new DemoCommand()));
-    root.addSubcommand("engine", new CommandLine(new EngineCommand()));
-    root.addSubcommand("vllm-router", VllmRouterCommand.commandLine());
-    root.addSubcommand("version", new CommandLine(new VersionCommand()));
+    makers.forEach((name, maker) -> root.addSubcommand(name, maker.get()));
     root.setParameterExceptionHandler((e, _) -> refuse(e));
     root.setExecutionExceptionHandler((e, command, _) -> failed(e, command));
     root.setUsageHelpAutoWidth(true);

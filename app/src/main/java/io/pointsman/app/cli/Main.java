@@ -6,6 +6,6 @@ public final class Main {
 
   /** Ends the process with the command's exit code: 0 well, 1 failed, 2 wrong command line. */
   public static void main(String[] args) {
-    System.exit(Commands.root().execute(args));
+    System.exit(Commands.rootFor(args).execute(args));
   }
 }
