@@ -43,25 +43,11 @@ final class HostileRequestsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "FOLDED_HEADER")
+  @EnumSource
   void isRefusedAndNothingBehindItIsTakenUp(HostileRequest request) throws Exception {
     long before = rig.engine().requests().size();
     refused(request);
     assertThat(rig.engine().requests().size()).isEqualTo(before);
-  }
-
-  /** The two ways that RFC 9112 allows. */
-  @Test
-  void foldedHeaderIsRefusedOrUnfolded() throws Exception {
-    long before = rig.engine().requests().size();
-    try (RawClient client = RawClient.connect(rig.port())) {
-      client.send(HostileRequest.FOLDED_HEADER.bytes());
-      if (client.read().status() == 200) {
-        assertThat(rig.engine().requests().getLast().header("x-folded")).isEqualTo("one two");
-      } else {
-        assertThat(rig.engine().requests().size()).isEqualTo(before);
-      }
-    }
   }
 
   private static void refused(HostileRequest request) throws IOException {
