@@ -1,7 +1,7 @@
 package io.pointsman.app.compat;
 
 /** What a flag of another router does here. */
-sealed interface Effect {
+public sealed interface Effect {
   /** Translates what was given into the configuration; says what is wrong with it by problems. */
   @FunctionalInterface
   interface Action {

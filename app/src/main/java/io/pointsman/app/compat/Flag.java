@@ -13,7 +13,7 @@ import java.util.List;
  * @param meaning what it decides there
  * @param effect what it does here
  */
-record Flag(
+public record Flag(
     List<String> names,
     Shape shape,
     Source source,
@@ -22,7 +22,7 @@ record Flag(
     Effect effect) {
 
   /** What follows a flag. */
-  enum Shape {
+  public enum Shape {
     /** Nothing: it is on when given. */
     SWITCH,
     /** One value; the last one counts. */
@@ -35,13 +35,17 @@ record Flag(
     GROUPS
   }
 
-  /** Which launchers of vllm-router know a flag. */
-  enum Source {
+  /** Which launchers, or versions, of another router know a flag. */
+  public enum Source {
     RUST("R"),
     PYTHON("P"),
     BOTH("R P"),
     /** Only this router's launcher does. */
-    OWN("-");
+    OWN("-"),
+    /** The version of the production stack's router that is described. */
+    STACK("0.1.12"),
+    /** A change of it that is proposed. */
+    STACK_PROPOSED("proposed");
 
     private final String mark;
 
@@ -49,27 +53,27 @@ record Flag(
       this.mark = mark;
     }
 
-    String mark() {
+    public String mark() {
       return mark;
     }
   }
 
-  Flag {
+  public Flag {
     names = List.copyOf(names);
   }
 
   /** The usual spelling, with its hyphens. */
-  String name() {
+  public String name() {
     return names.getFirst();
   }
 
   /** Starts a flag of one value; the other shapes and the rest are chosen on the way. */
-  static Builder flag(String name, String meaning) {
+  public static Builder flag(String name, String meaning) {
     return new Builder(name, meaning);
   }
 
   /** Collects a flag. */
-  static final class Builder {
+  public static final class Builder {
     private final List<String> names = new ArrayList<>();
     private final String meaning;
     private Shape shape = Shape.VALUE;
@@ -81,49 +85,49 @@ record Flag(
       this.meaning = meaning;
     }
 
-    Builder alias(String name) {
+    public Builder alias(String name) {
       names.add(name);
       return this;
     }
 
-    Builder shape(Shape shape) {
+    public Builder shape(Shape shape) {
       this.shape = shape;
       return this;
     }
 
-    Builder only(Source source) {
+    public Builder only(Source source) {
       this.source = source;
       return this;
     }
 
     /** Its default, as it would be written. */
-    Builder standard(String standard) {
+    public Builder standard(String standard) {
       this.standard = standard;
       return this;
     }
 
     /** It does the same here. */
-    Flag honoured(Effect.Action action) {
+    public Flag honoured(Effect.Action action) {
       return honoured("", action);
     }
 
     /** It does the same here, with a remark. */
-    Flag honoured(String remark, Effect.Action action) {
+    public Flag honoured(String remark, Effect.Action action) {
       return build(new Effect.Honoured(remark, action));
     }
 
     /** It is refused, unless it says its default, since it belongs to {@code feature}. */
-    Flag later(String feature) {
+    public Flag later(String feature) {
       return build(new Effect.Later(feature));
     }
 
     /** It is refused because it cannot mean anything here. */
-    Flag refused(String reason) {
+    public Flag refused(String reason) {
       return build(new Effect.Refused(reason));
     }
 
     /** It is accepted and does nothing. */
-    Flag idle(String reason) {
+    public Flag idle(String reason) {
       return build(new Effect.Idle(reason));
     }
 

@@ -10,20 +10,23 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a command line the way vllm-router's two launchers do: {@code --flag value}, {@code
- * --flag=value}, lists that reach to the next flag, a {@code --router-} prefix on all but a few,
- * and any prefix of a name that fits one flag only.
+ * --flag=value}, lists that reach to the next flag, if wanted a {@code --router-} prefix on all but
+ * a few, and any prefix of a name that fits one flag only.
  */
 final class FlagParser {
   private static final String PREFIX = "--router-";
   private static final List<String> NEVER_PREFIXED = List.of("--host", "--port", "--worker-urls");
 
   private final Map<String, Flag> byName = new LinkedHashMap<>();
+  private final boolean prefixed;
   private final List<String> problems;
 
   /**
+   * @param prefixed whether {@code --router-} may stand before a name
    * @param problems where everything that is wrong is added, one line each
    */
-  FlagParser(List<Flag> flags, List<String> problems) {
+  FlagParser(List<Flag> flags, boolean prefixed, List<String> problems) {
+    this.prefixed = prefixed;
     this.problems = problems;
     for (Flag flag : flags) {
       for (String name : flag.names()) {
@@ -109,11 +112,11 @@ final class FlagParser {
     if (exact != null) {
       return exact;
     }
-    if (name.startsWith(PREFIX)) {
+    if (prefixed && name.startsWith(PREFIX)) {
       String bare = "--" + name.substring(PREFIX.length());
-      Flag prefixed = byName.get(bare);
-      if (prefixed != null && !NEVER_PREFIXED.contains(bare)) {
-        return prefixed;
+      Flag flag = byName.get(bare);
+      if (flag != null && !NEVER_PREFIXED.contains(bare)) {
+        return flag;
       }
     }
     return abbreviated(name);

@@ -8,13 +8,13 @@ import java.util.List;
  * @param flag its usual spelling, for messages
  * @param values what followed it; empty for a switch
  */
-record Given(String flag, List<String> values) {
-  Given {
+public record Given(String flag, List<String> values) {
+  public Given {
     values = List.copyOf(values);
   }
 
   /** The one value of a flag that takes one. */
-  String value() {
+  public String value() {
     return values.getLast();
   }
 }

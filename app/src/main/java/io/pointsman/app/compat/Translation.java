@@ -12,7 +12,7 @@ import java.util.List;
 /**
  * Where flags end up: configuration values, and what is wrong with the flags. Used by one thread.
  */
-final class Translation {
+public final class Translation {
   private final ConfigValues values = new ConfigValues();
   private final List<String> problems = new ArrayList<>();
   private List<String> workerUrls = List.of();
@@ -20,16 +20,18 @@ final class Translation {
   private Backend backend = Backend.VLLM;
   private boolean discovers;
 
-  ConfigValues values() {
+  /** The values chosen so far. */
+  public ConfigValues values() {
     return values;
   }
 
   /** What is wrong, one line each; the list is live. */
-  List<String> problems() {
+  public List<String> problems() {
     return problems;
   }
 
-  void problem(Given given, String found, String expected) {
+  /** Adds what is wrong with a flag. */
+  public void problem(Given given, String found, String expected) {
     problems.add(given.flag() + ": " + found + " (expected: " + expected + ")");
   }
 
@@ -67,13 +69,13 @@ final class Translation {
   }
 
   /** Chooses a value as it was written. */
-  static <T> Effect.Action as(Key<T> key) {
+  public static <T> Effect.Action as(Key<T> key) {
     return (given, into) ->
         into.read(key, new Raw.Scalar(given.value(), given.flag()), given.value(), given);
   }
 
   /** Chooses a list as it was written. */
-  static <T> Effect.Action list(Key<T> key) {
+  public static <T> Effect.Action list(Key<T> key) {
     return (given, into) -> {
       List<Raw> items = new ArrayList<>();
       for (String value : given.values()) {
@@ -84,13 +86,13 @@ final class Translation {
   }
 
   /** Chooses {@code value} for a switch that is on. */
-  static <T> Effect.Action to(Key<T> key, T value) {
+  public static <T> Effect.Action to(Key<T> key, T value) {
     return (_, into) -> into.values.set(key, value);
   }
 
   /** Chooses a time written as a whole number of {@code unit}, the same for each of the keys. */
   @SafeVarargs
-  static Effect.Action time(ChronoUnit unit, Key<Duration>... keys) {
+  public static Effect.Action time(ChronoUnit unit, Key<Duration>... keys) {
     return (given, into) -> {
       long number = into.whole(given, 1, 31_536_000_000L);
       if (number > 0) {
@@ -102,7 +104,7 @@ final class Translation {
   }
 
   /** The whole number that was given; -1, with a problem, if it is none in the range. */
-  long whole(Given given, long least, long most) {
+  public long whole(Given given, long least, long most) {
     try {
       long number = Long.parseLong(given.value());
       if (number >= least && number <= most) {
@@ -129,7 +131,7 @@ final class Translation {
    *
    * @throws ConfigException with every problem
    */
-  ConfigValues orThrow() {
+  public ConfigValues orThrow() {
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
     }

@@ -8,13 +8,10 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * Translates the command line of vllm-router 0.1.17, in the spellings of its Rust binary and of its
@@ -26,8 +23,11 @@ public final class VllmRouterLauncher {
   private static final String KEY_VALIDATION = "API_KEY_VALIDATION_URLS";
 
   /** Every flag, in the order in which they are documented. */
-  static final List<Flag> FLAGS =
-      Stream.of(
+  static final FlagTable FLAGS =
+      new FlagTable(
+          true,
+          "In",
+          List.of(
               VllmRouterFlags.listener(),
               VllmRouterFlags.routing(),
               VllmRouterFlags.watching(),
@@ -38,9 +38,7 @@ public final class VllmRouterLauncher {
               LaterFlags.disaggregation(),
               LaterFlags.events(),
               LaterFlags.scheduling(),
-              LaterFlags.platform())
-          .flatMap(List::stream)
-          .toList();
+              LaterFlags.platform()));
 
   private VllmRouterLauncher() {}
 
@@ -53,33 +51,19 @@ public final class VllmRouterLauncher {
   public static ConfigValues translate(List<String> args, Map<String, String> environment) {
     Translation into = new Translation();
     behaviour(into.values());
-    for (Flag flag : FLAGS) {
-      if (!flag.standard().isEmpty() && flag.effect() instanceof Effect.Honoured honoured) {
-        honoured.action().apply(new Given(flag.name(), List.of(flag.standard())), into);
-      }
-    }
+    FLAGS.applyDefaults(into);
     environment(environment, into);
     TracingFlags.standard(into.values(), environment, into);
-    new FlagParser(FLAGS, into.problems())
-        .parse(args)
-        .forEach((flag, given) -> apply(flag, given, into));
+    FLAGS.apply(args, into);
     into.backend().settle(into);
-    workers(into);
+    into.values().set(RoutingKeys.WORKERS, workers(into));
     DiscoveryFlags.finish(into);
     return into.orThrow();
   }
 
   /** All flags with what they do here, for people. */
   public static String help() {
-    StringBuilder help = new StringBuilder();
-    help.append("Usage: pointsman vllm-router [flags of vllm-router 0.1.17]\n\n");
-    for (Flag flag : FLAGS) {
-      String standard = flag.standard().isEmpty() ? "" : " (default " + flag.standard() + ")";
-      help.append("  ").append(String.join(", ", flag.names())).append(standard).append('\n');
-      help.append("      ").append(flag.meaning()).append('\n');
-      help.append("      ").append(VllmRouterPage.status(flag)).append('\n');
-    }
-    return help.toString();
+    return FLAGS.help("pointsman vllm-router [flags of vllm-router 0.1.17]");
   }
 
   /** What vllm-router does without a flag for it. */
@@ -107,77 +91,17 @@ public final class VllmRouterLauncher {
     }
   }
 
-  private static void apply(Flag flag, Given given, Translation into) {
-    switch (flag.effect()) {
-      case Effect.Honoured(_, Effect.Action action) -> action.apply(given, into);
-      case Effect.Later(String feature) -> {
-        if (!standard(flag, given)) {
-          into.problems().add(flag.name() + ": is not supported yet: " + feature);
-        }
-      }
-      case Effect.Refused(String reason) -> {
-        if (!standard(flag, given)) {
-          into.problems().add(flag.name() + ": is not supported: " + reason);
-        }
-      }
-      case Effect.Idle _ -> {
-        // Nothing here depends on it; docs/vllm-router.md says why.
-      }
-    }
-  }
-
-  /** Whether a flag says its default, so that nothing is asked for that is not done anyway. */
-  private static boolean standard(Flag flag, Given given) {
-    if (flag.shape() == Flag.Shape.LIST && given.values().isEmpty()) {
-      return true;
-    }
-    return given.values().size() == 1
-        && number(given.value())
-            .map(value -> number(flag.standard()).filter(value::equals).isPresent())
-            .orElse(given.value().equals(flag.standard()));
-  }
-
-  private static Optional<Double> number(String text) {
-    try {
-      return Optional.of(Double.valueOf(text));
-    } catch (NumberFormatException e) {
-      return Optional.empty();
-    }
-  }
-
-  private static void workers(Translation into) {
+  private static List<WorkerSpec> workers(Translation into) {
     List<WorkerSpec> workers = new ArrayList<>();
     for (String url : into.workerUrls()) {
       if (url.startsWith("grpc://")) {
         into.problems().add("--worker-urls: " + url + " is not supported yet: engines behind gRPC");
-      } else if (valid(url)) {
-        workers.addAll(workers(url, into.dataParallelSize()));
+      } else if (Urls.valid(url)) {
+        workers.addAll(Urls.ranks(WorkerSpec.of(Urls.trimmed(url)), into.dataParallelSize()));
       } else {
         into.problems().add("--worker-urls: " + url + " (expected: http://host:port)");
       }
     }
-    into.values().set(RoutingKeys.WORKERS, workers);
-  }
-
-  private static boolean valid(String url) {
-    try {
-      URI uri = URI.create(url);
-      boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-      return http && uri.getHost() != null && uri.getUserInfo() == null && uri.getQuery() == null;
-    } catch (IllegalArgumentException e) {
-      return false;
-    }
-  }
-
-  private static List<WorkerSpec> workers(String url, int ranks) {
-    WorkerSpec whole = WorkerSpec.of(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
-    if (ranks == 1) {
-      return List.of(whole);
-    }
-    List<WorkerSpec> each = new ArrayList<>();
-    for (int rank = 0; rank < ranks; rank++) {
-      each.add(whole.withRank(rank));
-    }
-    return each;
+    return workers;
   }
 }

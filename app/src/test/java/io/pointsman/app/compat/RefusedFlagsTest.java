@@ -81,7 +81,8 @@ class RefusedFlagsTest {
   }
 
   static Stream<Flag> later() {
-    return VllmRouterLauncher.FLAGS.stream().filter(f -> f.effect() instanceof Effect.Later);
+    return VllmRouterLauncher.FLAGS.flags().stream()
+        .filter(f -> f.effect() instanceof Effect.Later);
   }
 
   @ParameterizedTest

@@ -221,7 +221,7 @@ class VllmRouterLauncherTest {
   @Test
   void noNameStandsForTwoFlags() {
     List<String> names =
-        VllmRouterLauncher.FLAGS.stream().flatMap(f -> f.names().stream()).toList();
+        VllmRouterLauncher.FLAGS.flags().stream().flatMap(f -> f.names().stream()).toList();
     assertThat(names).doesNotHaveDuplicates().allMatch(name -> name.startsWith("--"));
   }
 
@@ -257,7 +257,7 @@ class VllmRouterLauncherTest {
                     + " --worker-startup-timeout-secs --worker-startup-check-interval --enable-igw"
                     + " --history-backend --profile --mini-lb")
                 .split(" ", -1));
-    assertThat(VllmRouterLauncher.FLAGS.stream().flatMap(f -> f.names().stream()))
+    assertThat(VllmRouterLauncher.FLAGS.flags().stream().flatMap(f -> f.names().stream()))
         .containsAll(release);
   }
 

@@ -16,8 +16,8 @@ class VllmRouterPageTest {
   void thePageListsTheFlagsAsTheyAre() throws IOException {
     String page = Files.readString(PAGE);
     if (Boolean.getBoolean("pointsman.write-docs")) {
-      Files.writeString(PAGE, VllmRouterPage.withTable(page));
+      Files.writeString(PAGE, VllmRouterLauncher.FLAGS.in(page, "VllmRouterPageTest"));
     }
-    assertThat(PAGE).hasContent(VllmRouterPage.withTable(page));
+    assertThat(PAGE).hasContent(VllmRouterLauncher.FLAGS.in(page, "VllmRouterPageTest"));
   }
 }

@@ -1,0 +1,40 @@
+package io.pointsman.app.compat;
+
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.net.URI;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** URLs of engines as they stand on command lines. */
+public final class Urls {
+  private Urls() {}
+
+  /** Whether an engine can be there: http or https with a host, and no more than a path behind. */
+  public static boolean valid(String url) {
+    try {
+      URI uri = URI.create(url);
+      boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
+      return http
+          && uri.getHost() != null
+          && uri.getUserInfo() == null
+          && uri.getQuery() == null
+          && uri.getFragment() == null
+          && uri.getPort() != 0
+          && uri.getPort() <= 65_535;
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  /** Without a trailing slash. */
+  public static String trimmed(String url) {
+    return url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
+  }
+
+  /** A worker for each data-parallel rank; for one rank the worker itself. */
+  static List<WorkerSpec> ranks(WorkerSpec whole, int ranks) {
+    return ranks == 1
+        ? List.of(whole)
+        : IntStream.range(0, ranks).mapToObj(whole::withRank).toList();
+  }
+}
