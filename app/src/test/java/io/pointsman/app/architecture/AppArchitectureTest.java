@@ -159,6 +159,18 @@ class AppArchitectureTest {
   }
 
   @Test
+  void enginesAreHeardByZeroMqInOnePackage() {
+    noClasses()
+        .that(
+            resideInAnyPackage("io.pointsman.app..")
+                .and(resideOutsideOfPackages("io.pointsman.app.peers..")))
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("org.msgpack.."))
+        .check(ALL);
+    blind("io.pointsman.app..", "org.zeromq..").check(ALL);
+  }
+
+  @Test
   void launchersOfOtherRoutersOnlyTranslate() {
     classes()
         .that()

@@ -1,0 +1,198 @@
+package io.pointsman.app.peers;
+
+import io.pointsman.engine.disagg.peer.PeerTable;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the engines that announce themselves in the fleet for as long as they do. It removes only
+ * workers that it has added; an engine that is a worker already is not added again, but what it
+ * says of itself is taken. Time in which nobody listened ends no registration. Used by one thread.
+ */
+final class Registrar {
+  private static final Logger log = LoggerFactory.getLogger(Registrar.class);
+
+  /** An engine that is not heard for so long is gone; they speak every few seconds. */
+  static final Duration LIFETIME = Duration.ofSeconds(5);
+
+  /** Looks are this close together unless the whole process stood still. */
+  private static final long HICCUP = Duration.ofSeconds(1).toNanos();
+
+  private final Fleet fleet;
+  private final PeerTable peers;
+  private final int most;
+  private final Ticker ticker;
+  private final Map<String, Entry> entries = new LinkedHashMap<>();
+  private long lookedAt;
+  private boolean full;
+
+  /** An engine that has announced itself. */
+  private static final class Entry {
+    private Announcement said;
+    private long heardAt;
+
+    /** The workers that stand for it by id; null for those that others have added. */
+    private final Map<String, @Nullable Worker> workers = new LinkedHashMap<>();
+
+    Entry(Announcement said) {
+      this.said = said;
+    }
+  }
+
+  /**
+   * @param most engines that may be registered at once
+   */
+  Registrar(Fleet fleet, PeerTable peers, int most, Ticker ticker) {
+    this.fleet = fleet;
+    this.peers = peers;
+    this.most = most;
+    this.ticker = ticker;
+    lookedAt = ticker.nanos();
+  }
+
+  /** An engine says that it is there. */
+  void heard(Announcement said) {
+    Entry entry = entries.get(said.httpAddress());
+    if (entry != null && !entry.said.sameWorkers(said)) {
+      log.info("engine {} registers otherwise than before", said.httpAddress());
+      forget(entry);
+      entries.remove(said.httpAddress());
+      entry = null;
+    }
+    if (entry == null) {
+      entry = entries.size() < most ? new Entry(said) : null;
+      if (entry == null || !join(entry)) {
+        complain(said);
+        return;
+      }
+      full = false;
+      entries.put(said.httpAddress(), entry);
+      log.info("engine {} has registered: {}", said.httpAddress(), said);
+    } else if (!entry.said.equals(said) || othersHaveLeft(entry)) {
+      entry.said = said;
+      if (!join(entry)) {
+        entries.remove(said.httpAddress());
+        complain(said);
+        return;
+      }
+    }
+    entry.heardAt = ticker.nanos();
+  }
+
+  private void complain(Announcement said) {
+    if (!full) {
+      full = true;
+      log.warn(
+          "engine {} is left out: {} registered, fleet of {} (expected: room for it, max-workers)",
+          said.httpAddress(),
+          entries.size(),
+          fleet.snapshot().workers().size());
+    }
+  }
+
+  /** Whether a worker that others had added is there no longer. */
+  private boolean othersHaveLeft(Entry entry) {
+    for (Map.Entry<String, @Nullable Worker> each : entry.workers.entrySet()) {
+      if (each.getValue() == null && fleet.snapshot().worker(each.getKey()) == null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Adds the engine's workers that are not there, and takes note of what it says.
+   *
+   * @return whether all of them have a place
+   */
+  private boolean join(Entry entry) {
+    List<WorkerSpec> missing = new ArrayList<>();
+    Map<String, @Nullable Worker> before = new LinkedHashMap<>(entry.workers);
+    entry.workers.clear();
+    for (WorkerSpec spec : entry.said.workers()) {
+      Worker own = before.get(spec.id());
+      Worker present = own == null ? at(spec) : own;
+      String id = present == null ? spec.id() : present.id();
+      if (!peers.update(id, entry.said::told)) {
+        forget(entry);
+        return false;
+      }
+      entry.workers.put(id, own);
+      if (present == null) {
+        missing.add(spec);
+      }
+    }
+    return add(entry, missing);
+  }
+
+  private boolean add(Entry entry, List<WorkerSpec> missing) {
+    try {
+      for (WorkerSpec spec : missing) {
+        entry.workers.put(spec.id(), fleet.add(spec));
+      }
+      return true;
+    } catch (IllegalStateException _) {
+      missing.forEach(spec -> peers.remove(spec.id()));
+      forget(entry);
+      return false;
+    }
+  }
+
+  /** The worker that stands for the same engine and rank, whoever has added it. */
+  private @Nullable Worker at(WorkerSpec spec) {
+    Worker named = fleet.snapshot().worker(spec.id());
+    if (named != null) {
+      return named;
+    }
+    for (Worker worker : fleet.snapshot().workers()) {
+      if (worker.spec().url().equals(spec.url()) && worker.spec().rank() == spec.rank()) {
+        return worker;
+      }
+    }
+    return null;
+  }
+
+  /** Lets go of engines that have not been heard for their time; to be called often. */
+  void look() {
+    long now = ticker.nanos();
+    long unheard = now - lookedAt > HICCUP ? now - lookedAt : 0;
+    lookedAt = now;
+    Iterator<Entry> all = entries.values().iterator();
+    while (all.hasNext()) {
+      Entry entry = all.next();
+      entry.heardAt += unheard;
+      if (now - entry.heardAt > LIFETIME.toNanos()) {
+        all.remove();
+        forget(entry);
+        log.info("engine {} is not heard any more", entry.said.httpAddress());
+      }
+    }
+  }
+
+  private void forget(Entry entry) {
+    entry.workers.forEach(
+        (id, worker) -> {
+          if (worker != null && fleet.snapshot().worker(id) == worker) {
+            fleet.remove(id);
+            peers.remove(id);
+          }
+        });
+    entry.workers.clear();
+  }
+
+  /** Engines that are registered at present. */
+  int size() {
+    return entries.size();
+  }
+}

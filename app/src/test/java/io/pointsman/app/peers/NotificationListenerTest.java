@@ -1,0 +1,83 @@
+package io.pointsman.app.peers;
+
+
+import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.sim.zmq.ProxyNotifications;
+import io.pointsman.testkit.Await;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+
+/** Over real ZeroMQ sockets. */
+@Timeout(120)
+class NotificationListenerTest {
+  private final List<String> arrived = new CopyOnWriteArrayList<>();
+  private NotificationListener listener;
+
+  @BeforeEach
+  void open() throws IOException {
+    listener = NotificationListener.open("127.0.0.1:0", this::arrived, new SystemTicker());
+  }
+
+  @AfterEach
+  void close() {
+    listener.close();
+  }
+
+  private boolean arrived(String id) {
+    arrived.add(id);
+    if (id.equals("bug")) {
+      throw new IllegalStateException("test: a listener that fails");
+    }
+    return !id.equals("unknown");
+  }
+
+  private void await(String... ids) {
+    Await.until(() -> List.of(ids) + ", so far " + arrived, () -> arrived.equals(List.of(ids)));
+  }
+
+  private String address() {
+    return "127.0.0.1:" + listener.port();
+  }
+
+  @Test
+  void everyRankIsHeardWhetherAnybodyWaitsOrNot() {
+    try (ProxyNotifications engine = new ProxyNotifications(address())) {
+      engine.arrived("r1", 2);
+      engine.arrived("unknown", 1);
+      engine.arrived("r2", 1);
+      await("r1", "r1", "unknown", "r2");
+    }
+  }
+
+  @Test
+  void whatIsNoNotificationIsPassedOver() {
+    try (ZContext context = new ZContext(1)) {
+      ZMQ.Socket push = context.createSocket(SocketType.PUSH);
+      push.setLinger(0);
+      push.connect("tcp://" + address());
+      push.send(new byte[0]);
+      push.send(new byte[] {(byte) 0xdf, 127, 127, 127, 127});
+      push.send(Packed.registration("P", "a:1", "a:2").bytes());
+      push.send(Packed.notification("r1").bytes(), ZMQ.SNDMORE);
+      push.send(Packed.notification("r2").inBinary().bytes());
+      await("r1", "r2");
+    }
+  }
+
+  @Test
+  void aFaultOfWhoeverHearsThemEndsNothing() {
+    try (ProxyNotifications engine = new ProxyNotifications(address())) {
+      engine.arrived("bug", 1);
+      engine.arrived("r1", 1);
+      await("bug", "r1");
+    }
+  }
+}

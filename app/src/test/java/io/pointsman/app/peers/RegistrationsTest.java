@@ -1,0 +1,251 @@
+package io.pointsman.app.peers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.engine.disagg.peer.Peer.TransferMode;
+import io.pointsman.engine.disagg.peer.PeerTable;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.sim.zmq.Registration;
+import io.pointsman.sim.zmq.RegistrationPings;
+import io.pointsman.testkit.Await;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+
+/** Over real ZeroMQ sockets. */
+@Timeout(120)
+class RegistrationsTest {
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, new SystemTicker());
+  private final PeerTable peers = new PeerTable(100);
+  private Registrations registrations;
+
+  @BeforeEach
+  void open() throws IOException {
+    registrations = Registrations.open("127.0.0.1:0", fleet, peers, 100, new SystemTicker());
+  }
+
+  @AfterEach
+  void close() {
+    registrations.close();
+  }
+
+  private String address() {
+    return "127.0.0.1:" + registrations.port();
+  }
+
+  private void awaitWorker(String id) {
+    Await.until(id + " among the workers", () -> fleet.snapshot().worker(id) != null);
+  }
+
+  @Test
+  void enginesJoinWhileTheySpeakAndLeaveWhenTheyAreSilent() {
+    Registration said = new Registration("P", "10.0.0.1:8000", "10.0.0.1:21001", "", 1, 1);
+    try (RegistrationPings _ = new RegistrationPings(address(), said, 0.2)) {
+      awaitWorker("10.0.0.1:8000");
+      assertThat(fleet.snapshot().workers())
+          .singleElement()
+          .returns(Role.PREFILL, worker -> worker.spec().role())
+          .returns("10.0.0.1:21001", worker -> peers.of(worker).kvAddress());
+    }
+    Await.until("it has left", () -> fleet.snapshot().workers().isEmpty());
+  }
+
+  @Test
+  void sizesAndModeOfMoriioArrive() {
+    Registration said = new Registration("D", "10.0.0.2:8000", "host:10.0.0.2", "READ", 2, 4);
+    try (RegistrationPings _ = new RegistrationPings(address(), said, 0.2)) {
+      awaitWorker("10.0.0.2:8000@1");
+      assertThat(fleet.snapshot().workers())
+          .hasSize(2)
+          .allSatisfy(
+              worker -> {
+                assertThat(worker.spec().role()).isEqualTo(Role.DECODE);
+                assertThat(peers.of(worker).mode()).isEqualTo(TransferMode.READ);
+                assertThat(peers.of(worker).tpSize()).isEqualTo(4);
+              });
+    }
+  }
+
+  @Test
+  void anEngineThatComesBackUnderItsNameIsHeard() {
+    try (ZContext context = new ZContext(1)) {
+      named(context, "engine-1").send(Packed.registration("P", "a:1", "a:2").bytes());
+      awaitWorker("a:1");
+      named(context, "engine-1").send(Packed.registration("P", "a:2", "a:3").bytes());
+      awaitWorker("a:2");
+    }
+  }
+
+  private ZMQ.Socket named(ZContext context, String name) {
+    ZMQ.Socket dealer = dealer(context);
+    dealer.setIdentity(name.getBytes(UTF_8));
+    dealer.connect("tcp://" + address());
+    return dealer;
+  }
+
+  private static ZMQ.Socket dealer(ZContext context) {
+    ZMQ.Socket dealer = context.createSocket(SocketType.DEALER);
+    dealer.setLinger(0);
+    return dealer;
+  }
+
+  @Test
+  void anEmptyFrameBeforeTheMapIsPassedOver() {
+    try (ZContext context = new ZContext(1)) {
+      ZMQ.Socket dealer = dealer(context);
+      dealer.connect("tcp://" + address());
+      dealer.send(new byte[0], ZMQ.SNDMORE);
+      dealer.send(Packed.registration("D", "a:1", "a:2").bytes());
+      awaitWorker("a:1");
+    }
+  }
+
+  @Test
+  void whatIsNoRegistrationChangesNothing() {
+    try (ZContext context = new ZContext(1)) {
+      ZMQ.Socket dealer = dealer(context);
+      dealer.connect("tcp://" + address());
+      Random random = new Random(5);
+      for (int i = 0; i < 500; i++) {
+        byte[] bytes = new byte[random.nextInt(200)];
+        random.nextBytes(bytes);
+        dealer.send(bytes);
+      }
+      for (int i = 0; i < 500; i++) {
+        dealer.send(new byte[] {1}, i < 499 ? ZMQ.SNDMORE : 0);
+      }
+      ZMQ.Socket other = dealer(context);
+      other.connect("tcp://" + address());
+      other.send(new byte[0]);
+      other.send(Packed.registration("X", "a:9", "a:9").bytes());
+      other.send(Packed.registration("P", "a:1", "a:2").bytes());
+      awaitWorker("a:1");
+      assertThat(fleet.snapshot().workers()).hasSize(1);
+    }
+  }
+
+  /** A frame above the limit ends its connection; others are heard as before. */
+  @Test
+  void aFrameThatIsTooLargeIsNotTaken() {
+    try (ZContext context = new ZContext(1)) {
+      ZMQ.Socket loud = dealer(context);
+      loud.connect("tcp://" + address());
+      loud.send(Packed.registration("P", "big:1", "x".repeat(1 << 20)).bytes());
+      ZMQ.Socket good = dealer(context);
+      good.connect("tcp://" + address());
+      good.send(Packed.registration("P", "a:1", "a:2").bytes());
+      awaitWorker("a:1");
+      assertThat(fleet.snapshot().worker("big:1")).isNull();
+    }
+  }
+
+  @Test
+  void whoeverDoesNotSpeakZeroMqIsNoHarm() throws IOException {
+    Random random = new Random(3);
+    for (int i = 0; i < 60; i++) {
+      try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), registrations.port())) {
+        byte[] bytes = new byte[1 + random.nextInt(300)];
+        random.nextBytes(bytes);
+        switch (i % 4) {
+          case 0 -> bytes = "GET / HTTP/1.1\r\nhost: a\r\n\r\n".getBytes(UTF_8);
+          case 1 -> System.arraycopy(greeting(), 0, bytes, 0, Math.min(64, bytes.length));
+          case 2 -> bytes[0] = (byte) 0xff;
+          default -> {}
+        }
+        socket.getOutputStream().write(bytes);
+      } catch (SocketException e) {
+        // It may hang up before all is written.
+      }
+    }
+    Registration said = new Registration("P", "a:1", "a:2", "", 1, 1);
+    try (RegistrationPings _ = new RegistrationPings(address(), said, 0.2)) {
+      awaitWorker("a:1");
+    }
+  }
+
+  @Test
+  void anEngineThatAsksWhetherAnybodyIsThereIsAnswered() throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), registrations.port())) {
+      DataInputStream in = new DataInputStream(socket.getInputStream());
+      OutputStream out = socket.getOutputStream();
+      out.write(greeting());
+      out.write(new byte[] {4, 6, 5, 'R', 'E', 'A', 'D', 'Y'});
+      out.write(new byte[] {4, 9, 4, 'P', 'I', 'N', 'G', 0, 9, 'c', 'x'});
+      byte[] greeting = new byte[64];
+      in.readFully(greeting);
+      assertThat(new String(greeting, UTF_8)).contains("NULL");
+      byte[] ready = new byte[2 + 28];
+      in.readFully(ready);
+      assertThat(new String(ready, UTF_8)).contains("READY").endsWith("ROUTER");
+      byte[] pong = new byte[2 + 7];
+      in.readFully(pong);
+      assertThat(pong).isEqualTo(new byte[] {4, 7, 4, 'P', 'O', 'N', 'G', 'c', 'x'});
+    }
+  }
+
+  @Test
+  void whoeverSaysNothingIsHungUpOn() throws IOException {
+    List<Socket> sockets = new ArrayList<>();
+    try {
+      for (int i = 0; i < 3; i++) {
+        sockets.add(new Socket(InetAddress.getLoopbackAddress(), registrations.port()));
+      }
+      // Nobody speaks: each is ended after its time, and none keeps an engine out.
+      Registration said = new Registration("P", "a:1", "a:2", "", 1, 1);
+      try (RegistrationPings _ = new RegistrationPings(address(), said, 0.2)) {
+        awaitWorker("a:1");
+      }
+      for (Socket socket : sockets) {
+        socket.getInputStream().skipNBytes(64);
+        assertThat(socket.getInputStream().read()).as("the end").isEqualTo(-1);
+      }
+    } finally {
+      for (Socket socket : sockets) {
+        socket.close();
+      }
+    }
+  }
+
+  /** The beginning of a connection of ZMTP 3.0 without security. */
+  private static byte[] greeting() {
+    byte[] greeting = new byte[64];
+    greeting[0] = (byte) 0xff;
+    greeting[9] = 0x7f;
+    greeting[10] = 3;
+    System.arraycopy("NULL".getBytes(UTF_8), 0, greeting, 12, 4);
+    return greeting;
+  }
+
+  @Test
+  void anAddressThatIsTakenIsToldAtTheStart() {
+    assertThatThrownBy(() -> Registrations.open(address(), fleet, peers, 100, new SystemTicker()))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining(address() + " (expected: a free port)");
+  }
+
+  @Test
+  void aClosedListenerGivesItsPortBack() throws IOException {
+    String address = address();
+    registrations.close();
+    registrations = Registrations.open(address, fleet, peers, 100, new SystemTicker());
+    assertThat(address()).isEqualTo(address);
+  }
+}
