@@ -165,6 +165,17 @@ public final class RoutingEngine {
     return lease;
   }
 
+  /**
+   * Whom the policy would choose for the request now; null if nobody. Nothing is placed, but a
+   * policy that counts its picks counts this one.
+   */
+  public @Nullable Worker preview(RoutingRequest request) {
+    PooledPicker pooled = pickers.forRequest(request, settings.unknownModel());
+    long now = ticker.nanos();
+    Worker picked = pooled == null ? null : pick(pooled.picker(), request, now);
+    return picked != null && request.admits(picked, now) ? picked : null;
+  }
+
   private @Nullable Lease lease(Worker worker, RoutingRequest request, long now) {
     PrefixBlocks prefix = request.prefix();
     int cached = (int) (prefix.tokens() * prefix.ratio(request.notes().matchedBlocks()));

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.proxy.exchange.CorsSettings;
 import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.testkit.engine.Faults.Answer;
@@ -37,6 +39,7 @@ class LocalEndpointTest {
                   LocalResponse.json(
                           201, new String(request.body(), java.nio.charset.StandardCharsets.UTF_8))
                       .withHeader("x-was", String.valueOf(request.parameter("q"))))
+          .on("POST", "/head", new HeadReader())
           .below("DELETE", "/workers/", r -> LocalResponse.text(200, r.pathAfter("/workers/")))
           .on(
               "GET",
@@ -45,6 +48,19 @@ class LocalEndpointTest {
                 throw new IllegalStateException("by design");
               })
           .build();
+
+  /** Answers what it got of a body, and whether that was all. */
+  private static final class HeadReader implements LocalEndpoint {
+    @Override
+    public boolean takesHeadOfBody() {
+      return true;
+    }
+
+    @Override
+    public LocalResponse handle(LocalRequest request) {
+      return LocalResponse.text(200, request.body().length + " " + request.truncated());
+    }
+  }
 
   private ProxyRig rig(ProxySettings settings) throws Exception {
     return new ProxyRig(transport, settings, ROUTES);
@@ -100,6 +116,22 @@ class LocalEndpointTest {
     try (ProxyRig rig = rig(settings)) {
       assertThat(rig.ask(ProxyRig.post("/echo", "12345678901")).status()).isEqualTo(413);
       assertThat(rig.ask(ProxyRig.post("/echo", "1234567890")).status()).isEqualTo(201);
+    }
+  }
+
+  @Test
+  void theHeadOfALargeBodyIsEnoughForThoseWhoMakeDoWithIt() throws Exception {
+    LimitSettings limits = LimitSettings.DEFAULTS.withMaxBufferedBody(10).withMaxBodyBytes(300_000);
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withLimits(limits))) {
+      WireClient client = rig.connect();
+
+      assertThat(client.send(ProxyRig.post("/head", "1234567890")).read().text())
+          .isEqualTo("10 false");
+      assertThat(client.send(ProxyRig.post("/head", "12345678901")).read().text())
+          .isEqualTo("10 true");
+      assertThat(client.send(ProxyRig.post("/head", "1".repeat(300_000))).read().text())
+          .isEqualTo("10 true");
+      assertThat(rig.ask(ProxyRig.post("/head", "1".repeat(300_001))).status()).isEqualTo(413);
     }
   }
 

@@ -8,16 +8,16 @@ import io.pointsman.proxy.local.LocalResponse;
 import java.io.UncheckedIOException;
 
 /** Answers in JSON. Never on a hot path. */
-final class Json {
-  static final ObjectMapper MAPPER = new ObjectMapper();
+public final class Json {
+  public static final ObjectMapper MAPPER = new ObjectMapper();
 
   private Json() {}
 
-  static ObjectNode object() {
+  public static ObjectNode object() {
     return MAPPER.createObjectNode();
   }
 
-  static LocalResponse answer(int status, JsonNode json) {
+  public static LocalResponse answer(int status, JsonNode json) {
     try {
       return LocalResponse.json(status, MAPPER.writeValueAsString(json));
     } catch (JsonProcessingException e) {
@@ -26,7 +26,7 @@ final class Json {
   }
 
   /** An error in OpenAI's shape. */
-  static LocalResponse error(int status, String type, String code, String message) {
+  public static LocalResponse error(int status, String type, String code, String message) {
     ObjectNode error = object();
     error.put("message", message);
     error.put("type", type);

@@ -3,6 +3,7 @@ package io.pointsman.app.config;
 import io.pointsman.app.admin.AdminSettings;
 import io.pointsman.app.admin.AuthSettings;
 import io.pointsman.app.config.key.AdminKeys;
+import io.pointsman.app.config.key.DecideKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
@@ -11,11 +12,13 @@ import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.ValueType;
 import io.pointsman.app.config.value.ValueTypes;
+import io.pointsman.app.decide.DecideSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
 import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.choice.HoldSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.HealthSettings;
@@ -56,6 +59,7 @@ public record PointsmanConfig(
     AdminSettings admin,
     AuthSettings auth,
     TracingSettings tracing) {
+    DecideSettings decide,
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
   private static final ValueType<Duration> ANY_DURATION =
@@ -104,6 +108,16 @@ public record PointsmanConfig(
                 new AuthSettings(
                     values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))),
         group("tracing", () -> tracing(values)));
+        new DecideSettings(
+            values.get(DecideKeys.ENABLED),
+            group(
+                "decide",
+                () ->
+                    new HoldSettings(
+                        values.get(DecideKeys.MAX_LEASES),
+                        values.get(DecideKeys.TTL),
+                        values.get(DecideKeys.MAX_TTL),
+                        values.get(DecideKeys.MAX_LIFETIME)))),
   }
 
   private static KubernetesSettings kubernetes(ConfigValues values) {

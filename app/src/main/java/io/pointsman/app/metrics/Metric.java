@@ -116,6 +116,30 @@ enum Metric {
       "pointsman_sessions",
       "sessions",
       "Sticky sessions that are bound to a worker now."),
+  HELD_LEASES(
+      Kind.GAUGE,
+      "pointsman_held_leases",
+      "leases",
+      "Leases held for planes that carry the bytes themselves; each is load on its worker."),
+  HELD_LEASES_ENDED(
+      Kind.COUNTER,
+      "pointsman_held_leases_ended_total",
+      "leases",
+      "Leases of other planes that ended, by what the plane said; expired if it said nothing in"
+          + " time.",
+      "outcome"),
+  HELD_LEASES_REFUSED(
+      Kind.COUNTER,
+      "pointsman_held_leases_refused_total",
+      "choices",
+      "Choices refused because too many leases were held."),
+  REPORTED_TOKENS(
+      Kind.COUNTER,
+      "pointsman_reported_tokens_total",
+      "tokens",
+      "Tokens that other planes reported when they settled leases: prompt, cached (part of prompt),"
+          + " completion.",
+      "kind"),
   WORKERS(
       Kind.GAUGE,
       "pointsman_workers",

@@ -1,6 +1,8 @@
 package io.pointsman.app.metrics;
 
 import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.HoldTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.proxy.telemetry.ProxyListener;
@@ -67,6 +69,29 @@ public final class RouterMetrics {
   /** Reads the number of sticky sessions. Call once. */
   public RouterMetrics sessions(LongSupplier count) {
     meters.pulled(Metric.SESSIONS, sink -> sink.put(count.getAsLong()));
+    return this;
+  }
+
+  /** Reads what is held for other planes, and what became of it. Call once. */
+  public RouterMetrics heldLeases(Choices choices) {
+    HoldTally tally = choices.tally();
+    meters.pulled(Metric.HELD_LEASES, sink -> sink.put(choices.open()));
+    meters.pulled(
+        Metric.HELD_LEASES_ENDED,
+        sink -> {
+          sink.put(tally.succeeded(), "succeeded");
+          sink.put(tally.failed(), "failed");
+          sink.put(tally.ignored(), "ignored");
+          sink.put(tally.expired(), "expired");
+        });
+    meters.pulled(Metric.HELD_LEASES_REFUSED, sink -> sink.put(tally.refused()));
+    meters.pulled(
+        Metric.REPORTED_TOKENS,
+        sink -> {
+          sink.put(tally.promptTokens(), "prompt");
+          sink.put(tally.cachedTokens(), "cached");
+          sink.put(tally.completionTokens(), "completion");
+        });
     return this;
   }
 

@@ -8,6 +8,10 @@ import io.pointsman.app.admin.ModelCards;
 import io.pointsman.app.admin.ModelsApi;
 import io.pointsman.app.admin.WorkersApi;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.decide.DecideApi;
+import io.pointsman.app.decide.LeasesApi;
+import io.pointsman.app.decide.Planes;
+import io.pointsman.app.decide.RayRouteApi;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.FleetJournal;
 import io.pointsman.app.health.Prober;
@@ -16,6 +20,7 @@ import io.pointsman.app.metrics.MetricsServer;
 import io.pointsman.app.metrics.RouterMetrics;
 import io.pointsman.app.tracing.Tracing;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -52,6 +57,7 @@ public final class Router implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Router.class);
   private static final Duration KEY_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration LOOK = Duration.ofSeconds(1);
+  private static final Duration LEASE_LOOK = Duration.ofMillis(50);
 
   private final PointsmanConfig config;
   private final Fleet fleet;
@@ -164,7 +170,7 @@ public final class Router implements AutoCloseable {
           new ProxyContext(
               engine,
               config.affinity(),
-              routes(policy),
+              routes(policy, engine),
               callers(),
               metrics.proxyListener(),
               tracer,
@@ -208,7 +214,7 @@ public final class Router implements AutoCloseable {
     }
 
     /** What the router answers itself. */
-    private LocalRoutes routes(PolicySetup policy) {
+    private LocalRoutes routes(PolicySetup policy, RoutingEngine engine) {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership = new Membership(fleet, config.admin(), ticker, Thread::sleep);
       new HealthApi(fleet, membership, draining::get).addTo(routes);
@@ -219,7 +225,20 @@ public final class Router implements AutoCloseable {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
         new MaintenanceApi(fleet, client::send, policy.sessions()).addTo(routes);
       }
+      if (config.decide().enabled()) {
+        choiceForOthers(engine, routes);
+      }
       return routes.build();
+    }
+
+    private void choiceForOthers(RoutingEngine engine, LocalRoutes.Builder routes) {
+      Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
+      Planes planes = new Planes(engine, choices, config.affinity(), ticker, dice);
+      new DecideApi(planes, config.policy()).addTo(routes);
+      new LeasesApi(planes).addTo(routes);
+      new RayRouteApi(planes).addTo(routes);
+      metrics.heldLeases(choices);
+      control.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
     }
 
     @Nullable MetricsServer openMetrics() throws IOException {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.ConfigKeys;
+import io.pointsman.app.config.key.DecideKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
@@ -14,6 +15,7 @@ import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.Raw;
+import io.pointsman.app.decide.DecideSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
@@ -48,6 +50,7 @@ class ConfigKeysTest {
           "70ms",
           "7s",
           "7m",
+          "7h",
           "37KiB",
           "37MiB",
           "408",
@@ -76,6 +79,7 @@ class ConfigKeysTest {
     assertThat(config.probes()).isEqualTo(ProbeSettings.DEFAULTS);
     assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
     assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
+    assertThat(config.decide()).isEqualTo(DecideSettings.DEFAULTS);
     assertThat(config.tracing()).isEqualTo(TracingSettings.DEFAULTS);
   }
 
@@ -116,6 +120,7 @@ class ConfigKeysTest {
         FleetKeys.class,
         KubernetesKeys.class,
         AdminKeys.class,
+        DecideKeys.class,
         OperationKeys.class,
         TracingKeys.class
       })

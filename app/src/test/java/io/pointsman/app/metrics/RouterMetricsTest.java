@@ -6,6 +6,10 @@ import com.sun.management.ThreadMXBean;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -26,6 +30,7 @@ import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,6 +65,40 @@ class RouterMetricsTest {
         metrics.engineListener(),
         clock::nanos,
         ScriptedDice.seeded(1)::roll);
+  }
+
+  private Choices choices() {
+    return new Choices(
+        engine(always(PickReason.RANDOM, 0)),
+        HoldSettings.DEFAULTS,
+        clock::nanos,
+        ScriptedDice.seeded(2)::roll);
+  }
+
+  @Test
+  void leasesOfOtherPlanesAreCountedByTheirEnd() {
+    worker.probed(true);
+    Choices choices = choices();
+    metrics.heldLeases(choices);
+    Duration ttl = Duration.ofSeconds(1);
+    List<Choice.Held> held = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      RoutingRequest request = RoutingRequest.builder().model("llama").build();
+      held.add((Choice.Held) choices.choose(request, ttl));
+    }
+    choices.settle(held.get(0).lease(), Outcome.SUCCEEDED, new TokenCounts(9, 4, 2));
+    assertThat(scraped().value("pointsman_held_leases")).isEqualTo(2);
+    clock.advance(ttl);
+    choices.expireDue();
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_held_leases")).isZero();
+    assertThat(scraped.value("pointsman_held_leases_ended_total{outcome=\"succeeded\"}"))
+        .isEqualTo(1);
+    assertThat(scraped.value("pointsman_held_leases_ended_total{outcome=\"expired\"}"))
+        .isEqualTo(2);
+    assertThat(scraped.value("pointsman_reported_tokens_total{kind=\"cached\"}")).isEqualTo(4);
+    assertThat(worker.inFlight()).isZero();
   }
 
   private Picker always(PickReason reason, int blocks) {
@@ -335,6 +374,7 @@ class RouterMetricsTest {
   void everyDocumentedMetricIsMade() {
     metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
     metrics.spans(() -> 4, () -> 5, () -> 6);
+    metrics.heldLeases(choices());
     assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
     assertThat(scraped().value("pointsman_prefix_index_max_bytes")).isEqualTo(2);
   }

@@ -36,6 +36,18 @@ public final class RoutingRequest {
     return new Builder();
   }
 
+  /** The same question, with nothing tried and without notes. */
+  public RoutingRequest copy() {
+    return builder()
+        .model(model)
+        .role(role)
+        .prefix(prefix)
+        .affinity(affinity)
+        .pinnedWorker(pinnedWorker)
+        .stream(stream)
+        .build();
+  }
+
   /** The model asked for; null if the request names none and any worker will do. */
   public @Nullable String model() {
     return model;

@@ -30,6 +30,7 @@ final class LocalExchange implements Conversation {
   private final LocalEndpoint endpoint;
   private final String requestId;
   private final ByteArrayOutputStream body = new ByteArrayOutputStream(0);
+  private long dropped;
   private boolean received;
   private boolean over;
   private final long startedAt;
@@ -44,7 +45,13 @@ final class LocalExchange implements Conversation {
     lastReadAt = startedAt;
   }
 
+  /** The largest body that is taken in, be it only its head that is kept. */
   private long mostBytes() {
+    LimitSettings limits = client.state().plane().limits();
+    return endpoint.takesHeadOfBody() ? limits.maxBodyBytes() : mostKept();
+  }
+
+  private long mostKept() {
     LimitSettings limits = client.state().plane().limits();
     return Math.min(limits.maxBodyBytes(), limits.maxBufferedBody());
   }
@@ -65,13 +72,17 @@ final class LocalExchange implements Conversation {
   @Override
   public void content(ByteBuf part) {
     lastReadAt = client.state().now();
-    byte[] bytes = new byte[part.readableBytes()];
-    part.readBytes(bytes).release();
-    if (body.size() + (long) bytes.length > mostBytes()) {
+    int length = part.readableBytes();
+    int kept = (int) Math.min(length, Math.max(0, mostKept() - body.size()));
+    if (body.size() + dropped + length > mostBytes()) {
+      part.release();
       reply(tooLarge());
-    } else {
-      body.writeBytes(bytes);
+      return;
     }
+    byte[] bytes = new byte[kept];
+    part.readBytes(bytes).release();
+    body.writeBytes(bytes);
+    dropped += length - kept;
   }
 
   @Override
@@ -79,7 +90,13 @@ final class LocalExchange implements Conversation {
     received = true;
     LocalRequest request =
         new LocalRequest(
-            head.method(), head.path(), head.query(), headers(), body.toByteArray(), requestId);
+            head.method(),
+            head.path(),
+            head.query(),
+            headers(),
+            body.toByteArray(),
+            dropped > 0,
+            requestId);
     Thread.ofVirtual().name("pointsman-local").start(() -> handle(request));
   }
 

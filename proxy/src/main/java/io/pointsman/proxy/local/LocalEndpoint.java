@@ -7,4 +7,12 @@ package io.pointsman.proxy.local;
 @FunctionalInterface
 public interface LocalEndpoint {
   LocalResponse handle(LocalRequest request) throws Exception;
+
+  /**
+   * Whether it makes do with the head of a body that is too large to be kept; otherwise such a
+   * request is answered with 413. What exceeds the largest body is refused either way.
+   */
+  default boolean takesHeadOfBody() {
+    return false;
+  }
 }

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param query query string without the question mark; empty if there is none
  * @param headers values by lower-case name, in the order in which they came
  * @param body the body, bounded by the limits of the listener; not copied
+ * @param truncated whether the client's body went on beyond {@code body}
  * @param requestId what the answer will carry as {@code x-request-id}
  */
 @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
@@ -23,7 +24,19 @@ public record LocalRequest(
     String query,
     Map<String, List<String>> headers,
     byte[] body,
+    boolean truncated,
     String requestId) {
+
+  /** A request whose body is there as a whole. */
+  public LocalRequest(
+      String method,
+      String path,
+      String query,
+      Map<String, List<String>> headers,
+      byte[] body,
+      String requestId) {
+    this(method, path, query, headers, body, false, requestId);
+  }
 
   /** The first value of a header, or null. */
   public @Nullable String header(String name) {

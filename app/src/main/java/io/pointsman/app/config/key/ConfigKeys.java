@@ -22,6 +22,7 @@ public final class ConfigKeys {
           new Section("Watching workers", FleetKeys.all()),
           new Section("Workers in Kubernetes", KubernetesKeys.all()),
           new Section("Changing the fleet", AdminKeys.all()),
+          new Section("Choice for other planes", DecideKeys.all()),
           new Section("Operation", OperationKeys.all()),
           new Section("Tracing", TracingKeys.all()));
 

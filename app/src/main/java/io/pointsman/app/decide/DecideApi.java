@@ -1,0 +1,154 @@
+package io.pointsman.app.decide;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.admin.Json;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Alternatives;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.LoadRange;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/** {@code POST /v1/decide}: where a request of another plane should go, and why. */
+public final class DecideApi {
+  private final RoutingEngine engine;
+  private final Choices choices;
+  private final Alternatives alternatives;
+  private final Readers readers;
+  private final String policy;
+  private final Ticker ticker;
+
+  /**
+   * @param policy the policy's configured name, told in explanations
+   */
+  public DecideApi(Planes planes, String policy) {
+    engine = planes.engine();
+    choices = planes.choices();
+    readers = planes.readers();
+    ticker = planes.ticker();
+    alternatives = new Alternatives(engine, ticker, planes.dice());
+    this.policy = policy;
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("POST", "/v1/decide", this::decide);
+  }
+
+  private LocalResponse decide(LocalRequest request) {
+    DecideQuestion question;
+    try {
+      question = DecideQuestion.parse(request.body(), choices.settings());
+    } catch (IllegalArgumentException e) {
+      return Refusal.malformed(String.valueOf(e.getMessage()));
+    }
+    RequestFacts facts = facts(question);
+    String refusal = facts.refusal();
+    if (refusal != null) {
+      return Refusal.malformed(refusal.replaceFirst("^request body", "body"));
+    }
+    RoutingRequest routing = routing(question, facts);
+    Choice choice = question.hold ? choices.choose(routing, question.ttl) : choices.point(routing);
+    return switch (choice) {
+      case Choice.Held(Worker worker, String lease, long expiresInNanos) -> {
+        ObjectNode body = Json.object();
+        body.put("lease", lease);
+        body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos));
+        yield chosen(body, worker, routing, question);
+      }
+      case Choice.Pointed(Worker worker) -> chosen(Json.object(), worker, routing, question);
+      case Choice.Refused(var rejection) -> Refusal.of(rejection, facts.model());
+      case Choice.TooManyHeld(long retryAfterNanos) ->
+          Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
+    };
+  }
+
+  private RequestFacts facts(DecideQuestion question) {
+    return readers.read(
+        Endpoint.of(question.method, question.path),
+        new ListedHeaders(question.headers),
+        question.body,
+        question.from,
+        question.length,
+        question.truncated);
+  }
+
+  private RoutingRequest routing(DecideQuestion question, RequestFacts facts) {
+    RoutingRequest routing =
+        RoutingRequest.builder()
+            .model(facts.model())
+            .role(Role.REGULAR)
+            .prefix(facts.prefix())
+            .affinity(facts.affinity())
+            .build();
+    for (String id : question.exclude) {
+      Worker worker = engine.fleet().snapshot().worker(id);
+      if (worker != null) {
+        routing.exclude(worker);
+      }
+    }
+    return routing;
+  }
+
+  private LocalResponse chosen(
+      ObjectNode body, Worker worker, RoutingRequest routing, DecideQuestion question) {
+    body.set("worker", named(worker));
+    ArrayNode others = body.putArray("alternatives");
+    for (Worker other : alternatives.of(routing, worker, question.alternatives)) {
+      others.add(named(other).put("score", score(other)));
+    }
+    explain(body.putObject("explanation"), worker, routing);
+    return Json.answer(200, body);
+  }
+
+  /** How idle a worker is: 1 with nothing in flight, less with each request. */
+  private static double score(Worker worker) {
+    return 1.0 / (1 + worker.inFlight());
+  }
+
+  private static ObjectNode named(Worker worker) {
+    WorkerSpec spec = worker.spec();
+    ObjectNode node = Json.object();
+    node.put("id", spec.id());
+    node.put("url", spec.url());
+    if (spec.rank() != WorkerSpec.NO_RANK) {
+      node.put("rank", spec.rank());
+    }
+    return node;
+  }
+
+  private void explain(ObjectNode node, Worker worker, RoutingRequest routing) {
+    PrefixBlocks prefix = routing.prefix();
+    int matched = routing.notes().matchedBlocks();
+    node.put("policy", policy);
+    node.put("reason", routing.notes().reason().name().toLowerCase(Locale.ROOT));
+    node.put("model", routing.model());
+    node.put("affinity", routing.affinity() == null ? null : routing.affinity().source());
+    node.put("prompt_blocks", prefix.count());
+    node.put("matched_blocks", matched);
+    node.put("prompt_tokens", prefix.tokens());
+    node.put("cached_tokens", (int) (prefix.tokens() * prefix.ratio(matched)));
+    ObjectNode loads = node.putObject("loads");
+    loads.put("chosen", worker.inFlight());
+    Pool pool = engine.pool(routing.role(), routing.model());
+    LoadRange range = pool == null ? null : pool.loadRange(ticker.nanos(), routing.tried());
+    if (range != null) {
+      loads.put("least", range.least());
+      loads.put("most", range.most());
+    }
+  }
+}

@@ -1,0 +1,228 @@
+package io.pointsman.app.decide;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import io.pointsman.app.config.value.Nearest;
+import io.pointsman.engine.choice.Alternatives;
+import io.pointsman.engine.choice.HoldSettings;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The body of {@code POST /v1/decide}, read in one pass. The client's body within it is not decoded
+ * but pointed at, so that its routing key is that of the bytes as they came, as it is in the
+ * built-in proxy. Used once.
+ */
+final class DecideQuestion {
+  private static final JsonFactory JSON = new JsonFactory();
+  private static final byte[] NOTHING = {};
+  private static final int MOST_NAMES = 1024;
+  private static final List<String> FIELDS =
+      List.of(
+          "path",
+          "method",
+          "headers",
+          "body",
+          "truncated",
+          "ttl_ms",
+          "hold",
+          "alternatives",
+          "exclude");
+
+  private final byte[] bytes;
+  private final HoldSettings bounds;
+
+  String path = "/v1/chat/completions";
+  String method = "POST";
+  final Map<String, List<String>> headers = new LinkedHashMap<>();
+
+  /** Where the client's body is: its array, first byte and length. */
+  byte[] body = NOTHING;
+
+  int from;
+  int length;
+
+  /** Whether the client's body goes on beyond what is told of it. */
+  boolean truncated;
+
+  Duration ttl;
+  boolean hold = true;
+  int alternatives = 2;
+
+  /** Ids of workers that shall not be chosen. */
+  List<String> exclude = List.of();
+
+  private DecideQuestion(byte[] bytes, HoldSettings bounds) {
+    this.bytes = bytes;
+    this.bounds = bounds;
+    ttl = bounds.standardTtl();
+  }
+
+  /**
+   * Reads a question.
+   *
+   * @throws IllegalArgumentException if it is malformed; the message says where and what is
+   *     expected
+   */
+  static DecideQuestion parse(byte[] bytes, HoldSettings bounds) {
+    DecideQuestion question = new DecideQuestion(bytes, bounds);
+    try (JsonParser json = JSON.createParser(bytes)) {
+      question.read(json);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException(
+          "request body: " + e.getOriginalMessage() + " (expected: valid JSON)", e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return question;
+  }
+
+  private void read(JsonParser json) throws IOException {
+    if (json.nextToken() != JsonToken.START_OBJECT) {
+      throw new IllegalArgumentException(
+          "request body: not an object (expected: a JSON object with path, headers and body)");
+    }
+    while (json.nextToken() == JsonToken.FIELD_NAME) {
+      String field = json.currentName();
+      JsonToken value = json.nextToken();
+      if (value != JsonToken.VALUE_NULL) {
+        field(field, value, json);
+      } else if (!FIELDS.contains(field)) {
+        throw unknown(field);
+      }
+    }
+    if (json.nextToken() != null) {
+      throw new IllegalArgumentException(
+          "request body: more after its end (expected: one JSON object)");
+    }
+  }
+
+  private void field(String field, JsonToken value, JsonParser json) throws IOException {
+    switch (field) {
+      case "path" -> path = path(text(field, value, json));
+      case "method" -> method = text(field, value, json);
+      case "headers" -> headers(value, json);
+      case "body" -> body(value, json);
+      case "truncated" -> truncated = flag(field, value, json);
+      case "ttl_ms" -> ttl = Duration.ofMillis(whole(field, value, json, millis()));
+      case "hold" -> hold = flag(field, value, json);
+      case "alternatives" -> alternatives = (int) whole(field, value, json, Alternatives.MOST);
+      case "exclude" -> exclude = texts(field, value, json);
+      default -> throw unknown(field);
+    }
+    if (ttl.isZero()) {
+      throw new IllegalArgumentException("ttl_ms: 0 (expected: 1 to " + millis() + ")");
+    }
+  }
+
+  private long millis() {
+    return bounds.maxTtl().toMillis();
+  }
+
+  private static IllegalArgumentException unknown(String field) {
+    return new IllegalArgumentException(field + ": unknown field" + Nearest.hint(field, FIELDS));
+  }
+
+  private static String path(String path) {
+    if (!path.startsWith("/")) {
+      throw new IllegalArgumentException("path: " + path + " (expected: begins with /)");
+    }
+    return path;
+  }
+
+  private void headers(JsonToken value, JsonParser json) throws IOException {
+    if (value != JsonToken.START_OBJECT) {
+      throw wrong("headers", "names with a text or a list of texts each");
+    }
+    while (json.nextToken() == JsonToken.FIELD_NAME) {
+      String name = json.currentName();
+      JsonToken token = json.nextToken();
+      if (headers.size() >= MOST_NAMES) {
+        throw wrong("headers", "at most " + MOST_NAMES + " names");
+      }
+      if (token == JsonToken.START_ARRAY) {
+        headers.put(name, texts("headers." + name, token, json));
+      } else if (token != JsonToken.VALUE_NULL) {
+        headers.put(name, List.of(text("headers." + name, token, json)));
+      }
+    }
+  }
+
+  /** A text is the body as it is; anything else is JSON that stands here itself. */
+  private void body(JsonToken value, JsonParser json) throws IOException {
+    switch (value) {
+      case VALUE_STRING -> {
+        body = json.getText().getBytes(StandardCharsets.UTF_8);
+        from = 0;
+        length = body.length;
+      }
+      case START_OBJECT, START_ARRAY -> {
+        long first = json.currentTokenLocation().getByteOffset();
+        json.skipChildren();
+        long behind = json.currentLocation().getByteOffset();
+        if (first < 0 || behind > bytes.length) {
+          throw new IllegalArgumentException("request body: not UTF-8 (expected: UTF-8)");
+        }
+        body = bytes;
+        from = (int) first;
+        length = (int) (behind - first);
+      }
+      default -> throw wrong("body", "the client's body, as JSON or as a text that holds it");
+    }
+  }
+
+  private static String text(String field, JsonToken value, JsonParser json) throws IOException {
+    if (value != JsonToken.VALUE_STRING) {
+      throw wrong(field, "a text");
+    }
+    return json.getText();
+  }
+
+  private static boolean flag(String field, JsonToken value, JsonParser json) throws IOException {
+    if (!value.isBoolean()) {
+      throw wrong(field, "true or false");
+    }
+    return json.getBooleanValue();
+  }
+
+  private static long whole(String field, JsonToken value, JsonParser json, long most)
+      throws IOException {
+    String expected = "a whole number, at most " + most;
+    if (value != JsonToken.VALUE_NUMBER_INT) {
+      throw wrong(field, expected);
+    }
+    String digits = json.getText();
+    long number = digits.length() > 18 ? Long.MAX_VALUE : Long.parseLong(digits);
+    if (number < 0 || number > most) {
+      throw new IllegalArgumentException(field + ": " + digits + " (expected: " + expected + ")");
+    }
+    return number;
+  }
+
+  private static List<String> texts(String field, JsonToken value, JsonParser json)
+      throws IOException {
+    if (value != JsonToken.START_ARRAY) {
+      throw wrong(field, "a list of texts");
+    }
+    List<String> texts = new ArrayList<>();
+    while (json.nextToken() != JsonToken.END_ARRAY) {
+      if (texts.size() >= MOST_NAMES) {
+        throw wrong(field, "at most " + MOST_NAMES + " texts");
+      }
+      texts.add(text(field, json.currentToken(), json));
+    }
+    return texts;
+  }
+
+  private static IllegalArgumentException wrong(String field, String expected) {
+    return new IllegalArgumentException(field + ": of another type (expected: " + expected + ")");
+  }
+}

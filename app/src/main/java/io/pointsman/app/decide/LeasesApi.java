@@ -1,0 +1,196 @@
+package io.pointsman.app.decide;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.admin.Json;
+import io.pointsman.app.config.value.Nearest;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.HoldAnswer;
+import io.pointsman.engine.choice.TokenCounts;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What other planes say of the leases that they hold: {@code POST /v1/leases/{id}/settle}, {@code
+ * /renew}, {@code /confirm}.
+ */
+public final class LeasesApi {
+  private static final String LEASES = "/v1/leases/";
+  private static final List<String> OUTCOMES = List.of("succeeded", "failed", "ignored");
+  private static final List<String> FAILURES = List.of("connect", "error", "timeout");
+  private static final List<String> COUNTS = List.of("prompt", "cached", "completion");
+  private static final long MOST_TOKENS = 1L << 40;
+
+  private final Choices choices;
+
+  public LeasesApi(Planes planes) {
+    choices = planes.choices();
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.below("POST", LEASES, this::said);
+  }
+
+  private LocalResponse said(LocalRequest request) {
+    String target = request.pathAfter(LEASES);
+    int slash = target.indexOf('/');
+    String lease = slash < 0 ? target : target.substring(0, slash);
+    try {
+      return switch (slash < 0 ? "" : target.substring(slash + 1)) {
+        case "settle" -> settle(lease, fields(request.body(), "outcome", "failure", "tokens"));
+        case "renew" -> renew(lease, fields(request.body(), "ttl_ms"));
+        case "confirm" -> confirm(lease);
+        default ->
+            Refusal.ofLease(
+                404,
+                "not_found",
+                request.path() + ": no such path (expected: .../settle, /renew or /confirm)");
+      };
+    } catch (IllegalArgumentException e) {
+      return Refusal.malformed(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private LocalResponse settle(String lease, JsonNode body) {
+    String outcome = word("outcome", body.path("outcome"), OUTCOMES);
+    Outcome ending =
+        switch (outcome) {
+          case "succeeded" -> Outcome.SUCCEEDED;
+          case "failed" -> new Outcome.Failed(failure(body.path("failure")));
+          default -> Outcome.IGNORED;
+        };
+    HoldAnswer answer = choices.settle(lease, ending, tokens(body.path("tokens")));
+    return told(answer, lease, Json.object().put("lease", lease).put("outcome", outcome));
+  }
+
+  private static Failure failure(JsonNode written) {
+    return switch (written.isMissingNode() ? "error" : word("failure", written, FAILURES)) {
+      case "connect" -> Failure.CONNECT;
+      case "timeout" -> Failure.TIMEOUT;
+      default -> Failure.ERROR;
+    };
+  }
+
+  private static TokenCounts tokens(JsonNode written) {
+    if (written.isMissingNode() || written.isNull()) {
+      return TokenCounts.NONE;
+    }
+    known(written, "tokens", COUNTS);
+    return new TokenCounts(
+        whole("tokens.prompt", written.path("prompt"), 0, MOST_TOKENS),
+        whole("tokens.cached", written.path("cached"), 0, MOST_TOKENS),
+        whole("tokens.completion", written.path("completion"), 0, MOST_TOKENS));
+  }
+
+  private LocalResponse renew(String lease, JsonNode body) {
+    long most = choices.settings().maxTtl().toMillis();
+    Duration ttl =
+        body.has("ttl_ms")
+            ? Duration.ofMillis(whole("ttl_ms", body.path("ttl_ms"), 1, most))
+            : choices.settings().standardTtl();
+    return goesOn(choices.renew(lease, ttl), lease);
+  }
+
+  private LocalResponse confirm(String lease) {
+    return goesOn(choices.confirm(lease), lease);
+  }
+
+  private static LocalResponse goesOn(HoldAnswer answer, String lease) {
+    ObjectNode body = Json.object().put("lease", lease);
+    body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(answer.expiresInNanos()));
+    return told(answer, lease, body);
+  }
+
+  private static LocalResponse told(HoldAnswer answer, String lease, ObjectNode done) {
+    return switch (answer.kind()) {
+      case DONE -> Json.answer(200, done);
+      case REPEATED ->
+          Refusal.ofLease(
+              409, "lease_settled", "lease " + shown(lease) + ": was settled or confirmed before");
+      case UNKNOWN ->
+          Refusal.ofLease(
+              404, "lease_not_found", "lease " + shown(lease) + ": unknown, or expired");
+      case WORKER_LEFT ->
+          Refusal.ofLease(
+              410, "worker_left", "lease " + shown(lease) + ": its worker has left; decide anew");
+    };
+  }
+
+  private static String shown(String lease) {
+    return lease.length() <= 64 ? lease : lease.substring(0, 64) + "...";
+  }
+
+  /** The body's fields; an empty body has none. */
+  private static JsonNode fields(byte[] body, String... known) {
+    JsonNode fields;
+    try {
+      fields = body.length == 0 ? Json.object() : Json.MAPPER.readTree(body);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException(
+          "request body: " + e.getOriginalMessage() + " (expected: valid JSON)", e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    known(fields, "request body", List.of(known));
+    return fields;
+  }
+
+  private static void known(JsonNode node, String what, List<String> names) {
+    if (!node.isObject()) {
+      throw new IllegalArgumentException(what + ": not an object (expected: a JSON object)");
+    }
+    node.fieldNames()
+        .forEachRemaining(
+            name -> {
+              if (!names.contains(name)) {
+                throw new IllegalArgumentException(
+                    name + ": unknown field" + Nearest.hint(name, names));
+              }
+            });
+  }
+
+  private static String word(String field, JsonNode written, List<String> words) {
+    String word = written.asText("");
+    if (!written.isTextual() || !words.contains(word)) {
+      throw new IllegalArgumentException(
+          field
+              + ": "
+              + (written.isMissingNode() ? "nothing" : shown(written.toString()))
+              + " (expected: one of "
+              + String.join(", ", words)
+              + ")");
+    }
+    return word;
+  }
+
+  private static long whole(String field, JsonNode written, long least, long most) {
+    if (written.isMissingNode() && least == 0) {
+      return 0;
+    }
+    if (!written.isIntegralNumber()
+        || !written.canConvertToLong()
+        || written.longValue() < least
+        || written.longValue() > most) {
+      throw new IllegalArgumentException(
+          field
+              + ": "
+              + shown(written.toString())
+              + " (expected: a whole number from "
+              + least
+              + " to "
+              + most
+              + ")");
+    }
+    return written.longValue();
+  }
+}

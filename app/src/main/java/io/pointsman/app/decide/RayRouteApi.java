@@ -1,0 +1,185 @@
+package io.pointsman.app.decide;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.admin.Json;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.request.BodyVerdict;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
+import java.net.URI;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * {@code POST /internal/route}: what Ray Serve's HAProxy asks its ingress request router. The body
+ * is the client's, whole, its head or nothing at all; the answer is flat JSON whose texts have no
+ * escapes. A body that yields no key never fails a request.
+ *
+ * <p>Nobody says when the request has ended, so nothing is held: see {@link Choices#point}.
+ */
+public final class RayRouteApi implements LocalEndpoint {
+  private static final Logger log = LoggerFactory.getLogger(RayRouteApi.class);
+
+  /** The label under which a worker carries the name of its deployment. */
+  public static final String DEPLOYMENT = "deployment";
+
+  private static final String METHOD_HEADER = "x-serve-request-method";
+  private static final String PATH_HEADER = "x-serve-request-path";
+  private static final String TRUNCATED_HEADER = "x-body-truncated";
+  private static final String ADAPTER_HEADER = "serve_multiplexed_model_id";
+
+  private final RoutingEngine engine;
+  private final Choices choices;
+  private final Readers readers;
+  private final AtomicBoolean warned = new AtomicBoolean();
+
+  public RayRouteApi(Planes planes) {
+    engine = planes.engine();
+    choices = planes.choices();
+    readers = planes.readers();
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("POST", "/internal/route", this);
+  }
+
+  @Override
+  public boolean takesHeadOfBody() {
+    return true;
+  }
+
+  @Override
+  public LocalResponse handle(LocalRequest request) {
+    RequestFacts facts = facts(request);
+    boolean read = facts.body().kind() != BodyVerdict.Kind.MALFORMED;
+    String model = read ? facts.model() : null;
+    String problem = model == null && posts(request) ? unnamed(facts) : null;
+    if (problem != null) {
+      return error(400, problem);
+    }
+    PrefixBlocks key = read ? facts.prefix() : PrefixBlocks.NONE;
+    if (key.count() == 0) {
+      warnOnce(request);
+    }
+    RoutingRequest routing =
+        RoutingRequest.builder().model(model).prefix(key).affinity(facts.affinity()).build();
+    return switch (choices.point(routing)) {
+      case Choice.Pointed(Worker worker) -> pointed(worker, model);
+      case Choice.Held(Worker worker, _, _) -> pointed(worker, model);
+      case Choice.Refused(Decision.Rejected rejected) -> refused(rejected, model);
+      case Choice.TooManyHeld(long retryAfterNanos) -> unavailable("leases", retryAfterNanos);
+    };
+  }
+
+  /**
+   * Without the client's path, a key is what {@code messages} or else {@code prompt} holds. A body
+   * is always read as one that may be cut: what there is of it counts.
+   */
+  private RequestFacts facts(LocalRequest request) {
+    String path = request.header(PATH_HEADER);
+    if (path != null && path.startsWith("/")) {
+      return read(Endpoint.of(method(request), path), request);
+    }
+    RequestFacts chat = read(Endpoint.CHAT_COMPLETIONS, request);
+    if (chat.prefix().count() > 0) {
+      return chat;
+    }
+    return read(Endpoint.COMPLETIONS, request);
+  }
+
+  private RequestFacts read(Endpoint endpoint, LocalRequest request) {
+    byte[] body = request.body();
+    return readers.read(endpoint, new ListedHeaders(request.headers()), body, 0, body.length, true);
+  }
+
+  private static String method(LocalRequest request) {
+    String method = request.header(METHOD_HEADER);
+    return method == null || method.isEmpty() ? "POST" : method;
+  }
+
+  private static boolean posts(LocalRequest request) {
+    return method(request).equals("POST");
+  }
+
+  /** What is wrong with a request that names no model; null if there is but one. */
+  private @Nullable String unnamed(RequestFacts facts) {
+    Set<String> models = engine.fleet().snapshot().modelNames();
+    String said = facts.modelSpan().present() ? "no text" : "nothing";
+    return models.size() <= 1
+        ? null
+        : "model: " + said + " (expected: one of " + String.join(", ", models) + ")";
+  }
+
+  private void warnOnce(LocalRequest request) {
+    if (posts(request) && warned.compareAndSet(false, true)) {
+      boolean truncated = request.truncated() || request.header(TRUNCATED_HEADER) != null;
+      log.warn(
+          "no routing key in a body of {} bytes ({}): such requests are placed by load; is the"
+              + " body forwarded? Said once",
+          request.body().length,
+          truncated ? "the head of a longer one" : "whole");
+    }
+  }
+
+  private static LocalResponse pointed(Worker worker, @Nullable String model) {
+    URI url = URI.create(worker.spec().url());
+    String host = url.getHost();
+    ObjectNode body = Json.object();
+    body.put("host", host.startsWith("[") ? host.substring(1, host.length() - 1) : host);
+    body.put("port", port(url));
+    body.put("replica_id", worker.id());
+    String deployment = worker.spec().labels().get(DEPLOYMENT);
+    if (deployment != null) {
+      body.put(DEPLOYMENT, deployment);
+    }
+    if (model != null && model.contains(":") && !worker.spec().models().contains(model)) {
+      body.putObject("request_headers").put(ADAPTER_HEADER, model);
+    }
+    return Json.answer(200, body);
+  }
+
+  private static int port(URI url) {
+    if (url.getPort() > 0) {
+      return url.getPort();
+    }
+    return "https".equals(url.getScheme()) ? 443 : 80;
+  }
+
+  private static LocalResponse refused(Decision.Rejected rejected, @Nullable String model) {
+    if (rejected.reason() == RejectReason.UNKNOWN_MODEL) {
+      return error(404, "The model `" + model + "` does not exist.");
+    }
+    String why =
+        switch (rejected.reason()) {
+          case ALL_BUSY -> "all workers are busy";
+          case MODELS_PENDING -> "the models of some workers are not known yet";
+          case NO_WORKERS -> "no worker is registered for this request";
+          case UNKNOWN_MODEL, NONE_AVAILABLE, ALL_TRIED -> "no worker is available at the moment";
+        };
+    return unavailable(why, rejected.retryAfterNanos());
+  }
+
+  private static LocalResponse unavailable(String why, long retryAfterNanos) {
+    return error(503, why).withHeader("retry-after", Long.toString(Reply.seconds(retryAfterNanos)));
+  }
+
+  private static LocalResponse error(int status, String detail) {
+    return Json.answer(status, Json.object().put("detail", detail));
+  }
+}

@@ -1,0 +1,38 @@
+package io.pointsman.app.decide;
+
+import io.pointsman.app.admin.Json;
+import io.pointsman.engine.Decision;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.Rejections;
+import io.pointsman.proxy.reply.Reply;
+import org.jspecify.annotations.Nullable;
+
+/** Errors of these endpoints, in OpenAI's shape. */
+final class Refusal {
+  private static final int NO_WORKER = 503;
+
+  private Refusal() {}
+
+  static LocalResponse malformed(String message) {
+    return Json.error(400, "invalid_request_error", "invalid_body", message);
+  }
+
+  /** What clients of the built-in proxy are told too; 503 also when all workers are busy. */
+  static LocalResponse of(Decision.Rejected rejected, @Nullable String model) {
+    Reply reply = Rejections.reply(rejected, model, NO_WORKER);
+    return new LocalResponse(reply.status(), reply.headers(), reply.body());
+  }
+
+  static LocalResponse tooManyLeases(int most, long retryAfterNanos) {
+    return Json.error(
+            503,
+            "server_error",
+            "too_many_leases",
+            "leases: " + most + " are held already (expected: fewer, decide.max-leases)")
+        .withHeader("retry-after", Long.toString(Reply.seconds(retryAfterNanos)));
+  }
+
+  static LocalResponse ofLease(int status, String code, String message) {
+    return Json.error(status, "invalid_request_error", code, message);
+  }
+}

@@ -1,0 +1,140 @@
+package io.pointsman.app.decide;
+
+import static java.util.Objects.requireNonNull;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.request.AffinitySettings;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** The endpoints for other planes over a fleet that can be set up as wanted, without a wire. */
+final class DecideFixture implements EngineListener {
+  static final String MODEL = "m";
+  static final String CHAT =
+      "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\""
+          + "word ".repeat(200)
+          + "\"}]}";
+
+  final FakeClock clock = new FakeClock();
+  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  final Choices choices;
+  private final LocalRoutes routes;
+
+  DecideFixture(String policy) {
+    this(
+        policy,
+        new HoldSettings(8, Duration.ofSeconds(30), Duration.ofMinutes(10), Duration.ofHours(1)));
+  }
+
+  DecideFixture(String policy, HoldSettings settings) {
+    ScriptedDice dice = ScriptedDice.seeded(3);
+    PolicyParts parts =
+        new PolicyParts(
+            clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
+    RoutingEngine engine =
+        new RoutingEngine(
+            fleet,
+            Policies.create(policy, parts),
+            EngineSettings.DEFAULTS,
+            this,
+            clock::nanos,
+            dice::roll);
+    choices = new Choices(engine, settings, clock::nanos, dice::roll);
+    Planes planes = new Planes(engine, choices, AffinitySettings.DEFAULT, clock::nanos, dice::roll);
+    LocalRoutes.Builder builder = LocalRoutes.builder();
+    new DecideApi(planes, policy).addTo(builder);
+    new LeasesApi(planes).addTo(builder);
+    new RayRouteApi(planes).addTo(builder);
+    routes = builder.build();
+  }
+
+  Worker worker(String url, String... models) {
+    Worker worker = fleet.add(WorkerSpec.of(url).withModels(Set.of(models)));
+    worker.probed(true);
+    return worker;
+  }
+
+  /** So many healthy workers that serve {@link #MODEL}, at {@code http://w0:1} and so on. */
+  DecideFixture withWorkers(int count) {
+    for (int i = 0; i < count; i++) {
+      worker("http://w" + i + ":1", MODEL);
+    }
+    return this;
+  }
+
+  LocalResponse post(String path, String body, String... headers) throws Exception {
+    return post(path, body.getBytes(StandardCharsets.UTF_8), headers);
+  }
+
+  LocalResponse post(String path, byte[] body, String... headers) throws Exception {
+    Map<String, List<String>> named = new HashMap<>();
+    for (int i = 0; i < headers.length; i += 2) {
+      named.put(headers[i], List.of(headers[i + 1]));
+    }
+    LocalEndpoint endpoint = requireNonNull(routes.at(path), path).forMethod("POST");
+    return requireNonNull(endpoint, path)
+        .handle(new LocalRequest("POST", path, "", named, body, "req-1"));
+  }
+
+  /** The answer to a question that must be answered with 200. */
+  JsonNode decided(String question) throws Exception {
+    LocalResponse response = post("/v1/decide", question);
+    if (response.status() != 200) {
+      throw new AssertionError(response.status() + ": " + text(response));
+    }
+    return json(response);
+  }
+
+  static String text(LocalResponse response) {
+    return new String(response.body(), StandardCharsets.UTF_8);
+  }
+
+  static JsonNode json(LocalResponse response) throws Exception {
+    return new ObjectMapper().readTree(response.body());
+  }
+
+  int inFlight() {
+    return fleet.snapshot().workers().stream().mapToInt(Worker::inFlight).sum();
+  }
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {}
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {}
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {}
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    throw failure;
+  }
+}

@@ -1,0 +1,145 @@
+package io.pointsman.app.decide;
+
+import static io.pointsman.app.decide.DecideFixture.CHAT;
+import static io.pointsman.app.decide.DecideFixture.json;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.local.LocalResponse;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LeasesApiTest {
+  private final DecideFixture plane = new DecideFixture("random").withWorkers(1);
+  private final Worker worker = plane.fleet.snapshot().workers().getFirst();
+
+  private String lease() throws Exception {
+    return plane.decided("{\"body\":" + CHAT + "}").path("lease").asText();
+  }
+
+  private LocalResponse say(String lease, String what, String body) throws Exception {
+    return plane.post("/v1/leases/" + lease + "/" + what, body);
+  }
+
+  @Test
+  void settlingIs200OnceAnd409Afterwards() throws Exception {
+    String lease = lease();
+
+    LocalResponse first = say(lease, "settle", "{\"outcome\":\"succeeded\"}");
+    LocalResponse second = say(lease, "settle", "{\"outcome\":\"failed\"}");
+
+    assertThat(first.status()).isEqualTo(200);
+    assertThat(json(first).path("outcome").asText()).isEqualTo("succeeded");
+    assertThat(second.status()).isEqualTo(409);
+    assertThat(json(second).path("error").path("code").asText()).isEqualTo("lease_settled");
+    assertThat(worker.served()).isEqualTo(1);
+    assertThat(worker.failures()).isZero();
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void anUnknownOrExpiredLeaseIs404() throws Exception {
+    String lease = lease();
+    plane.clock.advance(Duration.ofSeconds(30));
+
+    assertThat(say(lease, "settle", "{\"outcome\":\"succeeded\"}").status()).isEqualTo(404);
+    assertThat(say("1-2", "settle", "{\"outcome\":\"succeeded\"}").status()).isEqualTo(404);
+    assertThat(say(lease, "renew", "{\"ttl_ms\":1000}").status()).isEqualTo(404);
+    assertThat(say("%00/..", "settle", "{}").status()).isEqualTo(404);
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void aLeaseLastsExactlyAsLongAsWasTold() throws Exception {
+    String lease = lease();
+    plane.clock.advance(Duration.ofSeconds(30).minusNanos(1));
+    plane.choices.expireDue();
+    assertThat(worker.inFlight()).isEqualTo(1);
+
+    LocalResponse renewed = say(lease, "renew", "{\"ttl_ms\":1500}");
+
+    assertThat(renewed.status()).isEqualTo(200);
+    assertThat(json(renewed).path("expires_in_ms").asLong()).isEqualTo(1500);
+    plane.clock.advance(Duration.ofMillis(1500).minusNanos(1));
+    plane.choices.expireDue();
+    assertThat(worker.inFlight()).isEqualTo(1);
+    plane.clock.advance(Duration.ofNanos(1));
+    plane.choices.expireDue();
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\0',
+      value = {
+        "settle|{\"outcome\":\"done\"}|outcome: \"done\" (expected: one of succeeded, failed,"
+            + " ignored)",
+        "settle|{}|outcome: nothing (expected: one of succeeded, failed, ignored)",
+        "settle|{\"outcome\":1}|outcome: 1 (expected: one of",
+        "settle|{\"outcom\":\"failed\"}|outcom: unknown field (did you mean outcome?)",
+        "settle|[]|request body: not an object",
+        "settle|{\"outcome\"|request body: ",
+        "settle|{\"outcome\":\"failed\",\"failure\":\"x\"}|failure: \"x\" (expected: one of"
+            + " connect",
+        "settle|{\"outcome\":\"failed\",\"tokens\":{\"prompt\":-1}}|tokens.prompt: -1 (expected:",
+        "settle|{\"outcome\":\"failed\",\"tokens\":{\"cached\":1}}|cached: 1 (expected: 0 to"
+            + " prompt, 0)",
+        "settle|{\"outcome\":\"failed\",\"tokens\":{\"total\":1}}|total: unknown field",
+        "renew|{\"ttl_ms\":0}|ttl_ms: 0 (expected: a whole number from 1 to 600000)",
+        "renew|{\"ttl_ms\":600001}|ttl_ms: 600001 (expected: a whole number from 1 to 600000)",
+        "renew|{\"ttl_ms\":\"1\"}|ttl_ms: \"1\" (expected: a whole number from 1 to 600000)"
+      })
+  void aWrongWordIs400AndChangesNothing(String what, String body, String message) throws Exception {
+    String lease = lease();
+
+    LocalResponse response = say(lease, what, body);
+
+    assertThat(response.status()).isEqualTo(400);
+    assertThat(json(response).path("error").path("message").asText()).startsWith(message);
+    assertThat(worker.inFlight()).isEqualTo(1);
+    assertThat(say(lease, "settle", "{\"outcome\":\"ignored\"}").status()).isEqualTo(200);
+  }
+
+  @Test
+  void aFailureToConnectTakesTheWorkerOut() throws Exception {
+    say(lease(), "settle", "{\"outcome\":\"failed\",\"failure\":\"connect\"}");
+
+    assertThat(worker.failures()).isEqualTo(1);
+    assertThat(worker.health().healthy()).isFalse();
+  }
+
+  @Test
+  void tokensAreCounted() throws Exception {
+    String tokens = "{\"prompt\":10,\"cached\":4,\"completion\":3}";
+
+    say(lease(), "settle", "{\"outcome\":\"succeeded\",\"tokens\":" + tokens + "}");
+
+    assertThat(plane.choices.tally().promptTokens()).isEqualTo(10);
+    assertThat(plane.choices.tally().cachedTokens()).isEqualTo(4);
+    assertThat(plane.choices.tally().completionTokens()).isEqualTo(3);
+  }
+
+  @Test
+  void aRequestIsConfirmedOnceAndNotToAWorkerThatLeft() throws Exception {
+    String first = lease();
+    String second = lease();
+
+    assertThat(say(first, "confirm", "").status()).isEqualTo(200);
+    assertThat(say(first, "confirm", "").status()).isEqualTo(409);
+    plane.fleet.remove(worker.id());
+    LocalResponse gone = say(second, "confirm", "");
+    assertThat(gone.status()).isEqualTo(410);
+    assertThat(json(gone).path("error").path("code").asText()).isEqualTo("worker_left");
+    assertThat(say(first, "settle", "{\"outcome\":\"succeeded\"}").status()).isEqualTo(200);
+    assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void anythingElseBelowLeasesIs404() throws Exception {
+    assertThat(say(lease(), "prolong", "").status()).isEqualTo(404);
+    assertThat(plane.post("/v1/leases/x", "").status()).isEqualTo(404);
+  }
+}

@@ -1,0 +1,211 @@
+package io.pointsman.app.decide;
+
+import static io.pointsman.app.decide.DecideFixture.CHAT;
+import static io.pointsman.app.decide.DecideFixture.json;
+import static io.pointsman.app.decide.DecideFixture.text;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.local.LocalResponse;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RayRouteApiTest {
+  private static final String ROUTE = "/internal/route";
+  private static final String EIGHT_BODIES =
+      """
+      empty|
+      truncated|{"model":"m","mess
+      not json|hello there
+      array|[1,2,3]
+      no key|{"model":"m","max_tokens":5}
+      empty messages|{"model":"m","messages":[]}
+      empty prompt|{"model":"m","prompt":""}
+      input only|{"model":"m","input":"some text that is long enough to be a key"}
+      """;
+
+  private final DecideFixture plane = new DecideFixture("cache_aware");
+
+  private JsonNode routed(String body, String... headers) throws Exception {
+    LocalResponse response = plane.post(ROUTE, body, headers);
+    assertThat(response.status()).as(text(response)).isEqualTo(200);
+    return json(response);
+  }
+
+  private Set<String> replicas(int times, String body, String... headers) throws Exception {
+    Set<String> ids = new HashSet<>();
+    for (int i = 0; i < times; i++) {
+      ids.add(routed(body, headers).path("replica_id").asText());
+    }
+    return ids;
+  }
+
+  @Test
+  void theAnswerIsFlat() throws Exception {
+    plane.worker("http://10.0.0.7:8123", "m");
+
+    assertThat(text(plane.post(ROUTE, CHAT)))
+        .isEqualTo("{\"host\":\"10.0.0.7\",\"port\":8123,\"replica_id\":\"10.0.0.7:8123\"}");
+    assertThat(plane.inFlight()).isZero();
+    assertThat(plane.choices.open()).isZero();
+  }
+
+  @Test
+  void hostAndPortAreThoseOfTheUrl() throws Exception {
+    plane.worker("http://[::1]", "m");
+
+    JsonNode answer = routed(CHAT);
+
+    assertThat(answer.path("host").asText()).isEqualTo("::1");
+    assertThat(answer.path("port").asInt()).isEqualTo(80);
+  }
+
+  @Test
+  void aDeploymentIsToldWhereWorkersHaveOne() throws Exception {
+    plane
+        .fleet
+        .add(
+            new WorkerSpec(
+                "r1",
+                "http://h:1",
+                Role.REGULAR,
+                Set.of("m"),
+                WorkerSpec.NO_RANK,
+                0,
+                Map.of("deployment", "LLMServer:m")))
+        .probed(true);
+
+    assertThat(routed(CHAT).path("deployment").asText()).isEqualTo("LLMServer:m");
+  }
+
+  @ParameterizedTest
+  @CsvSource(delimiter = '|', quoteCharacter = '\0', textBlock = EIGHT_BODIES)
+  void aBodyWithoutAKeyIsPlacedByLoad(String name, String body) throws Exception {
+    plane.withWorkers(4);
+    String sent = body == null ? "" : body;
+
+    assertThat(replicas(60, sent)).as(name).hasSize(4);
+    assertThat(plane.inFlight()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hello world\"}]}",
+        "{\"model\":\"m\",\"prompt\":\"hello world\"}"
+      })
+  void messagesOrAPromptAreAKey(String body) throws Exception {
+    plane.withWorkers(4);
+
+    assertThat(replicas(30, body)).hasSize(1);
+  }
+
+  @Test
+  void aCutBodyIsRoutedOnItsPrefixWhetherItSaysSoOrNot() throws Exception {
+    plane.withWorkers(4);
+    Set<String> whole = replicas(1, CHAT);
+    String head = CHAT.substring(0, CHAT.length() - 120);
+
+    assertThat(replicas(20, head, "X-Body-Truncated", "900/1200")).isEqualTo(whole);
+    assertThat(replicas(20, head)).isEqualTo(whole);
+  }
+
+  @Test
+  void whatIsBrokenIsNoKeyEvenIfItBeginsWell() throws Exception {
+    plane.withWorkers(4);
+
+    assertThat(replicas(60, CHAT.substring(0, CHAT.length() - 1) + ";;")).hasSize(4);
+  }
+
+  @Test
+  void withTheClientsPathItsOwnFieldsAreTheKey() throws Exception {
+    plane.withWorkers(4);
+    String body = "{\"model\":\"m\",\"input\":\"" + "word ".repeat(100) + "\"}";
+
+    assertThat(replicas(30, body, "x-serve-request-path", "/v1/embeddings")).hasSize(1);
+  }
+
+  @Test
+  void keylessBodiesStillSelectTheirModel() throws Exception {
+    plane.worker("http://a:1", "a");
+    plane.worker("http://b:1", "b");
+
+    assertThat(replicas(10, "{\"model\":\"b\",\"input\":\"x\"}")).containsExactly("b:1");
+    assertThat(replicas(10, "{\"model\":\"a\"}")).containsExactly("a:1");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '\0',
+      value = {
+        "{\"messages\":[]}|400|model: nothing (expected: one of a, b)",
+        "{\"model\":7}|400|model: no text (expected: one of a, b)",
+        "[1]|400|model: nothing (expected: one of a, b)",
+        "hello|400|model: nothing (expected: one of a, b)",
+        "{\"model\":\"c\"}|404|The model `c` does not exist."
+      })
+  void withSeveralModelsOneMustBeNamed(String body, int status, String detail) throws Exception {
+    plane.worker("http://a:1", "a");
+    plane.worker("http://b:1", "b");
+
+    LocalResponse response = plane.post(ROUTE, body);
+
+    assertThat(response.status()).isEqualTo(status);
+    assertThat(json(response).path("detail").asText()).isEqualTo(detail);
+  }
+
+  @Test
+  void routesWithoutABodyNeedNoModel() throws Exception {
+    plane.worker("http://a:1", "a");
+    plane.worker("http://b:1", "b");
+
+    assertThat(
+            replicas(40, "", "x-serve-request-method", "GET", "x-serve-request-path", "/v1/models"))
+        .hasSize(2);
+  }
+
+  @Test
+  void withoutAWorkerItIs503() throws Exception {
+    LocalResponse response = plane.post(ROUTE, CHAT);
+
+    assertThat(response.status()).isEqualTo(503);
+    assertThat(json(response).path("detail").asText()).contains("no worker");
+    assertThat(response.headers()).containsKey("retry-after");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"x-session-id", "X-Session-Id", "x_session_id", "X_SESSION-ID"})
+  void aSessionSticksWhateverTheSpellingOfItsHeader(String header) throws Exception {
+    DecideFixture hashed = new DecideFixture("consistent_hash").withWorkers(8);
+    Set<String> chosen = new HashSet<>();
+    for (String body : List.of("", "{", CHAT, "{\"model\":\"m\",\"prompt\":\"other\"}")) {
+      chosen.add(json(hashed.post(ROUTE, body, header, "s-1")).path("replica_id").asText());
+    }
+    assertThat(chosen).hasSize(1);
+
+    Set<String> without = new HashSet<>();
+    for (int i = 0; i < 60; i++) {
+      without.add(json(hashed.post(ROUTE, "", header, "")).path("replica_id").asText());
+    }
+    assertThat(without).hasSizeGreaterThan(1);
+  }
+
+  @Test
+  void differentSessionsSpread() throws Exception {
+    DecideFixture hashed = new DecideFixture("consistent_hash").withWorkers(4);
+    Set<String> chosen = new HashSet<>();
+    for (int i = 0; i < 100; i++) {
+      chosen.add(json(hashed.post(ROUTE, "", "x-session-id", "s" + i)).path("replica_id").asText());
+    }
+    assertThat(chosen).hasSize(4);
+  }
+}

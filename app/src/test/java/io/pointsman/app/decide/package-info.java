@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.decide;
+
+import org.jspecify.annotations.NullMarked;

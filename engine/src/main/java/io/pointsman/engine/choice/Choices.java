@@ -1,0 +1,142 @@
+package io.pointsman.engine.choice;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The engine for planes that carry the bytes themselves, in this process or in another: they
+ * choose, confirm that the request was sent, renew, and settle. Every choice goes through the same
+ * policies and the same accounting as those of the built-in proxy, and teaches the same learners;
+ * what is held is load like any other. A plane that dies gives nothing back, so a lease that nobody
+ * speaks of in time ends by itself, as one of which nothing can be said.
+ *
+ * <p>A held lease owes no sign of progress: its answer passes by another way. Free of I/O; safe for
+ * use by any number of threads. Somebody must call {@link #expireDue} from time to time.
+ */
+public final class Choices {
+  private final RoutingEngine engine;
+  private final HoldSettings settings;
+  private final Ticker ticker;
+  private final HeldLeases leases;
+
+  /**
+   * @param ticker the engine's
+   * @param dice makes ids of leases hard to hit by chance
+   */
+  public Choices(RoutingEngine engine, HoldSettings settings, Ticker ticker, Dice dice) {
+    this.engine = requireNonNull(engine, "engine");
+    this.settings = requireNonNull(settings, "settings");
+    this.ticker = requireNonNull(ticker, "ticker");
+    leases = new HeldLeases(settings, dice, ticker.nanos());
+  }
+
+  public HoldSettings settings() {
+    return settings;
+  }
+
+  /** What became of the leases so far. */
+  public HoldTally tally() {
+    return leases.tally();
+  }
+
+  /** Leases held now. */
+  public int open() {
+    return leases.open();
+  }
+
+  /**
+   * Chooses a worker and holds a place on it.
+   *
+   * @param ttl how long without a further word; more than 0, at most {@link HoldSettings#maxTtl}
+   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   */
+  public Choice choose(RoutingRequest request, Duration ttl) {
+    check(ttl);
+    if (leases.full()) {
+      return tooMany();
+    }
+    return switch (engine.decide(request)) {
+      case Decision.Routed(Lease lease) -> held(lease, ttl);
+      case Decision.Rejected rejected -> new Choice.Refused(rejected);
+    };
+  }
+
+  private Choice held(Lease lease, Duration ttl) {
+    lease.reserve();
+    @Nullable HeldLease held = null;
+    try {
+      held = leases.hold(lease, ticker.nanos(), ttl);
+    } finally {
+      if (held == null) {
+        lease.ignored();
+      }
+    }
+    return held == null ? tooMany() : new Choice.Held(lease.worker(), held.id(), ttl.toNanos());
+  }
+
+  private Choice tooMany() {
+    leases.tally().refuses();
+    return new Choice.TooManyHeld(leases.untilExpiry(ticker.nanos()));
+  }
+
+  /**
+   * Chooses a worker for a plane that will not say how it ended. Teaches policies like any other
+   * choice, and counts for load no longer than the choice itself.
+   */
+  public Choice point(RoutingRequest request) {
+    return switch (engine.decide(request)) {
+      case Decision.Routed(Lease lease) -> {
+        Worker worker = lease.worker();
+        lease.ignored();
+        yield new Choice.Pointed(worker);
+      }
+      case Decision.Rejected rejected -> new Choice.Refused(rejected);
+    };
+  }
+
+  /**
+   * The request that a place is held for is about to be sent. Once only: two senders of one request
+   * have lost track of it. Does not put the expiry off.
+   */
+  public HoldAnswer confirm(String lease) {
+    return leases.confirm(lease, ticker.nanos());
+  }
+
+  /**
+   * The request is still under way: holds the lease for {@code ttl} from now, at most up to its
+   * longest life.
+   *
+   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   */
+  public HoldAnswer renew(String lease, Duration ttl) {
+    check(ttl);
+    return leases.renew(lease, ticker.nanos(), ttl);
+  }
+
+  /** The request has ended. */
+  public HoldAnswer settle(String lease, Outcome outcome, TokenCounts tokens) {
+    return leases.settle(lease, ticker.nanos(), outcome, tokens);
+  }
+
+  /** Ends leases that are overdue; how many. None ends before the time that was told. */
+  public int expireDue() {
+    return leases.expire(ticker.nanos());
+  }
+
+  private void check(Duration ttl) {
+    if (!ttl.isPositive() || ttl.compareTo(settings.maxTtl()) > 0) {
+      throw new IllegalArgumentException(
+          "ttl: " + ttl + " (expected: > 0, at most " + settings.maxTtl() + ")");
+    }
+  }
+}

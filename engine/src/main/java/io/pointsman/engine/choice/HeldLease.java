@@ -1,0 +1,136 @@
+package io.pointsman.engine.choice;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lease whose request another plane carries, from the choice to the plane's last word, or to the
+ * time when that is overdue. Any thread; its fields are guarded by itself. It lets go of the lease
+ * when it ends, and is kept for a while to tell late words from wrong ones.
+ */
+final class HeldLease {
+  private enum State {
+    CHOSEN,
+    CONFIRMED,
+    SETTLED,
+    EXPIRED
+  }
+
+  private final long sequence;
+  private final long nonce;
+  private final long latest;
+  private State state = State.CHOSEN;
+  private long expiresAt;
+  private @Nullable Lease lease;
+
+  /**
+   * @param sequence which lease it is, counted from the first one on
+   * @param nonce makes its id hard to hit by chance
+   * @param expiresAt by the engine's ticker
+   * @param latest the time that no renewal leads beyond
+   */
+  HeldLease(Lease lease, long sequence, long nonce, long expiresAt, long latest) {
+    this.lease = lease;
+    this.sequence = sequence;
+    this.nonce = nonce;
+    this.expiresAt = expiresAt;
+    this.latest = latest;
+  }
+
+  String id() {
+    return HeldIds.format(sequence, nonce);
+  }
+
+  boolean is(long sequence, long nonce) {
+    return this.sequence == sequence && this.nonce == nonce;
+  }
+
+  synchronized boolean ended() {
+    return state == State.SETTLED || state == State.EXPIRED;
+  }
+
+  synchronized long expiresAt() {
+    return expiresAt;
+  }
+
+  /** Puts the expiry off, never beyond the latest. */
+  synchronized HoldAnswer renew(long now, long ttl) {
+    HoldAnswer over = over(now);
+    if (over != null) {
+      return over;
+    }
+    expiresAt = now + Math.min(ttl, latest - now);
+    return HoldAnswer.goesOn(expiresAt - now);
+  }
+
+  /** The request is sent; once only, and not to a worker that has left. */
+  HoldAnswer confirm(long now) {
+    Lease gone;
+    synchronized (this) {
+      HoldAnswer over = over(now);
+      if (over != null) {
+        return over;
+      }
+      if (state == State.CONFIRMED) {
+        return HoldAnswer.REPEATED;
+      }
+      if (lease != null && !lease.worker().left()) {
+        state = State.CONFIRMED;
+        return HoldAnswer.goesOn(expiresAt - now);
+      }
+      gone = end(State.SETTLED);
+    }
+    settle(gone, Outcome.IGNORED);
+    return HoldAnswer.WORKER_LEFT;
+  }
+
+  HoldAnswer settle(long now, Outcome outcome) {
+    Lease ending;
+    synchronized (this) {
+      HoldAnswer over = over(now);
+      if (over != null) {
+        return over;
+      }
+      ending = end(State.SETTLED);
+    }
+    settle(ending, outcome);
+    return HoldAnswer.SETTLED;
+  }
+
+  /** Ends it if its time is over by {@code now}; whether that ended it. */
+  boolean expire(long now) {
+    Lease ending;
+    synchronized (this) {
+      if (ended() || now - expiresAt < 0) {
+        return false;
+      }
+      ending = end(State.EXPIRED);
+    }
+    settle(ending, Outcome.IGNORED);
+    return true;
+  }
+
+  /** Why nothing more can be said of it; null if something can. */
+  private @Nullable HoldAnswer over(long now) {
+    return switch (state) {
+      case SETTLED -> HoldAnswer.REPEATED;
+      case EXPIRED -> HoldAnswer.UNKNOWN;
+      case CHOSEN, CONFIRMED -> now - expiresAt >= 0 ? HoldAnswer.UNKNOWN : null;
+    };
+  }
+
+  private @Nullable Lease end(State last) {
+    Lease ending = lease;
+    lease = null;
+    state = last;
+    return ending;
+  }
+
+  /** Outside the lock: those who hear of it may take their time. */
+  private static void settle(@Nullable Lease lease, Outcome outcome) {
+    if (lease != null) {
+      lease.settle(outcome);
+    }
+  }
+}

@@ -1,0 +1,170 @@
+package io.pointsman.engine.choice;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All leases that are held for other planes: a ring of places, of which at most half hold a lease.
+ * A lease keeps its place when it ends, until a later one needs it, so that a second settlement can
+ * be told from an unknown id without a table of its own. Any thread; nothing is locked but single
+ * leases.
+ */
+final class HeldLeases {
+  private static final int NONCE_HALF = 1 << 30;
+
+  private final HoldSettings settings;
+  private final HoldTally tally = new HoldTally();
+  private final Dice dice;
+  private final AtomicReferenceArray<@Nullable HeldLease> places;
+  private final AtomicLong next = new AtomicLong();
+  private final AtomicInteger open = new AtomicInteger();
+
+  /** No lease expires before it, as far as it lies ahead; may be too early. */
+  private final AtomicLong firstExpiry;
+
+  HeldLeases(HoldSettings settings, Dice dice, long now) {
+    this.settings = settings;
+    this.dice = dice;
+    places = new AtomicReferenceArray<>(Integer.highestOneBit(2 * settings.maxLeases() - 1) << 1);
+    firstExpiry = new AtomicLong(farAfter(now));
+  }
+
+  private static long farAfter(long now) {
+    return now + Long.MAX_VALUE / 4;
+  }
+
+  HoldTally tally() {
+    return tally;
+  }
+
+  int open() {
+    return open.get();
+  }
+
+  /** Whether another lease would be too many. */
+  boolean full() {
+    return open.get() >= settings.maxLeases();
+  }
+
+  /** Nanoseconds until the next lease may expire, as of {@code now}; at least 0. */
+  long untilExpiry(long now) {
+    return Math.max(0, firstExpiry.get() - now);
+  }
+
+  /** Holds {@code lease} from now on; null if there are too many, and then it is not held. */
+  @Nullable HeldLease hold(Lease lease, long now, Duration ttl) {
+    if (open.incrementAndGet() > settings.maxLeases()) {
+      open.decrementAndGet();
+      return null;
+    }
+    long nonce = (long) dice.roll(NONCE_HALF) << 30 | dice.roll(NONCE_HALF);
+    long expiresAt = now + ttl.toNanos();
+    long latest = now + settings.maxLifetime().toNanos();
+    while (true) {
+      long sequence = next.getAndIncrement();
+      int place = place(sequence);
+      HeldLease before = places.get(place);
+      if (before == null || before.ended()) {
+        HeldLease held = new HeldLease(lease, sequence, nonce, expiresAt, latest);
+        if (places.compareAndSet(place, before, held)) {
+          expiresBy(expiresAt);
+          return held;
+        }
+      }
+    }
+  }
+
+  private int place(long sequence) {
+    return (int) (sequence & (places.length() - 1));
+  }
+
+  private void expiresBy(long time) {
+    if (time - firstExpiry.get() < 0) {
+      firstExpiry.accumulateAndGet(time, (a, b) -> a - b < 0 ? a : b);
+    }
+  }
+
+  HoldAnswer renew(String id, long now, Duration ttl) {
+    HoldAnswer answer = with(id, now, (held, time) -> held.renew(time, ttl.toNanos()));
+    if (answer.kind() == HoldAnswer.Kind.DONE) {
+      // It may expire sooner than before.
+      expiresBy(now + answer.expiresInNanos());
+    }
+    return answer;
+  }
+
+  HoldAnswer confirm(String id, long now) {
+    HoldAnswer answer = with(id, now, HeldLease::confirm);
+    if (answer.kind() == HoldAnswer.Kind.WORKER_LEFT) {
+      open.decrementAndGet();
+      tally.settled(Outcome.IGNORED, TokenCounts.NONE);
+    }
+    return answer;
+  }
+
+  HoldAnswer settle(String id, long now, Outcome outcome, TokenCounts tokens) {
+    HoldAnswer answer = with(id, now, (held, time) -> held.settle(time, outcome));
+    if (answer.kind() == HoldAnswer.Kind.DONE) {
+      open.decrementAndGet();
+      tally.settled(outcome, tokens);
+    }
+    return answer;
+  }
+
+  /** Something that is said of a lease. */
+  private interface Word {
+    HoldAnswer say(HeldLease held, long now);
+  }
+
+  private HoldAnswer with(String id, long now, Word word) {
+    long sequence = HeldIds.sequence(id);
+    if (sequence == HeldIds.NONE) {
+      return HoldAnswer.UNKNOWN;
+    }
+    HeldLease held = places.get(place(sequence));
+    if (held == null || !held.is(sequence, HeldIds.nonce(id))) {
+      return HoldAnswer.UNKNOWN;
+    }
+    if (expired(held, now)) {
+      return HoldAnswer.UNKNOWN;
+    }
+    return word.say(held, now);
+  }
+
+  private boolean expired(HeldLease held, long now) {
+    boolean expired = held.expire(now);
+    if (expired) {
+      open.decrementAndGet();
+      tally.expires();
+    }
+    return expired;
+  }
+
+  /** Ends what is overdue by {@code now}, as ignored; how many that were. */
+  int expire(long now) {
+    if (open.get() == 0 || now - firstExpiry.get() < 0) {
+      return 0;
+    }
+    // What is held or put off while this goes on lowers it again.
+    firstExpiry.set(farAfter(now));
+    int count = 0;
+    for (int place = 0; place < places.length(); place++) {
+      HeldLease held = places.get(place);
+      if (held == null) {
+        continue;
+      }
+      if (expired(held, now)) {
+        count++;
+      } else if (!held.ended()) {
+        expiresBy(held.expiresAt());
+      }
+    }
+    return count;
+  }
+}

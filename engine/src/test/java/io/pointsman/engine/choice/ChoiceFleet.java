@@ -1,0 +1,93 @@
+package io.pointsman.engine.choice;
+
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.Requests;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Choices over a fleet of test workers, and what their engine tells of them. */
+final class ChoiceFleet implements EngineListener {
+  static final Duration TTL = Duration.ofSeconds(30);
+
+  final TestFleet workers;
+  final RoutingEngine engine;
+  final Choices choices;
+  final Alternatives alternatives;
+  final List<Outcome> settled = new ArrayList<>();
+  int routed;
+
+  ChoiceFleet(String policy, int size, HoldSettings settings) {
+    workers = TestFleet.of(size);
+    PolicyParts parts =
+        new PolicyParts(
+            workers::now,
+            workers.dice,
+            FleetSettings.DEFAULTS.maxWorkers(),
+            PolicySettings.DEFAULTS);
+    engine =
+        new RoutingEngine(
+            workers.fleet,
+            Policies.create(policy, parts),
+            EngineSettings.DEFAULTS,
+            this,
+            workers::now,
+            workers.dice);
+    choices = new Choices(engine, settings, workers::now, workers.dice);
+    alternatives = new Alternatives(engine, workers::now, workers.dice);
+  }
+
+  static ChoiceFleet of(String policy, int size) {
+    return new ChoiceFleet(policy, size, HoldSettings.DEFAULTS);
+  }
+
+  /** A choice that must be held. */
+  Choice.Held held(RoutingRequest request, Duration ttl) {
+    if (choices.choose(request, ttl) instanceof Choice.Held held) {
+      return held;
+    }
+    throw new AssertionError("not held");
+  }
+
+  Choice.Held held() {
+    return held(Requests.bare(), TTL);
+  }
+
+  void pass(Duration time) {
+    workers.clock.advance(time);
+  }
+
+  int inFlight() {
+    return workers.fleet.snapshot().workers().stream().mapToInt(Worker::inFlight).sum();
+  }
+
+  @Override
+  public synchronized void routed(RoutingRequest request, Lease lease) {
+    routed++;
+  }
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {}
+
+  @Override
+  public synchronized void settled(Lease lease, Outcome outcome) {
+    settled.add(outcome);
+  }
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    throw failure;
+  }
+}

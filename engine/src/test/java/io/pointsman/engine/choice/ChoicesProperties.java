@@ -1,0 +1,165 @@
+package io.pointsman.engine.choice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.Requests;
+import io.pointsman.engine.choice.HoldAnswer.Kind;
+import io.pointsman.engine.fleet.Outcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+
+/** What is held is what was chosen, not settled and not overdue, whatever the order and thread. */
+class ChoicesProperties {
+  private static final int MOST = 8;
+
+  /** What the plane knows of one of its leases. */
+  private static final class Known {
+    final String id;
+    long expiresAt;
+    boolean settled;
+
+    Known(String id, long expiresAt) {
+      this.id = id;
+      this.expiresAt = expiresAt;
+    }
+
+    Kind expected(long now) {
+      if (settled) {
+        return Kind.REPEATED;
+      }
+      return now - expiresAt >= 0 ? Kind.UNKNOWN : Kind.DONE;
+    }
+  }
+
+  @Property(tries = 300)
+  void whatIsHeldIsWhatTheModelSays(
+      @ForAll @Size(max = 200) List<@IntRange(max = 9_999) Integer> steps) {
+    Duration most = Duration.ofSeconds(100);
+    ChoiceFleet fleet = new ChoiceFleet("least_load", 3, new HoldSettings(MOST, most, most, most));
+    List<Known> known = new ArrayList<>();
+    for (int step : steps) {
+      step(fleet, step, known);
+      long now = fleet.workers.now();
+      long held = known.stream().filter(each -> each.expected(now) == Kind.DONE).count();
+      fleet.choices.expireDue();
+      assertThat(fleet.choices.open()).isEqualTo((int) held);
+      assertThat(fleet.inFlight()).isEqualTo((int) held);
+    }
+  }
+
+  private static void step(ChoiceFleet fleet, int step, List<Known> known) {
+    int argument = step / 10;
+    long now = fleet.workers.now();
+    switch (step % 10) {
+      case 0, 1, 2, 3 -> {
+        Duration ttl = Duration.ofSeconds(1 + argument % 100);
+        if (fleet.choices.choose(Requests.bare(), ttl) instanceof Choice.Held held) {
+          known.add(new Known(held.lease(), now + ttl.toNanos()));
+        } else {
+          assertThat(fleet.choices.open()).isEqualTo(MOST);
+        }
+      }
+      case 4, 5 -> fleet.pass(Duration.ofSeconds(argument % 60));
+      default -> {
+        // Older ones may have given their place to others: then nobody remembers them.
+        int last = Math.min(known.size(), MOST);
+        if (last > 0) {
+          say(fleet, known.get(known.size() - 1 - argument % last), step % 10 == 6, now);
+        }
+      }
+    }
+  }
+
+  private static void say(ChoiceFleet fleet, Known lease, boolean renew, long now) {
+    Kind expected = lease.expected(now);
+    if (renew) {
+      Duration ttl = Duration.ofSeconds(1);
+      assertThat(fleet.choices.renew(lease.id, ttl).kind()).isEqualTo(expected);
+      if (expected == Kind.DONE) {
+        lease.expiresAt = now + ttl.toNanos();
+      }
+    } else {
+      assertThat(fleet.choices.settle(lease.id, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+          .isEqualTo(expected);
+      lease.settled |= expected == Kind.DONE;
+    }
+  }
+
+  @Property(tries = 5)
+  void settlingRenewingAndExpiringAtOnceEndEachLeaseOnce(@ForAll long seed) throws Exception {
+    Duration most = Duration.ofSeconds(100);
+    ChoiceFleet fleet = new ChoiceFleet("random", 4, new HoldSettings(512, most, most, most));
+    AtomicInteger chosen = new AtomicInteger();
+    AtomicInteger settled = new AtomicInteger();
+    AtomicBoolean running = new AtomicBoolean(true);
+    CountDownLatch start = new CountDownLatch(1);
+    try (ExecutorService threads = Executors.newCachedThreadPool()) {
+      List<Future<?>> planes = new ArrayList<>();
+      for (int plane = 0; plane < 4; plane++) {
+        SplittableRandom random = new SplittableRandom(seed + plane);
+        planes.add(
+            threads.submit(
+                () -> {
+                  start.await();
+                  for (int i = 0; i < 2_000; i++) {
+                    plane(fleet, random, chosen, settled);
+                  }
+                  return null;
+                }));
+      }
+      Future<?> clock =
+          threads.submit(
+              () -> {
+                while (running.get()) {
+                  fleet.pass(Duration.ofMillis(1));
+                  fleet.choices.expireDue();
+                }
+              });
+      start.countDown();
+      for (Future<?> each : planes) {
+        each.get();
+      }
+      running.set(false);
+      clock.get();
+    }
+    fleet.pass(most);
+    fleet.choices.expireDue();
+
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(fleet.choices.open()).isZero();
+    // One that found the last place taken after its choice was given back.
+    assertThat(fleet.settled).hasSize(fleet.routed);
+    assertThat(fleet.routed).isGreaterThanOrEqualTo(chosen.get());
+    assertThat(fleet.choices.tally().succeeded()).isEqualTo(settled.get());
+    assertThat(fleet.choices.tally().expired()).isEqualTo(chosen.get() - settled.get());
+  }
+
+  private static void plane(
+      ChoiceFleet fleet, SplittableRandom random, AtomicInteger chosen, AtomicInteger settled) {
+    Duration ttl = Duration.ofMillis(1 + random.nextInt(3));
+    if (!(fleet.choices.choose(Requests.bare(), ttl) instanceof Choice.Held held)) {
+      return;
+    }
+    chosen.incrementAndGet();
+    if (random.nextBoolean()) {
+      fleet.choices.renew(held.lease(), ttl);
+    }
+    if (random.nextInt(4) > 0
+        && fleet.choices.settle(held.lease(), Outcome.SUCCEEDED, TokenCounts.NONE).kind()
+            == Kind.DONE) {
+      settled.incrementAndGet();
+    }
+  }
+}

@@ -1,0 +1,334 @@
+package io.pointsman.engine.choice;
+
+import static io.pointsman.engine.choice.ChoiceFleet.TTL;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.Requests;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.choice.HoldAnswer.Kind;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.StallSettings;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ChoicesTest {
+  private static final Duration NANO = Duration.ofNanos(1);
+
+  @Test
+  void aHeldPlaceIsLoadUntilItIsSettled() {
+    ChoiceFleet fleet = ChoiceFleet.of("least_load", 2);
+
+    Choice.Held first = fleet.held();
+    Choice.Held second = fleet.held();
+
+    assertThat(second.worker()).isNotEqualTo(first.worker());
+    assertThat(fleet.inFlight()).isEqualTo(2);
+    assertThat(fleet.choices.open()).isEqualTo(2);
+    assertThat(fleet.choices.settle(first.lease(), Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+        .isEqualTo(Kind.DONE);
+    assertThat(first.worker().inFlight()).isZero();
+    assertThat(first.worker().served()).isEqualTo(1);
+    assertThat(second.worker().inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void aLeaseIsSettledOnceAndToldSoAfterwards() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    String lease = fleet.held().lease();
+
+    fleet.choices.settle(lease, Outcome.IGNORED, TokenCounts.NONE);
+
+    assertThat(fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+        .isEqualTo(Kind.REPEATED);
+    assertThat(fleet.choices.renew(lease, TTL).kind()).isEqualTo(Kind.REPEATED);
+    assertThat(fleet.settled).containsExactly(Outcome.IGNORED);
+    assertThat(fleet.inFlight()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "-", "0-0", "x", "0", "-1-1", "zzzzzzzzzzzzzzzzz-1", "0-", "0--1"})
+  void anIdThatWasNeverGivenIsUnknown(String id) {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    fleet.held();
+
+    assertThat(fleet.choices.settle(id, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+        .isEqualTo(Kind.UNKNOWN);
+    assertThat(fleet.inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void aFailureCountsAgainstItsWorker() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    Choice.Held held = fleet.held();
+
+    fleet.choices.settle(held.lease(), new Outcome.Failed(Failure.CONNECT), TokenCounts.NONE);
+
+    assertThat(held.worker().failures()).isEqualTo(1);
+    assertThat(held.worker().health().healthy()).isFalse();
+    assertThat(fleet.choices.tally().failed()).isEqualTo(1);
+  }
+
+  @Test
+  void aThousandAbandonedLeasesAreCountedBackAndNoneBeforeItsTime() {
+    ChoiceFleet fleet = ChoiceFleet.of("least_load", 8);
+    List<Choice.Held> held = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      held.add(fleet.held(Requests.bare(), Duration.ofMillis(1 + i)));
+    }
+
+    for (int i = 0; i < 1000; i++) {
+      fleet.pass(Duration.ofMillis(1).minus(NANO));
+      assertThat(fleet.choices.expireDue()).as("before the report of %d", i).isZero();
+      assertThat(fleet.inFlight()).isEqualTo(1000 - i);
+      fleet.pass(NANO);
+      assertThat(fleet.choices.expireDue()).as("at the report of %d", i).isEqualTo(1);
+    }
+
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(fleet.choices.open()).isZero();
+    assertThat(fleet.choices.tally().expired()).isEqualTo(1000);
+    assertThat(fleet.settled).hasSize(1000).containsOnly(Outcome.IGNORED);
+    assertThat(held)
+        .allSatisfy(
+            each ->
+                assertThat(fleet.choices.settle(each.lease(), Outcome.SUCCEEDED, TokenCounts.NONE))
+                    .isEqualTo(HoldAnswer.UNKNOWN));
+  }
+
+  @Test
+  void anOverdueLeaseIsUnknownEvenBeforeAnybodyLooked() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    String lease = fleet.held().lease();
+    fleet.pass(TTL);
+
+    assertThat(fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+        .isEqualTo(Kind.UNKNOWN);
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(fleet.settled).containsExactly(Outcome.IGNORED);
+    assertThat(fleet.choices.expireDue()).isZero();
+  }
+
+  @Test
+  void aRenewedLeaseLivesOnFromThen() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    String lease = fleet.held().lease();
+
+    for (int i = 0; i < 10; i++) {
+      fleet.pass(TTL.minus(NANO));
+      fleet.choices.expireDue();
+      assertThat(fleet.choices.renew(lease, TTL).expiresInNanos()).isEqualTo(TTL.toNanos());
+    }
+
+    fleet.pass(TTL);
+    assertThat(fleet.choices.expireDue()).isEqualTo(1);
+    assertThat(fleet.inFlight()).isZero();
+  }
+
+  @Test
+  void renewingLeadsNoFurtherThanTheLongestLife() {
+    HoldSettings settings = new HoldSettings(8, TTL, TTL, Duration.ofSeconds(40));
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, settings);
+    String lease = fleet.held().lease();
+    fleet.pass(Duration.ofSeconds(20));
+
+    assertThat(fleet.choices.renew(lease, TTL).expiresInNanos())
+        .isEqualTo(Duration.ofSeconds(20).toNanos());
+    fleet.pass(Duration.ofSeconds(20));
+    assertThat(fleet.choices.renew(lease, TTL).kind()).isEqualTo(Kind.UNKNOWN);
+    assertThat(fleet.inFlight()).isZero();
+  }
+
+  @Test
+  void aRequestIsConfirmedOnce() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    String lease = fleet.held().lease();
+
+    assertThat(fleet.choices.confirm(lease).kind()).isEqualTo(Kind.DONE);
+    assertThat(fleet.choices.confirm(lease).kind()).isEqualTo(Kind.REPEATED);
+    assertThat(fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+        .isEqualTo(Kind.DONE);
+  }
+
+  @Test
+  void nothingIsSentToAWorkerThatHasLeft() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    Choice.Held held = fleet.held();
+    fleet.workers.fleet.remove(held.worker().id());
+
+    assertThat(fleet.choices.confirm(held.lease()).kind()).isEqualTo(Kind.WORKER_LEFT);
+    assertThat(fleet.choices.open()).isZero();
+    assertThat(fleet.settled).containsExactly(Outcome.IGNORED);
+    assertThat(fleet.choices.confirm(held.lease()).kind()).isEqualTo(Kind.REPEATED);
+  }
+
+  @Test
+  void tooManyLeasesAreRefusedAndThePlaceIsFreeAgainAfterwards() {
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(3, TTL, TTL, TTL));
+    String first = fleet.held().lease();
+    fleet.held();
+    fleet.pass(Duration.ofSeconds(10));
+    fleet.held();
+
+    assertThat(fleet.choices.choose(Requests.bare(), TTL))
+        .isEqualTo(new Choice.TooManyHeld(Duration.ofSeconds(20).toNanos()));
+    assertThat(fleet.inFlight()).isEqualTo(3);
+    assertThat(fleet.choices.tally().refused()).isEqualTo(1);
+    fleet.choices.settle(first, Outcome.SUCCEEDED, TokenCounts.NONE);
+    assertThat(fleet.held().worker().inFlight()).isEqualTo(3);
+  }
+
+  @Test
+  void manyMoreLeasesThanPlacesPassThroughAndIdsAreNeverGivenTwice() {
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(3, TTL, TTL, TTL));
+    String kept = fleet.held().lease();
+    Set<String> ids = new HashSet<>();
+    for (int i = 0; i < 1000; i++) {
+      String lease = fleet.held().lease();
+      ids.add(lease);
+      fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE);
+    }
+
+    assertThat(ids).hasSize(1000).doesNotContain(kept);
+    assertThat(fleet.choices.settle(kept, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
+        .isEqualTo(Kind.DONE);
+    assertThat(fleet.inFlight()).isZero();
+  }
+
+  @Test
+  void aPointedWorkerIsNotLoadButTeachesThePolicy() {
+    ChoiceFleet fleet = ChoiceFleet.of("cache_aware", 4);
+    RoutingRequest first = Requests.prompt(77);
+
+    Choice pointed = fleet.choices.point(first);
+
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(fleet.choices.open()).isZero();
+    Worker worker = ((Choice.Pointed) pointed).worker();
+    for (int i = 0; i < 20; i++) {
+      RoutingRequest again = Requests.prompt(77);
+      assertThat(fleet.choices.point(again)).isEqualTo(new Choice.Pointed(worker));
+      assertThat(again.notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
+    }
+  }
+
+  @Test
+  void heldPromptsAttractTheirLikeAsOnTheBuiltInPlane() {
+    ChoiceFleet fleet = ChoiceFleet.of("cache_aware", 8);
+    Worker first = fleet.held(Requests.prompt(5), TTL).worker();
+    for (int i = 0; i < 20; i++) {
+      assertThat(fleet.held(Requests.prompt(5), TTL).worker()).isEqualTo(first);
+    }
+  }
+
+  @Test
+  void withNoWorkerNothingIsHeld() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    fleet.workers.kill(fleet.workers.worker(0));
+
+    Choice choice = fleet.choices.choose(Requests.bare(), TTL);
+
+    assertThat(((Choice.Refused) choice).rejection().reason())
+        .isEqualTo(RejectReason.NONE_AVAILABLE);
+    assertThat(fleet.choices.open()).isZero();
+  }
+
+  @Test
+  void aLimitHoldsForHeldPlacesToo() {
+    ChoiceFleet fleet = new ChoiceFleet("least_load", 0, HoldSettings.DEFAULTS);
+    fleet.workers.add(TestFleet.spec("w", TestFleet.MODEL).withMaxInFlight(2));
+    String first = fleet.held().lease();
+    fleet.held();
+
+    Choice third = fleet.choices.choose(Requests.bare(), TTL);
+
+    assertThat(((Choice.Refused) third).rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
+    fleet.choices.settle(first, Outcome.SUCCEEDED, TokenCounts.NONE);
+    assertThat(fleet.held().worker().id()).isEqualTo("w");
+  }
+
+  @Test
+  void heldRequestsOweNoSignOfProgress() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    Worker worker = fleet.held(Requests.bare(), Duration.ofMinutes(9)).worker();
+    for (int i = 0; i < 7; i++) {
+      fleet.choices.confirm(fleet.held(Requests.bare(), Duration.ofMinutes(9)).lease());
+    }
+
+    fleet.pass(StallSettings.DEFAULTS.most().multipliedBy(3));
+    fleet.workers.fleet.checkStalls();
+
+    assertThat(worker.inFlight()).isEqualTo(8);
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {0, -1, 600_001})
+  void aLifeOutOfItsRangeIsRefused(long millis) {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    Duration ttl = Duration.ofMillis(millis);
+
+    assertThatThrownBy(() -> fleet.choices.choose(Requests.bare(), ttl))
+        .hasMessageContaining("ttl: ");
+    String lease = fleet.held().lease();
+    assertThatThrownBy(() -> fleet.choices.renew(lease, ttl)).hasMessageContaining("ttl: ");
+    assertThat(fleet.inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void reportedTokensAreCounted() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    String lease = fleet.held().lease();
+
+    fleet.choices.settle(lease, Outcome.SUCCEEDED, new TokenCounts(100, 60, 7));
+    fleet.choices.settle(lease, Outcome.SUCCEEDED, new TokenCounts(100, 60, 7));
+
+    HoldTally tally = fleet.choices.tally();
+    assertThat(List.of(tally.promptTokens(), tally.cachedTokens(), tally.completionTokens()))
+        .containsExactly(100L, 60L, 7L);
+    assertThatThrownBy(() -> new TokenCounts(1, 2, 0)).hasMessageContaining("cached: 2");
+  }
+
+  @Test
+  void alternativesAreTheLeastLoadedOthers() {
+    ChoiceFleet fleet = ChoiceFleet.of("least_load", 6);
+    for (int i = 1; i < 6; i++) {
+      fleet.workers.load(fleet.workers.worker(i), i);
+    }
+    fleet.workers.kill(fleet.workers.worker(2));
+    RoutingRequest request = Requests.bare();
+    Worker chosen = fleet.held(request, TTL).worker();
+
+    assertThat(chosen.id()).isEqualTo("w0");
+    assertThat(fleet.alternatives.of(request, chosen, 3).stream().map(Worker::id))
+        .containsExactly("w1", "w3", "w4");
+    assertThat(fleet.alternatives.of(request, chosen, 16)).hasSize(4);
+    assertThat(fleet.alternatives.of(request, chosen, 0)).isEmpty();
+  }
+
+  @Test
+  void alternativesOfAHashedKeyAreItsNextPlaces() {
+    ChoiceFleet fleet = ChoiceFleet.of("consistent_hash", 6);
+    RoutingRequest request = Requests.session("s");
+    Worker chosen = requireNonNull(fleet.held(request, TTL).worker());
+
+    List<Worker> next = fleet.alternatives.of(request, chosen, 2);
+
+    fleet.workers.kill(chosen);
+    assertThat(fleet.held(Requests.session("s"), TTL).worker()).isEqualTo(next.get(0));
+    fleet.workers.kill(next.get(0));
+    assertThat(fleet.held(Requests.session("s"), TTL).worker()).isEqualTo(next.get(1));
+  }
+}
