@@ -26,6 +26,7 @@ import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.hash.RingSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
@@ -133,6 +134,9 @@ public record PointsmanConfig(
     return new PolicySettings(
         values.get(RoutingKeys.VIRTUAL_NODES),
         values.get(RoutingKeys.HASH_LOAD_FACTOR),
+        new RingSettings(
+            values.get(RoutingKeys.RAY_VIRTUAL_NODES),
+            values.get(RoutingKeys.RAY_FALLBACK_WORKERS)),
         new CacheAwareSettings(
             values.get(RoutingKeys.CACHE_THRESHOLD),
             values.get(RoutingKeys.BALANCE_ABS),

@@ -23,8 +23,10 @@ public final class RoutingKeys {
           "cache_aware",
           "consistent_hash",
           "least_load",
+          "md5_ring",
           "power_of_two",
           "random",
+          "ray_consistent_hash",
           "rendezvous_hash",
           "round_robin",
           "sticky_least_loaded");
@@ -100,6 +102,23 @@ public final class RoutingKeys {
           "0 is off; 1.25 spreads hot keys early; large is as good as off. Between 0 and 1 is"
               + " refused.");
 
+  public static final Key<Integer> RAY_VIRTUAL_NODES =
+      Key.of(
+          "ray-ring.virtual-nodes",
+          integer(1, 10_000),
+          POLICIES.rayRing().virtualNodes(),
+          "ray_consistent_hash: points of each worker on the ring.",
+          "Must be that of the routers of Ray Serve that share the fleet; few make shares uneven.");
+
+  public static final Key<Integer> RAY_FALLBACK_WORKERS =
+      Key.of(
+          "ray-ring.fallback-workers",
+          integer(0, 1000),
+          POLICIES.rayRing().fallbackWorkers(),
+          "ray_consistent_hash: workers behind a session's own that are asked when it cannot"
+              + " serve.",
+          "Beyond them the least loaded worker serves; 0 asks nobody else first.");
+
   public static final Key<Duration> STICKY_IDLE =
       Key.of(
           "sticky.idle-timeout",
@@ -139,6 +158,8 @@ public final class RoutingKeys {
         VIRTUAL_NODES,
         HASH_LOAD_FACTOR,
         STICKY_IDLE,
+        RAY_VIRTUAL_NODES,
+        RAY_FALLBACK_WORKERS,
         STICKY_MAX,
         UNKNOWN_MODEL);
   }

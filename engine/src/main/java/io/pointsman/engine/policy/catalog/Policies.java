@@ -10,6 +10,8 @@ import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.cache.PrefixLearner;
 import io.pointsman.engine.policy.hash.ConsistentHashPolicy;
 import io.pointsman.engine.policy.hash.LoadBound;
+import io.pointsman.engine.policy.hash.Md5RingPolicy;
+import io.pointsman.engine.policy.hash.RayConsistentHashPolicy;
 import io.pointsman.engine.policy.hash.RendezvousHashPolicy;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.policy.session.StickyLeastLoadedPolicy;
@@ -27,8 +29,10 @@ public final class Policies {
               Map.entry("cache_aware", Policies::cacheAware),
               Map.entry("consistent_hash", Policies::consistentHash),
               Map.entry("least_load", parts -> plain(new LeastLoadPolicy(parts.dice()))),
+              Map.entry("md5_ring", parts -> plain(new Md5RingPolicy(parts.dice()))),
               Map.entry("power_of_two", parts -> plain(new PowerOfTwoPolicy(parts.dice()))),
               Map.entry("random", parts -> plain(new RandomPolicy(parts.dice()))),
+              Map.entry("ray_consistent_hash", Policies::rayConsistentHash),
               Map.entry("rendezvous_hash", Policies::rendezvousHash),
               Map.entry("round_robin", parts -> plain(new RoundRobinPolicy(parts.dice()))),
               Map.entry("sticky_least_loaded", Policies::stickyLeastLoaded)));
@@ -71,6 +75,10 @@ public final class Policies {
     return plain(
         new ConsistentHashPolicy(
             settings.virtualNodes(), new LoadBound(settings.hashLoadFactor()), parts.dice()));
+  }
+
+  private static PolicySetup rayConsistentHash(PolicyParts parts) {
+    return plain(new RayConsistentHashPolicy(parts.settings().rayRing(), parts.dice()));
   }
 
   private static PolicySetup rendezvousHash(PolicyParts parts) {

@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.catalog;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.engine.policy.hash.RingSettings;
 import java.time.Duration;
 
 /**
@@ -13,6 +14,7 @@ import java.time.Duration;
  * @param hashLoadFactor for the hash policies: a worker takes at most this many times the mean
  *     number of requests in flight, what exceeds it goes to the key's next worker; at least 1, or 0
  *     for no bound. Near 1 loads are even and keys wander; from about 2 on keys hardly ever wander.
+ * @param rayRing the knobs of {@code ray_consistent_hash}
  * @param cacheAware the knobs of {@code cache_aware}
  * @param sessionTtl for {@code sticky_least_loaded}: how long a session is kept after the end of
  *     its last request; more than 0
@@ -22,6 +24,7 @@ import java.time.Duration;
 public record PolicySettings(
     int virtualNodes,
     double hashLoadFactor,
+    RingSettings rayRing,
     CacheAwareSettings cacheAware,
     Duration sessionTtl,
     int maxSessions) {
@@ -29,7 +32,18 @@ public record PolicySettings(
   public static final PolicySettings DEFAULTS =
       new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000);
 
+  /** With the defaults for {@code ray_consistent_hash}. */
+  public PolicySettings(
+      int virtualNodes,
+      double hashLoadFactor,
+      CacheAwareSettings cacheAware,
+      Duration sessionTtl,
+      int maxSessions) {
+    this(virtualNodes, hashLoadFactor, RingSettings.DEFAULTS, cacheAware, sessionTtl, maxSessions);
+  }
+
   public PolicySettings {
+    requireNonNull(rayRing, "rayRing");
     requireNonNull(cacheAware, "cacheAware");
     if (virtualNodes < 1 || virtualNodes > 10_000) {
       throw new IllegalArgumentException(

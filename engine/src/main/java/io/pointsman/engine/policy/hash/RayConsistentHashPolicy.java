@@ -1,0 +1,82 @@
+package io.pointsman.engine.policy.hash;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.RandomPolicy;
+import io.pointsman.engine.policy.RoutingRequest;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code ray_consistent_hash}: the ring of Ray Serve's {@code ConsistentHashRouter}, bit for bit,
+ * so that both can serve one fleet during a migration. Each worker has points at the hash of {@code
+ * id:0}, {@code id:1}, ...; a session belongs to the first point behind the hash of its id, and to
+ * the next distinct workers when that one cannot serve it.
+ *
+ * <p>A worker that is out keeps its points: its sessions go to its successors and come back.
+ */
+public final class RayConsistentHashPolicy implements Policy {
+  private static final int SEED = 0xF9B4CA77;
+
+  private final RingSettings settings;
+  private final Dice dice;
+
+  public RayConsistentHashPolicy(RingSettings settings, Dice dice) {
+    this.settings = settings;
+    this.dice = dice;
+  }
+
+  @Override
+  public Picker picker(Pool pool) {
+    PointRing.Builder points = new PointRing.Builder();
+    for (int index = 0; index < pool.size(); index++) {
+      String id = pool.worker(index).id();
+      for (int point = 0; point < settings.virtualNodes(); point++) {
+        points.add(Murmur3.hash(id + ":" + point, SEED), 0, index);
+      }
+    }
+    PointRing ring = points.build();
+    return (request, now) -> {
+      AffinityKey key = request.affinity();
+      return key == null
+          ? RandomPolicy.pick(pool, request, now, dice)
+          : walk(ring, ring.behind(Murmur3.hash(key.value(), SEED), -1), pool, request, now);
+    };
+  }
+
+  /** The owner, its successors as far as they are allowed, then the least loaded. */
+  private @Nullable Worker walk(
+      PointRing ring, int place, Pool pool, RoutingRequest request, long now) {
+    int most = Math.min(1 + settings.fallbackWorkers(), pool.size());
+    int passed = 0;
+    for (int step = 0; step < ring.size() && passed < most; step++) {
+      int index = ring.owner(place, step);
+      if (seen(ring, place, step, index)) {
+        continue;
+      }
+      if (pool.loadIfEligible(index, now, request.tried()) != Pool.NOT_ELIGIBLE) {
+        request.notes().because(passed == 0 ? PickReason.HASH : PickReason.HASH_SPILL);
+        return pool.worker(index);
+      }
+      passed++;
+    }
+    request.notes().because(PickReason.LEAST_LOAD);
+    return pool.leastLoaded(now, request.tried(), dice);
+  }
+
+  /**
+   * Whether a worker had a point within the first {@code steps}: few, so they are looked through.
+   */
+  private static boolean seen(PointRing ring, int place, int steps, int index) {
+    for (int step = 0; step < steps; step++) {
+      if (ring.owner(place, step) == index) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,24 @@
+package io.pointsman.engine.policy.hash;
+
+/**
+ * The knobs of {@code ray_consistent_hash}; names and defaults are those of Ray Serve.
+ *
+ * @param virtualNodes points of each worker on the ring; 1 to 10,000. All routers of a fleet must
+ *     have the same.
+ * @param fallbackWorkers how many workers behind the owner are asked, in order, when it cannot
+ *     serve; 0 to 1,000. Beyond them load decides.
+ */
+public record RingSettings(int virtualNodes, int fallbackWorkers) {
+  public static final RingSettings DEFAULTS = new RingSettings(100, 2);
+
+  public RingSettings {
+    if (virtualNodes < 1 || virtualNodes > 10_000) {
+      throw new IllegalArgumentException(
+          "virtualNodes: " + virtualNodes + " (expected: 1 to 10000)");
+    }
+    if (fallbackWorkers < 0 || fallbackWorkers > 1000) {
+      throw new IllegalArgumentException(
+          "fallbackWorkers: " + fallbackWorkers + " (expected: 0 to 1000)");
+    }
+  }
+}
