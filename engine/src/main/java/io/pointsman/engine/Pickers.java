@@ -78,6 +78,17 @@ final class Pickers {
     if (found != null) {
       return found;
     }
-    return unknown == UnknownModel.ANY_WORKER ? any : ofAnyModel.get(role);
+    return switch (unknown) {
+      case ANY_WORKER -> any;
+      case BASE_MODEL -> ofBase(model, models, role);
+      case REJECT -> ofAnyModel.get(role);
+    };
+  }
+
+  private @Nullable PooledPicker ofBase(
+      String model, @Nullable Map<String, PooledPicker> models, Role role) {
+    int colon = model.indexOf(':');
+    PooledPicker base = models == null || colon < 0 ? null : models.get(model.substring(0, colon));
+    return base == null ? ofAnyModel.get(role) : base;
   }
 }

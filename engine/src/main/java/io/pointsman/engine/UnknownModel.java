@@ -5,5 +5,10 @@ public enum UnknownModel {
   /** Refuse it. */
   REJECT,
   /** Place it on any worker and let the engine answer. */
-  ANY_WORKER
+  ANY_WORKER,
+  /**
+   * Place {@code base:adapter} on the workers that serve {@code base}, unless some serve that very
+   * name; refuse it if there are none.
+   */
+  BASE_MODEL
 }

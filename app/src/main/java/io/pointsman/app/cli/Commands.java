@@ -27,6 +27,7 @@ public final class Commands {
     makers.put("demo", () -> new CommandLine(new DemoCommand()));
     makers.put("engine", () -> new CommandLine(new EngineCommand()));
     makers.put("vllm-router", VllmRouterCommand::commandLine);
+    makers.put("ray-serve", RayServeCommand::commandLine);
     makers.put("version", () -> new CommandLine(new VersionCommand()));
     return makers;
   }

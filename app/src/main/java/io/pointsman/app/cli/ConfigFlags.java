@@ -26,6 +26,11 @@ final class ConfigFlags {
             .type(String.class)
             .description("Configuration file (YAML); flags win over it.")
             .build());
+    addKeysTo(command);
+  }
+
+  /** Adds a flag for each key alone. */
+  static void addKeysTo(CommandSpec command) {
     int order = 0;
     for (ConfigKeys.Section section : ConfigKeys.sections()) {
       ArgGroupSpec.Builder group =
@@ -67,6 +72,16 @@ final class ConfigFlags {
   static ConfigValues read(ParseResult given) {
     String file = given.matchedOptionValue("--config", "");
     ConfigValues values = file.isEmpty() ? new ConfigValues() : YamlConfig.read(Path.of(file));
+    return values.setAll(readKeys(given));
+  }
+
+  /**
+   * The values chosen by flags alone.
+   *
+   * @throws ConfigException if any of them is wrong
+   */
+  static ConfigValues readKeys(ParseResult given) {
+    ConfigValues values = new ConfigValues();
     List<String> problems = new ArrayList<>();
     for (Key<?> key : ConfigKeys.all()) {
       OptionSpec option = given.matchedOption(key.flag());

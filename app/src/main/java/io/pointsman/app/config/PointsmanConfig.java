@@ -59,8 +59,8 @@ public record PointsmanConfig(
     LogSettings log,
     AdminSettings admin,
     AuthSettings auth,
-    TracingSettings tracing) {
     DecideSettings decide,
+    TracingSettings tracing) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
   private static final ValueType<Duration> ANY_DURATION =
@@ -108,7 +108,6 @@ public record PointsmanConfig(
             () ->
                 new AuthSettings(
                     values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))),
-        group("tracing", () -> tracing(values)));
         new DecideSettings(
             values.get(DecideKeys.ENABLED),
             group(
@@ -119,6 +118,7 @@ public record PointsmanConfig(
                         values.get(DecideKeys.TTL),
                         values.get(DecideKeys.MAX_TTL),
                         values.get(DecideKeys.MAX_LIFETIME)))),
+        group("tracing", () -> tracing(values)));
   }
 
   private static KubernetesSettings kubernetes(ConfigValues values) {

@@ -34,7 +34,8 @@ final class ProxyRecords {
             values.get(FrontKeys.QUEUE_SIZE),
             values.get(FrontKeys.QUEUE_TIMEOUT),
             values.get(FrontKeys.QUEUE_TIMEOUT_STATUS),
-            values.get(FrontKeys.RATE_PER_SECOND)),
+            values.get(FrontKeys.RATE_PER_SECOND),
+            values.get(FrontKeys.QUEUE_FULL_STATUS)),
         group("retry", () -> retry(values)),
         group("api-key or pool", () -> upstream(values)),
         new HeaderSettings(

@@ -4,27 +4,10 @@ import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.value.Nearest;
 import io.pointsman.app.config.value.Raw;
-import java.io.IOException;
-import java.nio.charset.MalformedInputException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Compose;
-import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
-import org.snakeyaml.engine.v2.nodes.AnchorNode;
-import org.snakeyaml.engine.v2.nodes.MappingNode;
-import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.NodeTuple;
-import org.snakeyaml.engine.v2.nodes.ScalarNode;
-import org.snakeyaml.engine.v2.nodes.SequenceNode;
-import org.snakeyaml.engine.v2.nodes.Tag;
 
 /**
  * Reads the configuration file. Strict: every key must be known and appear once, every value must
@@ -33,13 +16,10 @@ import org.snakeyaml.engine.v2.nodes.Tag;
 public final class YamlConfig {
   private static final int MAX_DEPTH = 8;
 
-  private final String name;
   private final ConfigValues values = new ConfigValues();
   private final List<String> problems = new ArrayList<>();
 
-  private YamlConfig(String name) {
-    this.name = name;
-  }
+  private YamlConfig() {}
 
   /**
    * The values that a file chooses.
@@ -47,15 +27,7 @@ public final class YamlConfig {
    * @throws ConfigException if the file cannot be read or is not a valid configuration
    */
   public static ConfigValues read(Path file) {
-    try {
-      return parse(file.toString(), Files.readString(file));
-    } catch (NoSuchFileException e) {
-      throw new ConfigException(file + ": no such file (expected: a YAML file)");
-    } catch (MalformedInputException e) {
-      throw new ConfigException(file + ": not UTF-8 (expected: a YAML file)");
-    } catch (IOException e) {
-      throw new ConfigException(file + ": cannot be read: " + e.getMessage());
-    }
+    return parse(file.toString(), YamlTree.text(file));
   }
 
   /**
@@ -65,62 +37,13 @@ public final class YamlConfig {
    * @throws ConfigException if it is not a valid configuration
    */
   public static ConfigValues parse(String name, String text) {
-    YamlConfig reader = new YamlConfig(name);
-    reader.compose(text).ifPresent(root -> reader.group("", root));
+    YamlConfig reader = new YamlConfig();
+    YamlTree.compose(name, text, MAX_DEPTH, reader.problems)
+        .ifPresent(root -> reader.group("", root));
     if (!reader.problems.isEmpty()) {
       throw new ConfigException(reader.problems);
     }
     return reader.values;
-  }
-
-  private Optional<Raw> compose(String text) {
-    LoadSettings settings =
-        LoadSettings.builder().setLabel(name).setAllowNonScalarKeys(true).build();
-    try {
-      return new Compose(settings).composeString(text).map(node -> raw(node, MAX_DEPTH));
-    } catch (MarkedYamlEngineException e) {
-      String line = e.getProblemMark().map(mark -> ":" + (mark.getLine() + 1)).orElse("");
-      throw new ConfigException(name + line + ": not YAML: " + e.getProblem());
-    } catch (YamlEngineException e) {
-      throw new ConfigException(name + ": not YAML: " + e.getMessage());
-    }
-  }
-
-  private Raw raw(Node node, int depth) {
-    String where = where(node);
-    if (depth == 0) {
-      throw new ConfigException(where + ": nested too deep (expected: at most " + MAX_DEPTH + ")");
-    }
-    return switch (node) {
-      case ScalarNode scalar ->
-          new Raw.Scalar(scalar.getTag().equals(Tag.NULL) ? "" : scalar.getValue(), where);
-      case SequenceNode sequence ->
-          new Raw.Items(
-              sequence.getValue().stream().map(item -> raw(item, depth - 1)).toList(), where);
-      case MappingNode mapping -> entries(mapping, depth);
-      case AnchorNode anchor -> raw(anchor.getRealNode(), depth - 1);
-      default -> throw new ConfigException(where + ": " + node.getTag() + " (expected: a value)");
-    };
-  }
-
-  private Raw entries(MappingNode mapping, int depth) {
-    Map<String, Raw> entries = new LinkedHashMap<>();
-    for (NodeTuple tuple : mapping.getValue()) {
-      if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
-        problems.add(where(tuple.getKeyNode()) + ": a key that is not a word (expected: a name)");
-        continue;
-      }
-      if (entries.containsKey(key.getValue())) {
-        problems.add(where(key) + ": " + key.getValue() + ": appears twice (expected: once)");
-        continue;
-      }
-      entries.put(key.getValue(), raw(tuple.getValueNode(), depth - 1));
-    }
-    return new Raw.Entries(entries, where(mapping));
-  }
-
-  private String where(Node node) {
-    return node.getStartMark().map(mark -> name + ":" + (mark.getLine() + 1)).orElse(name);
   }
 
   private void group(String path, Raw raw) {

@@ -7,21 +7,22 @@ import java.time.Duration;
  *
  * @param maxConcurrentRequests most requests at once, each counted until the end of its answer; 0
  *     means no limit
- * @param queueSize most requests that wait; 0 turns those above the limit away at once. 429 when it
- *     is full.
+ * @param queueSize most requests that wait; 0 turns those above the limit away at once
  * @param queueTimeout longest wait
  * @param queueTimeoutStatus what a request gets that waited so long: 503, or 408 as vllm-router has
  *     it
  * @param ratePerSecond requests let in per second in the long run; as many as may run at once, or
  *     else one second's worth, may come in a burst. 0 means no limit. Those above it wait in the
  *     same queue.
+ * @param queueFullStatus status of the answer to a request that finds the queue full; 400 to 599
  */
 public record AdmissionSettings(
     int maxConcurrentRequests,
     int queueSize,
     Duration queueTimeout,
     int queueTimeoutStatus,
-    int ratePerSecond) {
+    int ratePerSecond,
+    int queueFullStatus) {
 
   public static final AdmissionSettings DEFAULTS =
       new AdmissionSettings(0, 100, Duration.ofSeconds(60), 503);
@@ -30,6 +31,16 @@ public record AdmissionSettings(
   public AdmissionSettings(
       int maxConcurrentRequests, int queueSize, Duration queueTimeout, int queueTimeoutStatus) {
     this(maxConcurrentRequests, queueSize, queueTimeout, queueTimeoutStatus, 0);
+  }
+
+  /** With 429 for a full queue. */
+  public AdmissionSettings(
+      int maxConcurrentRequests,
+      int queueSize,
+      Duration queueTimeout,
+      int queueTimeoutStatus,
+      int ratePerSecond) {
+    this(maxConcurrentRequests, queueSize, queueTimeout, queueTimeoutStatus, ratePerSecond, 429);
   }
 
   public AdmissionSettings {
@@ -46,6 +57,10 @@ public record AdmissionSettings(
     if (queueTimeoutStatus < 400 || queueTimeoutStatus > 599) {
       throw new IllegalArgumentException(
           "queueTimeoutStatus: " + queueTimeoutStatus + " (expected: 400 to 599)");
+    }
+    if (queueFullStatus < 400 || queueFullStatus > 599) {
+      throw new IllegalArgumentException(
+          "queueFullStatus: " + queueFullStatus + " (expected: 400 to 599)");
     }
     if (ratePerSecond < 0) {
       throw new IllegalArgumentException("ratePerSecond: " + ratePerSecond + " (expected: >= 0)");

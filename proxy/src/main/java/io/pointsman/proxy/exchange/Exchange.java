@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.stored.ResponseIdSniffer;
@@ -196,9 +197,7 @@ final class Exchange implements Conversation, Place.Holder {
   private void admit() {
     phase = Phase.ADMITTING;
     if (!place.enter()) {
-      ProxyError error = ProxyError.QUEUE_FULL;
-      long turn = plane.admission().nanosToTurn();
-      reply(error, Reply.of(error, error.message()).retryAfter(turn));
+      reply(ProxyError.QUEUE_FULL, Rejections.queueFull(plane.admission()));
     }
   }
 

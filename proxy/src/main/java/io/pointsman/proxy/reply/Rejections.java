@@ -2,6 +2,7 @@ package io.pointsman.proxy.reply;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
+import io.pointsman.proxy.admission.Admission;
 import org.jspecify.annotations.Nullable;
 
 /** What a client is told when the engine has no worker for its request. */
@@ -16,6 +17,13 @@ public final class Rejections {
       case NONE_AVAILABLE, ALL_TRIED -> ProxyError.NONE_AVAILABLE;
       case ALL_BUSY -> ProxyError.ALL_BUSY;
     };
+  }
+
+  /** For a request that finds the queue full. */
+  public static Reply queueFull(Admission admission) {
+    ProxyError error = ProxyError.QUEUE_FULL;
+    int status = admission.settings().queueFullStatus();
+    return Reply.of(error, status, error.message()).retryAfter(admission.nanosToTurn());
   }
 
   /**

@@ -111,9 +111,19 @@ public final class FrontKeys {
               "limits.queue-size",
               integer(0, 1_000_000),
               AdmissionSettings.DEFAULTS.queueSize(),
-              "Requests that may wait for a place; when full, the answer is 429.",
+              "Requests that may wait for a place; when full, the answer is"
+                  + " limits.queue-full-status.",
               "0 refuses at once; large lets clients wait up to limits.queue-timeout.")
           .flag("--queue-size");
+
+  public static final Key<Integer> QUEUE_FULL_STATUS =
+      Key.of(
+              "limits.queue-full-status",
+              integer(400, 599),
+              AdmissionSettings.DEFAULTS.queueFullStatus(),
+              "Status of the answer to a request that finds the queue full.",
+              "Clients retry 429 and 503 alike; some tell them apart in their metrics.")
+          .flag("--queue-full-status");
 
   public static final Key<Duration> QUEUE_TIMEOUT =
       Key.of(
@@ -220,6 +230,7 @@ public final class FrontKeys {
         MAX_CONCURRENT,
         RATE_PER_SECOND,
         QUEUE_SIZE,
+        QUEUE_FULL_STATUS,
         QUEUE_TIMEOUT,
         QUEUE_TIMEOUT_STATUS,
         SSE_KEEPALIVE,

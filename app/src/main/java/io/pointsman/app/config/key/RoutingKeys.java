@@ -143,7 +143,8 @@ public final class RoutingKeys {
           "What to do with a request for a model that no worker is known to serve. A worker that is"
               + " well but does not tell its models is taken to serve any.",
           "reject answers 404 in OpenAI's shape, or 503 while a new worker may still turn out to"
-              + " serve it; any-worker lets an engine answer.");
+              + " serve it; any-worker lets an engine answer; base-model places base:adapter where"
+              + " base is served, and rejects the rest.");
 
   private RoutingKeys() {}
 
@@ -157,9 +158,9 @@ public final class RoutingKeys {
         BALANCE_REL,
         VIRTUAL_NODES,
         HASH_LOAD_FACTOR,
-        STICKY_IDLE,
         RAY_VIRTUAL_NODES,
         RAY_FALLBACK_WORKERS,
+        STICKY_IDLE,
         STICKY_MAX,
         UNKNOWN_MODEL);
   }

@@ -1,0 +1,57 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.compat.ray.RayServeFile;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParseResult;
+
+/** {@code pointsman ray-serve}: the router, started by a configuration of Ray Serve. */
+final class RayServeCommand implements Callable<Integer> {
+  private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
+
+  private RayServeCommand() {}
+
+  static CommandLine commandLine() {
+    CommandSpec spec = new RayServeCommand().spec;
+    spec.name("ray-serve").mixinStandardHelpOptions(true);
+    spec.usageMessage()
+        .sortOptions(false)
+        .abbreviateSynopsis(true)
+        .description(
+            "Runs the router with Ray Serve's YAML for LLM applications (2.60) in front of workers"
+                + " that it names; docs/ray-serve.md. Our own flags win over it.",
+            "",
+            "  pointsman ray-serve serve.yaml",
+            "  pointsman ray-serve serve.yaml --host 0.0.0.0 --port 8000",
+            "",
+            "What the file says and what has no effect here is told at the start.");
+    spec.addPositional(
+        PositionalParamSpec.builder()
+            .paramLabel("<file>")
+            .arity("1")
+            .index("0")
+            .type(String.class)
+            .description("Ray Serve's configuration file.")
+            .build());
+    ConfigFlags.addKeysTo(spec);
+    return new CommandLine(spec);
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    ParseResult given = spec.commandLine().getParseResult();
+    Path file = Path.of(given.matchedPositionalValue(0, ""));
+    RayServeFile.Translated translated = RayServeFile.read(file, System.getenv());
+    ConfigValues values = translated.values().setAll(ConfigFlags.readKeys(given));
+    PrintWriter err = spec.commandLine().getErr();
+    translated.notes().forEach(note -> err.println(file + ": " + note));
+    err.flush();
+    return ServeRun.until(PointsmanConfig.from(values), spec.commandLine().getOut());
+  }
+}

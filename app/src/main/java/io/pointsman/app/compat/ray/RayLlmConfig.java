@@ -1,0 +1,165 @@
+package io.pointsman.app.compat.ray;
+
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.Raw;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** One entry of {@code llm_configs}: a model, and the engines that serve it. */
+final class RayLlmConfig {
+  private static final String ENGINE = "the engine runs elsewhere";
+  private static final String SCALE = "replicas are started elsewhere";
+  private static final int UNLIMITED = 1_000_000_000;
+
+  private static final List<String> KEYS =
+      List.of("model_loading_config", "lora_config", "deployment_config", "workers", "discovery");
+  private static final Map<String, String> IDLE_KEYS =
+      Map.of(
+          "runtime_env", ENGINE,
+          "llm_engine", ENGINE,
+          "engine_kwargs", ENGINE,
+          "accelerator_type", ENGINE,
+          "accelerator_config", ENGINE,
+          "placement_group_config", ENGINE,
+          "server_cls", ENGINE,
+          "experimental_configs", ENGINE,
+          "log_engine_metrics", ENGINE,
+          "callback_config", ENGINE);
+
+  private static final List<String> DEPLOYMENT =
+      List.of(
+          "max_ongoing_requests",
+          "max_queued_requests",
+          "backpressure_config",
+          "health_check_period_s",
+          "health_check_timeout_s",
+          "graceful_shutdown_timeout_s",
+          "request_router_config");
+  private static final Map<String, String> IDLE_DEPLOYMENT = new LinkedHashMap<>();
+
+  static {
+    for (String key :
+        List.of(
+            "name",
+            "num_replicas",
+            "autoscaling_config",
+            "ray_actor_options",
+            "placement_group_bundles",
+            "placement_group_strategy",
+            "placement_group_bundle_label_selector",
+            "placement_group_fallback_strategy",
+            "max_replicas_per_node",
+            "gang_scheduling_config",
+            "deployment_actors",
+            "rolling_update_percentage",
+            "max_surge_percent")) {
+      IDLE_DEPLOYMENT.put(key, SCALE);
+    }
+    IDLE_DEPLOYMENT.put("user_config", ENGINE);
+    IDLE_DEPLOYMENT.put("logging_config", "log.* say how this program logs");
+    IDLE_DEPLOYMENT.put("graceful_shutdown_wait_loop_s", "streams are followed, not asked for");
+  }
+
+  private final RayNode node;
+  private final RayNode deployment;
+  final String model;
+  final boolean adapters;
+
+  RayLlmConfig(RayNode node) {
+    this.node = node.keys(KEYS, IDLE_KEYS);
+    RayNode loading =
+        node.at("model_loading_config")
+            .keys(List.of("model_id"), Map.of("model_source", ENGINE, "tokenizer_source", ENGINE));
+    model = loading.at("model_id").text();
+    if (model.isEmpty()) {
+      node.at("model_loading_config").wrong("no model_id (expected: the model's name)");
+    }
+    adapters = node.has("lora_config");
+    deployment = node.at("deployment_config").keys(DEPLOYMENT, IDLE_DEPLOYMENT);
+  }
+
+  RayNode node() {
+    return node;
+  }
+
+  RayNode deployment() {
+    return deployment;
+  }
+
+  RayNode router() {
+    return deployment
+        .at("request_router_config")
+        .keys(
+            List.of(
+                "request_router_class",
+                "request_router_kwargs",
+                "initial_backoff_s",
+                "backoff_multiplier",
+                "max_backoff_s"),
+            Map.of(
+                "request_routing_stats_period_s", "replicas are not asked for statistics",
+                "request_routing_stats_timeout_s", "replicas are not asked for statistics",
+                "ingress_router_fallback", "the plane in front decides what it falls back to"));
+  }
+
+  /** Most requests in flight on each of its workers; 0 means no limit. */
+  int maxOngoing() {
+    int most = deployment.at("max_ongoing_requests").whole(1, UNLIMITED).orElse(UNLIMITED);
+    return most == UNLIMITED ? 0 : most;
+  }
+
+  /**
+   * Its workers.
+   *
+   * @param deploymentLabel the name of its deployment, for answers that tell it; empty for none
+   */
+  List<WorkerSpec> workers(String deploymentLabel) {
+    RayNode written = node.at("workers");
+    if (written.absent() || !(written.raw() instanceof Raw.Items)) {
+      if (!written.absent()) {
+        written.wrong("no list (expected: a list of URLs, or of {id, url})");
+      }
+      return List.of();
+    }
+    List<WorkerSpec> workers = new ArrayList<>();
+    for (RayNode each : written.items()) {
+      WorkerSpec worker = worker(each, deploymentLabel);
+      if (worker != null) {
+        workers.add(worker);
+      }
+    }
+    return workers;
+  }
+
+  private @Nullable WorkerSpec worker(RayNode each, String deploymentLabel) {
+    Key<List<WorkerSpec>> key = RoutingKeys.WORKERS;
+    WorkerSpec spec;
+    try {
+      spec = key.type().read(new Raw.Items(List.of(each.raw()), each.raw().where())).getFirst();
+    } catch (IllegalArgumentException e) {
+      each.wrong(String.valueOf(e.getMessage()).replaceFirst("^\\[[0-9]+]:? ?", ""));
+      return null;
+    }
+    if (spec.id().chars().anyMatch(c -> c < ' ' || c == '"' || c == '\\')) {
+      each.wrong("id: " + spec.id() + " (expected: no quotes, backslashes or control characters)");
+    }
+    Map<String, String> labels = new LinkedHashMap<>(spec.labels());
+    if (!deploymentLabel.isEmpty()) {
+      labels.putIfAbsent("deployment", deploymentLabel);
+    }
+    return new WorkerSpec(
+        spec.id(),
+        spec.url(),
+        spec.role(),
+        spec.models().isEmpty() ? Set.of(model) : spec.models(),
+        spec.rank(),
+        spec.maxInFlight() > 0 ? spec.maxInFlight() : maxOngoing(),
+        labels);
+  }
+}

@@ -1,0 +1,129 @@
+package io.pointsman.app.compat.ray;
+
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.Nearest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** Ray's request routers and their arguments, as policies and their keys. */
+final class RayRouters {
+  private static final String DEFAULT_POLICY = "round_robin";
+  private static final String MEMORY = "the index is bounded by cache.index-max-bytes instead";
+
+  /** What becomes of the arguments of one router. */
+  private interface Arguments {
+    void translate(RayNode kwargs, ConfigValues into);
+  }
+
+  /**
+   * One of Ray's routers.
+   *
+   * @param policy the policy that does the same; empty if there is none
+   * @param refusal why it is refused, if there is none
+   */
+  private record Router(String policy, String refusal, Arguments arguments) {
+    Router(String policy, Arguments arguments) {
+      this(policy, "", arguments);
+    }
+  }
+
+  private static final Map<String, Router> ROUTERS = new TreeMap<>();
+
+  static {
+    Router powerOfTwo = new Router("power_of_two", (kwargs, _) -> kwargs.keys(List.of(), Map.of()));
+    Router prefix = new Router("cache_aware", RayRouters::prefix);
+    ROUTERS.put("PowerOfTwoChoicesRequestRouter", powerOfTwo);
+    ROUTERS.put(
+        "RoundRobinRouter",
+        new Router(DEFAULT_POLICY, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
+    ROUTERS.put("PrefixCacheAffinityRouter", prefix);
+    ROUTERS.put("PrefixAwarePow2ReplicaRouter", prefix);
+    ROUTERS.put("ConsistentHashRouter", new Router("ray_consistent_hash", RayRouters::ring));
+    ROUTERS.put(
+        "CapacityQueueRouter",
+        new Router("", "is not there (nearest: PowerOfTwoChoicesRequestRouter)", (_, _) -> {}));
+    ROUTERS.put(
+        "KVAwareRouter",
+        new Router(
+            "", "is not supported yet: events of caches and tokens of prompts", (_, _) -> {}));
+  }
+
+  private RayRouters() {}
+
+  /** Translates {@code request_router_config}; round robin if it says nothing. */
+  static void translate(RayNode config, ConfigValues into) {
+    RayNode written = config.at("request_router_class");
+    into.set(RoutingKeys.POLICY, DEFAULT_POLICY);
+    if (written.absent()) {
+      config.at("request_router_kwargs").keys(List.of(), Map.of());
+      return;
+    }
+    String name = simpleName(written.text());
+    Router router = ROUTERS.get(name);
+    if (router == null || !raysOwn(written.text())) {
+      List<String> names = new ArrayList<>(ROUTERS.keySet());
+      written.wrong(written.text() + ": unknown class" + Nearest.hint(name, names));
+    } else if (router.policy.isEmpty()) {
+      written.wrong(name + " " + router.refusal);
+    } else {
+      into.set(RoutingKeys.POLICY, router.policy);
+      router.arguments.translate(config.at("request_router_kwargs"), into);
+    }
+  }
+
+  /** The last name of an import path: {@code module.Class} or {@code module:Class}. */
+  private static String simpleName(String path) {
+    return path.substring(Math.max(path.lastIndexOf('.'), path.lastIndexOf(':')) + 1);
+  }
+
+  private static boolean raysOwn(String path) {
+    return path.startsWith("ray.") || path.equals(simpleName(path));
+  }
+
+  private static void prefix(RayNode kwargs, ConfigValues into) {
+    kwargs.keys(
+        List.of("imbalanced_threshold", "match_rate_threshold"),
+        Map.of(
+            "do_eviction", MEMORY,
+            "eviction_threshold_chars", MEMORY,
+            "eviction_target_chars", MEMORY,
+            "eviction_interval_secs", MEMORY,
+            "tree_actor", "the index is in this process",
+            "multiplex_spill_threshold", "adapters are placed like models"));
+    // Ray compares the difference alone, so the ratio must not stand in its way.
+    double threshold =
+        kwargs.at("imbalanced_threshold").number(0, Double.POSITIVE_INFINITY).orElse(1e300);
+    into.set(RoutingKeys.BALANCE_REL, 1.0);
+    into.set(RoutingKeys.BALANCE_ABS, (int) Math.min(threshold, Integer.MAX_VALUE));
+    // At the threshold itself Ray follows the prefix.
+    double share = kwargs.at("match_rate_threshold").number(0, 1).orElse(0.1);
+    into.set(RoutingKeys.CACHE_THRESHOLD, share == 0 ? 0 : Math.nextDown(share));
+  }
+
+  private static void ring(RayNode kwargs, ConfigValues into) {
+    kwargs.keys(
+        List.of("num_virtual_nodes", "virtual_nodes", "num_fallback_replicas", "fallback_replicas"),
+        Map.of("affinity_rate_window_size", "no such gauge is kept"));
+    either(kwargs, "num_virtual_nodes", "virtual_nodes", 1, 10_000)
+        .ifPresent(nodes -> into.set(RoutingKeys.RAY_VIRTUAL_NODES, nodes));
+    either(kwargs, "num_fallback_replicas", "fallback_replicas", 0, 1000)
+        .ifPresent(workers -> into.set(RoutingKeys.RAY_FALLBACK_WORKERS, workers));
+  }
+
+  /** An argument with two names, which must not contradict each other. */
+  private static Optional<Integer> either(
+      RayNode kwargs, String name, String older, int least, int most) {
+    Optional<Integer> one = kwargs.at(name).whole(least, most);
+    Optional<Integer> other = kwargs.at(older).whole(least, most);
+    if (one.isPresent() && other.isPresent() && !one.equals(other)) {
+      kwargs
+          .at(older)
+          .wrong(other.get() + " (expected: " + one.get() + ", as in " + name + ", or only one)");
+    }
+    return one.isPresent() ? one : other;
+  }
+}

@@ -1,0 +1,406 @@
+package io.pointsman.app.compat.ray;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.YamlTree;
+import io.pointsman.app.config.key.ConfigKeys;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.ForwardKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.Nearest;
+import io.pointsman.app.config.value.Raw;
+import io.pointsman.engine.UnknownModel;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+
+/**
+ * Translates a configuration of Ray Serve for LLM applications into ours. Strict: a key that Ray
+ * does not know is an error with the nearest name; one that Ray knows and that means nothing here
+ * is named, with the reason.
+ */
+public final class RayServeFile {
+  private static final int MAX_DEPTH = 32;
+  private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
+  private static final int PORT = 8000;
+  private static final int LONGEST_QUEUE = 1_000_000;
+  private static final Duration MILLI = Duration.ofMillis(1);
+  private static final String CLUSTER = "there is no cluster to place it in";
+
+  private static final List<String> BUILDERS =
+      List.of("ray.serve.llm:build_openai_app", "ray.serve.llm:build_dp_openai_app");
+  private static final String PD_BUILDER = "ray.serve.llm:build_pd_openai_app";
+
+  /**
+   * What a file asks for.
+   *
+   * @param values the same in our own keys
+   * @param notes what in it has no effect here, and why, one line each
+   */
+  public record Translated(ConfigValues values, List<String> notes) {}
+
+  private final RayReport report = new RayReport();
+  private final ConfigValues values = new ConfigValues();
+  private final Path file;
+
+  private RayServeFile(Path file) {
+    this.file = file;
+  }
+
+  /**
+   * Reads and translates a file.
+   *
+   * @param environment the process's environment variables
+   * @throws ConfigException if it cannot be read or honoured, with all reasons
+   */
+  public static Translated read(Path file, Map<String, String> environment) {
+    return translate(file, YamlTree.text(file), environment);
+  }
+
+  /**
+   * Translates a text.
+   *
+   * @param file where it would stand: what it is called in errors, and where other files are
+   */
+  static Translated translate(Path file, String text, Map<String, String> environment) {
+    RayServeFile reader = new RayServeFile(file);
+    Raw root =
+        YamlTree.compose(file.toString(), text, MAX_DEPTH, reader.report.problems)
+            .orElse(new Raw.Scalar("", file.toString()));
+    reader.environment(environment);
+    reader.top(new RayNode("", root, reader.report));
+    if (!reader.report.problems.isEmpty()) {
+      throw new ConfigException(reader.report.problems);
+    }
+    return new Translated(reader.values, List.copyOf(reader.report.notes));
+  }
+
+  private void environment(Map<String, String> environment) {
+    String header = environment.getOrDefault(SESSION_HEADER, "");
+    if (!header.isBlank()) {
+      values.set(FrontKeys.SESSION_HEADER, header.strip());
+    }
+  }
+
+  private void top(RayNode root) {
+    if (root.absent()) {
+      report.problems.add(file + ": nothing in it (expected: applications)");
+      return;
+    }
+    root.keys(
+        List.of("http_options", "applications"),
+        Map.of(
+            "proxy_location",
+            CLUSTER,
+            "grpc_options",
+            "nothing is served by gRPC",
+            "controller_options",
+            CLUSTER,
+            "logging_config",
+            "log.* say how this program logs",
+            "tracing_config",
+            "tracing.* say how this program traces",
+            "target_capacity",
+            CLUSTER));
+    http(root.at("http_options"));
+    List<RayNode> applications = root.at("applications").items();
+    if (applications.size() == 1) {
+      application(applications.getFirst());
+    } else {
+      root.at("applications").wrong(applications.size() + " (expected: one application)");
+    }
+  }
+
+  private void http(RayNode http) {
+    http.keys(
+        List.of(
+            "host",
+            "port",
+            "request_timeout_s",
+            "keep_alive_timeout_s",
+            "root_path",
+            "ssl_keyfile",
+            "ssl_certfile",
+            "ssl_keyfile_password",
+            "ssl_ca_certs"),
+        Map.of("location", CLUSTER, "num_cpus", CLUSTER, "middlewares", "Ray's own code"));
+    values.set(FrontKeys.PORT, http.at("port").whole(0, 65_535).orElse(PORT));
+    if (http.has("host")) {
+      values.set(FrontKeys.HOST, http.at("host").text());
+    }
+    http.at("request_timeout_s")
+        .seconds(MILLI)
+        .ifPresent(
+            limit -> {
+              values.set(ForwardKeys.TOTAL_TIMEOUT, limit);
+              values.set(ForwardKeys.STREAM_TOTAL_TIMEOUT, limit);
+            });
+    http.at("keep_alive_timeout_s")
+        .seconds(MILLI)
+        .ifPresent(limit -> values.set(ForwardKeys.CLIENT_IDLE_TIMEOUT, limit));
+    prefix(http.at("root_path"));
+    for (String key :
+        List.of("ssl_keyfile", "ssl_certfile", "ssl_keyfile_password", "ssl_ca_certs")) {
+      if (http.has(key)) {
+        http.at(key).wrong("is not supported: TLS towards clients is for a proxy in front");
+      }
+    }
+  }
+
+  private static void prefix(RayNode prefix) {
+    if (!prefix.absent() && !prefix.text().equals("/")) {
+      prefix.wrong(prefix.text() + " is not supported (expected: /)");
+    }
+  }
+
+  private void application(RayNode application) {
+    application.keys(
+        List.of("name", "route_prefix", "import_path", "args", "deployments"),
+        Map.of(
+            "runtime_env", "no code of it is run",
+            "host", CLUSTER,
+            "port", CLUSTER,
+            "autoscaling_policy", CLUSTER,
+            "external_scaler_enabled", CLUSTER,
+            "logging_config", "log.* say how this program logs"));
+    prefix(application.at("route_prefix"));
+    RayNode builder = application.at("import_path");
+    if (builder.text().equals(PD_BUILDER)) {
+      builder.wrong(PD_BUILDER + " is not supported yet: prefill and decode of one model");
+    } else if (!BUILDERS.contains(builder.text())) {
+      builder.wrong(
+          (builder.absent() ? "nothing" : builder.text() + ": unknown builder")
+              + Nearest.to(builder.text(), BUILDERS)
+                  .map(name -> " (did you mean " + name + "?)")
+                  .orElse(" (expected: one of " + String.join(", ", BUILDERS) + ")"));
+    }
+    if (!application.at("deployments").items().isEmpty()) {
+      application
+          .at("deployments")
+          .wrong("is not supported (expected: deployment_config of the llm_configs)");
+    }
+    arguments(application.at("args"));
+  }
+
+  private void arguments(RayNode args) {
+    String ingress = "this program is the ingress";
+    args.keys(
+        List.of("llm_configs", "api_key"),
+        Map.of("ingress_cls_config", ingress, "ingress_deployment_config", ingress));
+    if (args.has("api_key")) {
+      args.at("api_key")
+          .wrong("is not supported: servers that confirm keys are named by --auth-validation-urls");
+    }
+    List<RayLlmConfig> configs = new ArrayList<>();
+    for (RayNode each : args.at("llm_configs").items()) {
+      configs.add(new RayLlmConfig(included(each)));
+    }
+    if (configs.isEmpty()) {
+      args.at("llm_configs").wrong("none (expected: at least one model)");
+      return;
+    }
+    models(configs);
+    fleet(configs);
+    settings(configs);
+  }
+
+  /** An entry may be the path of a file that holds it. */
+  private RayNode included(RayNode entry) {
+    if (entry.absent() || !(entry.raw() instanceof Raw.Scalar(String path, _))) {
+      return entry;
+    }
+    Path other = file.resolveSibling(path);
+    Raw raw =
+        YamlTree.compose(other.toString(), YamlTree.text(other), MAX_DEPTH, report.problems)
+            .orElse(new Raw.Scalar("", other.toString()));
+    return new RayNode(entry.path(), raw, report);
+  }
+
+  private void models(List<RayLlmConfig> configs) {
+    Set<String> names = new HashSet<>();
+    for (RayLlmConfig config : configs) {
+      if (!names.add(config.model)) {
+        config.node().wrong("model_id: " + config.model + " (expected: each model once)");
+      }
+    }
+    values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.BASE_MODEL);
+  }
+
+  private void fleet(List<RayLlmConfig> configs) {
+    List<WorkerSpec> workers = new ArrayList<>();
+    Set<String> ids = new TreeSet<>();
+    boolean discovery = false;
+    for (RayLlmConfig config : configs) {
+      List<WorkerSpec> own = config.workers(configs.size() > 1 ? "LLMServer:" + config.model : "");
+      for (WorkerSpec worker : own) {
+        if (!ids.add(worker.id())) {
+          config.node().at("workers").wrong("id: " + worker.id() + " (expected: each id once)");
+        }
+      }
+      workers.addAll(own);
+      RayNode found = config.node().at("discovery");
+      if (!found.absent()) {
+        if (discovery) {
+          found.wrong("appears twice (expected: once, for all models)");
+        }
+        discovery = true;
+        discovery(found);
+      } else if (own.isEmpty()) {
+        config
+            .node()
+            .wrong("no workers (expected: workers: a list of URLs, or discovery: as kubernetes.*)");
+      }
+    }
+    values.set(RoutingKeys.WORKERS, workers);
+  }
+
+  private void discovery(RayNode discovery) {
+    List<String> names =
+        ConfigKeys.paths().stream()
+            .filter(path -> path.startsWith("kubernetes."))
+            .map(path -> path.substring("kubernetes.".length()))
+            .toList();
+    discovery.keys(names, Map.of());
+    for (String name : names) {
+      Key<?> key = ConfigKeys.at("kubernetes." + name);
+      if (key != null && discovery.has(name)) {
+        try {
+          values.read(key, discovery.at(name).raw());
+        } catch (ConfigException e) {
+          report.problems.addAll(e.problems());
+        }
+      }
+    }
+  }
+
+  /** What is one for all models here: the entries must agree on it. */
+  private void settings(List<RayLlmConfig> configs) {
+    RayLlmConfig first = configs.getFirst();
+    RayNode router = first.router();
+    RayRouters.translate(router, values);
+    backoff(router);
+    health(first.deployment());
+    for (RayLlmConfig other : configs.subList(1, configs.size())) {
+      for (String key :
+          List.of(
+              "request_router_config",
+              "max_queued_requests",
+              "backpressure_config",
+              "health_check_period_s",
+              "health_check_timeout_s",
+              "graceful_shutdown_timeout_s")) {
+        RayNode here = other.deployment().at(key);
+        if (!same(here.raw(), first.deployment().at(key).raw())) {
+          here.wrong(
+              "differs from that of " + first.model + " (expected: the same for all models)");
+        }
+      }
+      other.router();
+    }
+    queue(configs);
+  }
+
+  /** Whether two values are written alike, wherever they stand. */
+  private static boolean same(Raw one, Raw other) {
+    return switch (one) {
+      case Raw.Scalar(String text, _) ->
+          other instanceof Raw.Scalar(String otherText, _) && text.equals(otherText);
+      case Raw.Items(List<Raw> items, _) ->
+          other instanceof Raw.Items(List<Raw> others, _)
+              && items.size() == others.size()
+              && IntStream.range(0, items.size()).allMatch(i -> same(items.get(i), others.get(i)));
+      case Raw.Entries(Map<String, Raw> entries, _) ->
+          other instanceof Raw.Entries(Map<String, Raw> others, _)
+              && entries.keySet().equals(others.keySet())
+              && entries.keySet().stream()
+                  .allMatch(
+                      key ->
+                          same(requireNonNull(entries.get(key)), requireNonNull(others.get(key))));
+    };
+  }
+
+  private void backoff(RayNode router) {
+    router
+        .at("initial_backoff_s")
+        .seconds(Duration.ZERO)
+        .ifPresent(wait -> values.set(ForwardKeys.RETRY_INITIAL_BACKOFF, wait));
+    router
+        .at("backoff_multiplier")
+        .number(1, 100)
+        .ifPresent(factor -> values.set(ForwardKeys.RETRY_MULTIPLIER, factor));
+    router
+        .at("max_backoff_s")
+        .seconds(MILLI)
+        .ifPresent(wait -> values.set(ForwardKeys.RETRY_MAX_BACKOFF, wait));
+  }
+
+  private void health(RayNode deployment) {
+    deployment
+        .at("health_check_period_s")
+        .seconds(Duration.ofMillis(10))
+        .ifPresent(period -> values.set(FleetKeys.HEALTH_INTERVAL, period));
+    deployment
+        .at("health_check_timeout_s")
+        .seconds(MILLI)
+        .ifPresent(timeout -> values.set(FleetKeys.HEALTH_TIMEOUT, timeout));
+    deployment
+        .at("graceful_shutdown_timeout_s")
+        .seconds(Duration.ZERO)
+        .ifPresent(timeout -> values.set(OperationKeys.DRAIN_TIMEOUT, timeout));
+  }
+
+  /**
+   * With a limit on each worker, the sum of them is the limit of what runs, and what exceeds it
+   * waits. Ray counts for each deployment: with several models a common queue would let one of them
+   * block another, so there it is refused.
+   */
+  private void queue(List<RayLlmConfig> configs) {
+    RayNode deployment = configs.getFirst().deployment();
+    RayNode queued = deployment.at("max_queued_requests");
+    int most = queued.whole(-1, LONGEST_QUEUE).orElse(-1);
+    backpressure(deployment.at("backpressure_config"));
+    List<WorkerSpec> workers = values.get(RoutingKeys.WORKERS);
+    boolean discovers = configs.stream().anyMatch(config -> config.node().has("discovery"));
+    boolean limited = workers.stream().allMatch(worker -> worker.maxInFlight() > 0);
+    if (discovers && configs.getFirst().maxOngoing() > 0) {
+      deployment
+          .at("max_ongoing_requests")
+          .idle("on workers that are discovered; it holds for those that are listed");
+    }
+    if (discovers || !limited || configs.size() > 1) {
+      if (most >= 0 && configs.size() > 1) {
+        queued.wrong("is not supported with several models: there is one queue for all of them");
+      } else if (most >= 0) {
+        queued.idle("nothing waits unless all workers are listed and have max_ongoing_requests");
+      }
+      return;
+    }
+    long running = workers.stream().mapToLong(WorkerSpec::maxInFlight).sum();
+    values.set(FrontKeys.MAX_CONCURRENT, (int) Math.min(running, 10_000_000));
+    values.set(FrontKeys.QUEUE_SIZE, most < 0 ? LONGEST_QUEUE : most);
+  }
+
+  private void backpressure(RayNode config) {
+    config.keys(
+        List.of("status_code"),
+        Map.of("retry_after_s", "Retry-After says when a place is expected to be free"));
+    RayNode status = config.at("status_code");
+    int code = status.whole(400, 599).orElse(503);
+    if (code != 503 && code != 429) {
+      status.wrong(code + " (expected: 503 or 429)");
+    }
+    values.set(FrontKeys.QUEUE_FULL_STATUS, code);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.compat.ray;
+
+import org.jspecify.annotations.NullMarked;
