@@ -42,13 +42,15 @@ import java.util.regex.Pattern;
  *
  * @param workers engines known from the start
  * @param kubernetes which pods are workers too
- * @param policy name of the policy
+ * @param policy name of the policy, or of its class
+ * @param pluginDirectory where jars with such classes are; empty for none
  * @param policies the knobs of all policies
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
     KubernetesSettings kubernetes,
     String policy,
+    String pluginDirectory,
     PolicySettings policies,
     EngineSettings engine,
     FleetSettings fleet,
@@ -80,6 +82,7 @@ public record PointsmanConfig(
         values.get(RoutingKeys.WORKERS),
         group("kubernetes", () -> kubernetes(values)),
         values.get(RoutingKeys.POLICY),
+        values.get(RoutingKeys.PLUGIN_DIRECTORY),
         group("cache, balance, hash or sticky", () -> policies(values)),
         new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
         fleet(values),

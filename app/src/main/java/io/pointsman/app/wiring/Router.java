@@ -26,7 +26,6 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionTable;
@@ -162,7 +161,8 @@ public final class Router implements AutoCloseable {
     ProxyServer openProxy() throws IOException {
       int maxWorkers = config.fleet().maxWorkers();
       PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies());
-      PolicySetup policy = Policies.create(config.policy(), parts);
+      PolicySetup policy =
+          new PolicyClasses(config.pluginDirectory(), control).create(config.policy(), parts);
       WatchfulListener listener = new WatchfulListener(metrics.engineListener(), prober);
       RoutingEngine engine =
           new RoutingEngine(fleet, policy, config.engine(), listener, ticker, dice);

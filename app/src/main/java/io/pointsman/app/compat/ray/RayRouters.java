@@ -64,7 +64,10 @@ final class RayRouters {
     }
     String name = simpleName(written.text());
     Router router = ROUTERS.get(name);
-    if (router == null || !raysOwn(written.text())) {
+    if (!raysOwn(written.text()) && written.text().contains(".") && !written.text().contains(":")) {
+      config.at("request_router_kwargs").keys(List.of(), Map.of());
+      into.set(RoutingKeys.POLICY, written.text());
+    } else if (router == null || !raysOwn(written.text())) {
       List<String> names = new ArrayList<>(ROUTERS.keySet());
       written.wrong(written.text() + ": unknown class" + Nearest.hint(name, names));
     } else if (router.policy.isEmpty()) {

@@ -5,7 +5,8 @@ import static io.pointsman.app.config.value.ValueTypes.constant;
 import static io.pointsman.app.config.value.ValueTypes.decimal;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.integer;
-import static io.pointsman.app.config.value.ValueTypes.oneOf;
+import static io.pointsman.app.config.value.ValueTypes.nameOrClass;
+import static io.pointsman.app.config.value.ValueTypes.text;
 
 import io.pointsman.app.config.value.ValueTypes;
 import io.pointsman.engine.EngineSettings;
@@ -44,10 +45,19 @@ public final class RoutingKeys {
   public static final Key<String> POLICY =
       Key.of(
           "policy",
-          oneOf(NAMES),
+          nameOrClass(NAMES, "Policy"),
           "cache_aware",
           "How a worker is chosen among those that can serve the request.",
           "docs/policies.md says what each policy does.");
+
+  public static final Key<String> PLUGIN_DIRECTORY =
+      Key.of(
+          "plugins.directory",
+          text("<dir>", "a directory", true),
+          "",
+          "Directory whose jars hold policies of your own; policy then names the class.",
+          "Empty looks on the class path alone. What lies there is run with all rights of the"
+              + " router.");
 
   public static final Key<Double> CACHE_THRESHOLD =
       Key.of(
@@ -152,6 +162,7 @@ public final class RoutingKeys {
     return List.of(
         WORKERS,
         POLICY,
+        PLUGIN_DIRECTORY,
         CACHE_THRESHOLD,
         INDEX_MAX_BYTES,
         BALANCE_ABS,

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 public final class ValueTypes {
   private static final Pattern DURATION = Pattern.compile("(\\d{1,12})(ms|s|m|h)");
   private static final Pattern BYTES = Pattern.compile("(\\d{1,15})(KiB|MiB|GiB)?");
+  private static final Pattern CLASS = Pattern.compile("[A-Za-z_$][\\w$]*(\\.[A-Za-z_$][\\w$]*)+");
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z_/][A-Za-z0-9_./@-]*");
   private static final List<String> NOT_TEXT =
       List.of("true", "false", "null", "yes", "no", "on", "off");
@@ -188,13 +189,13 @@ public final class ValueTypes {
         ValueTypes::quoted);
   }
 
-  /** One of some names. */
-  public static ValueType<String> oneOf(List<String> names) {
+  /** One of some names, or the full name of a class. */
+  public static ValueType<String> nameOrClass(List<String> names, String kind) {
     return scalar(
         "<name>",
-        "one of " + String.join(", ", names),
+        "one of " + String.join(", ", names) + ", or the full name of a class that is a " + kind,
         text -> {
-          check(names.contains(text));
+          check(names.contains(text) || CLASS.matcher(text).matches());
           return text;
         },
         ValueTypes::quoted);

@@ -114,12 +114,19 @@ class RayServeFileTest {
         "ray.serve.llm.PrefixCacheAfinityRouter|unknown class (did you mean"
             + " PrefixCacheAffinityRouter?)",
         "ray.serve.RoundRobbinRouter|unknown class (did you mean RoundRobinRouter?)",
-        "mine.RoundRobinRouter|mine.RoundRobinRouter: unknown class",
+        "mine:RoundRobinRouter|mine:RoundRobinRouter: unknown class",
         "ray.serve.llm.request_router.KVAwareRouter|KVAwareRouter is not supported yet",
         "ray.serve.experimental.capacity_queue_router.CapacityQueueRouter|is not there"
       })
   void otherClassesAreErrors(String type, String problem) {
     refused(router(type, "{}"), "serve.yaml:11: ", "request_router_class: ", problem);
+  }
+
+  @Test
+  void aClassOfYourOwnIsNamedAsItIs() {
+    assertThat(values(router("com.example.MyPolicy", "{}")).get(RoutingKeys.POLICY))
+        .isEqualTo("com.example.MyPolicy");
+    refused(router("com.example.MyPolicy", "{x: 1}"), "x: unknown key");
   }
 
   @Test
