@@ -7,7 +7,7 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Headers as a map of names, in whatever case, to values. */
-record ListedHeaders(Map<String, List<String>> byName) implements RequestHeaders {
+public record ListedHeaders(Map<String, List<String>> byName) implements RequestHeaders {
   @Override
   public @Nullable String first(String lowerCaseName) {
     for (Map.Entry<String, List<String>> header : byName.entrySet()) {

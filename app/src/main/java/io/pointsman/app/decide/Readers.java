@@ -11,18 +11,18 @@ import java.util.concurrent.ArrayBlockingQueue;
  * Request readers for threads that come and go: each keeps scratch memory, so a few are lent out
  * again and again. When all are out, another one is made and let go afterwards.
  */
-final class Readers {
+public final class Readers {
   private static final int KEPT = 16;
 
   private final AffinitySettings affinity;
   private final ArrayBlockingQueue<RequestReader> idle = new ArrayBlockingQueue<>(KEPT);
 
-  Readers(AffinitySettings affinity) {
+  public Readers(AffinitySettings affinity) {
     this.affinity = affinity;
   }
 
   /** Reads one request; see {@link RequestReader#read}. */
-  RequestFacts read(
+  public RequestFacts read(
       Endpoint endpoint,
       RequestHeaders headers,
       byte[] body,

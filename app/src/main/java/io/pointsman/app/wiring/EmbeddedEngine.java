@@ -1,0 +1,145 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.decide.ListedHeaders;
+import io.pointsman.app.decide.Readers;
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.health.Prober;
+import io.pointsman.app.health.Rounds;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.choice.Alternatives;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The engine within another program, which carries the bytes itself: workers are probed, requests
+ * are read and placed as in the router, and no port is opened. Safe for threads.
+ */
+public final class EmbeddedEngine implements AutoCloseable {
+  private static final Duration LEASE_LOOK = Duration.ofMillis(50);
+
+  /** Metrics are for whoever embeds it. */
+  private static final EngineListener NOBODY =
+      new EngineListener() {
+        @Override
+        public void routed(RoutingRequest request, Lease lease) {}
+
+        @Override
+        public void rejected(RoutingRequest request, RejectReason reason) {}
+
+        @Override
+        public void settled(Lease lease, Outcome outcome) {}
+
+        @Override
+        public void policyFailed(RuntimeException failure) {}
+      };
+
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final Fleet fleet;
+  private final Choices choices;
+  private final Alternatives alternatives;
+  private final Readers readers;
+
+  private EmbeddedEngine(PointsmanConfig config) {
+    Ticker ticker = new SystemTicker();
+    Dice dice = new ThreadDice();
+    fleet = new Fleet(config.fleet(), ticker);
+    fleet.addAll(config.workers());
+    String apiKey = config.proxy().upstream().apiKey();
+    EngineClient client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
+    Prober prober = new Prober(fleet, config.probes(), client, ticker, dice);
+    PolicyParts parts =
+        new PolicyParts(ticker, dice, config.fleet().maxWorkers(), config.policies());
+    PolicySetup policy =
+        new PolicyClasses(config.pluginDirectory(), opened).create(config.policy(), parts);
+    RoutingEngine engine =
+        new RoutingEngine(
+            fleet, policy, config.engine(), new WatchfulListener(NOBODY, prober), ticker, dice);
+    choices = new Choices(engine, config.decide().hold(), ticker, dice);
+    alternatives = new Alternatives(engine, ticker, dice);
+    readers = new Readers(config.affinity());
+    opened.push(prober.start());
+    opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
+  }
+
+  /**
+   * Starts to watch the workers.
+   *
+   * @throws StartException if it cannot start
+   */
+  public static EmbeddedEngine start(PointsmanConfig config) {
+    try {
+      return new EmbeddedEngine(config);
+    } catch (IllegalArgumentException | IllegalStateException e) {
+      throw new StartException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /** The workers; they can be added and removed at any time. */
+  public Fleet fleet() {
+    return fleet;
+  }
+
+  /** Where requests go: choose, confirm, renew, settle. */
+  public Choices choices() {
+    return choices;
+  }
+
+  /** Who else could serve a request. */
+  public Alternatives alternatives() {
+    return alternatives;
+  }
+
+  /**
+   * Reads a client's request into the question to {@link #choices}.
+   *
+   * @param path of the request, such as {@code /v1/chat/completions}
+   * @param headers values by name, in whatever case
+   * @param body as it came; not changed and not kept
+   * @throws IllegalArgumentException if the path needs a JSON object and the body is none; the
+   *     message is for the client
+   */
+  public RoutingRequest read(
+      String method, String path, Map<String, List<String>> headers, byte[] body) {
+    Endpoint endpoint = Endpoint.of(method, path);
+    RequestFacts facts =
+        readers.read(endpoint, new ListedHeaders(headers), body, 0, body.length, false);
+    String refusal = facts.refusal();
+    if (refusal != null) {
+      throw new IllegalArgumentException(refusal);
+    }
+    return RoutingRequest.builder()
+        .model(facts.model())
+        .prefix(facts.prefix())
+        .affinity(facts.affinity())
+        .build();
+  }
+
+  /** Ends all watching. Leases that are held stay as they are. */
+  @Override
+  public void close() {
+    while (!opened.isEmpty()) {
+      try {
+        opened.pop().close();
+      } catch (Exception e) {
+        throw new IllegalStateException("not closed cleanly", e);
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+package io.pointsman.app.embed;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.app.wiring.EmbeddedEngine;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.app.wiring.StartException;
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.TokenCounts;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.testkit.Await;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(120)
+class PointsmanTest {
+  private static final Map<String, List<String>> HEADERS =
+      Map.of("X-Session-ID", List.of("s-1"), "content-type", List.of("application/json"));
+
+  private static SimEngine engine() {
+    return SimEngine.start(SimConfig.instant().withModels("m"));
+  }
+
+  private static void awaitHealthy(Fleet fleet) {
+    Await.until(
+        "all healthy",
+        () -> fleet.snapshot().workers().stream().allMatch(w -> w.health().healthy()));
+  }
+
+  @Test
+  void theEngineAloneChoosesAndCounts() throws Exception {
+    try (SimEngine one = engine();
+        SimEngine two = engine();
+        EmbeddedEngine engine =
+            Pointsman.builder()
+                .policy("consistent_hash")
+                .set("decide.ttl", "5s")
+                .worker(one.url())
+                .worker(two.url())
+                .startEngine()) {
+      awaitHealthy(engine.fleet());
+      byte[] body = "{\"model\":\"m\",\"prompt\":\"hello\"}".getBytes(UTF_8);
+      RoutingRequest request = engine.read("POST", "/v1/completions", HEADERS, body);
+
+      Choice choice = engine.choices().choose(request, engine.choices().settings().standardTtl());
+
+      Choice.Held held = (Choice.Held) choice;
+      assertThat(held.expiresInNanos()).isEqualTo(Duration.ofSeconds(5).toNanos());
+      assertThat(held.worker().inFlight()).isEqualTo(1);
+      assertThat(engine.alternatives().of(request, held.worker(), 1))
+          .doesNotContain(held.worker())
+          .hasSize(1);
+      engine.choices().settle(held.lease(), Outcome.SUCCEEDED, TokenCounts.NONE);
+      assertThat(engine.fleet().snapshot().workers()).allMatch(worker -> worker.inFlight() == 0);
+    }
+  }
+
+  @Test
+  void abandonedLeasesExpireByThemselves() throws Exception {
+    try (SimEngine one = engine();
+        EmbeddedEngine engine = Pointsman.builder().worker(one.url()).startEngine()) {
+      awaitHealthy(engine.fleet());
+      RoutingRequest request = RoutingRequest.builder().build();
+      engine.choices().choose(request, Duration.ofMillis(1));
+      Worker worker = engine.fleet().snapshot().workers().getFirst();
+
+      Await.until("the lease expired", () -> engine.choices().tally().expired() == 1);
+      assertThat(worker.inFlight()).isZero();
+    }
+  }
+
+  @Test
+  void theWholeRouterServes() throws Exception {
+    try (SimEngine one = engine();
+        Router router =
+            Pointsman.builder()
+                .set("listen.port", "0")
+                .set("metrics.enabled", "false")
+                .worker(one.url())
+                .startRouter();
+        HttpClient http = HttpClient.newHttpClient()) {
+      awaitHealthy(router.fleet());
+      HttpResponse<String> answer =
+          http.send(
+              HttpRequest.newBuilder(URI.create(router.url() + "/v1/models")).build(),
+              HttpResponse.BodyHandlers.ofString());
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(answer.body()).contains("\"m\"");
+    }
+  }
+
+  @Test
+  void whatIsWrongIsToldWhereItIsSaid() {
+    Pointsman.Builder builder = Pointsman.builder();
+
+    assertThatThrownBy(() -> builder.set("cache.treshold", "1"))
+        .hasMessageContaining("cache.treshold: unknown key (did you mean cache.threshold?)");
+    assertThatThrownBy(() -> builder.set("cache.threshold", "2"))
+        .hasMessageContaining("cache.threshold: 2 (expected:");
+    assertThatThrownBy(() -> builder.worker("ftp://a")).hasMessageContaining("url: ftp://a");
+    assertThatThrownBy(() -> builder.policy("com.example.Nobody").startEngine())
+        .isInstanceOf(StartException.class)
+        .hasMessageContaining("com.example.Nobody: no such class");
+  }
+
+  @Test
+  void aBodyThatIsNoneIsRefusedForTheClient() {
+    try (EmbeddedEngine engine = Pointsman.builder().startEngine()) {
+      assertThatThrownBy(
+              () -> engine.read("POST", "/v1/completions", HEADERS, "[]".getBytes(UTF_8)))
+          .hasMessage("request body: not an object (expected: a JSON object)");
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.embed;
+
+import org.jspecify.annotations.NullMarked;

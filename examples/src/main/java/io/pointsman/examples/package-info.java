@@ -1,0 +1,5 @@
+/** Programs that embed the router. */
+@NullMarked
+package io.pointsman.examples;
+
+import org.jspecify.annotations.NullMarked;
