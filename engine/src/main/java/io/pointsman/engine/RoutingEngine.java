@@ -211,8 +211,8 @@ public final class RoutingEngine {
     listener.routed(request, lease);
   }
 
-  private void tell(List<Learner> hearers, Consumer<Learner> news) {
-    for (Learner learner : hearers) {
+  private <L extends Learner> void tell(List<L> hearers, Consumer<L> news) {
+    for (L learner : hearers) {
       try {
         news.accept(learner);
       } catch (RuntimeException e) {
@@ -290,6 +290,18 @@ public final class RoutingEngine {
 
     Ending(RoutingRequest request) {
       this.request = request;
+    }
+
+    @Override
+    public boolean observes() {
+      return !policies.of(request.role()).answerLearners().isEmpty();
+    }
+
+    @Override
+    public void answered(Lease lease) {
+      tell(
+          policies.of(request.role()).answerLearners(),
+          learner -> learner.answered(request, lease));
     }
 
     @Override

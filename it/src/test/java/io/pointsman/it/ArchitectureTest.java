@@ -40,6 +40,7 @@ final class ArchitectureTest {
               "io.pointsman.proxy",
               "io.pointsman.kubernetes",
               "io.pointsman.sim",
+              "io.pointsman.replay",
               "io.pointsman.app");
 
   private static final JavaClasses BENCH =
@@ -50,7 +51,8 @@ final class ArchitectureTest {
   @Test
   void everyModuleIsLookedAt() {
     assertThat(BENCH).isNotEmpty();
-    for (String module : List.of("engine", "request", "proxy", "kubernetes", "sim", "app")) {
+    for (String module :
+        List.of("engine", "request", "proxy", "kubernetes", "sim", "replay", "app")) {
       assertThat(SHIPPED.that(resideInAPackage("io.pointsman." + module + "..")))
           .as(module)
           .isNotEmpty();
@@ -102,7 +104,16 @@ final class ArchitectureTest {
     "kubernetes, request",
     "kubernetes, proxy",
     "kubernetes, sim",
-    "kubernetes, app"
+    "kubernetes, app",
+    "engine, replay",
+    "request, replay",
+    "proxy, replay",
+    "kubernetes, replay",
+    "sim, replay",
+    "replay, request",
+    "replay, proxy",
+    "replay, kubernetes",
+    "replay, app"
   })
   void moduleDoesNotSee(String module, String other) {
     holds(
@@ -204,6 +215,8 @@ final class ArchitectureTest {
   void onlyWiringConstructsAdapters(String adapter) {
     Set<String> makers = callersOf(adapter, "<init>", "start");
     makers.removeIf(maker -> maker.startsWith(adapter + "."));
+    // A replay wires an engine of its own, under simulated time.
+    makers.removeIf(maker -> maker.startsWith("io.pointsman.replay.run.Simulation."));
 
     assertThat(makers)
         .isNotEmpty()

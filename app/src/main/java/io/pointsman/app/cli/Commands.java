@@ -3,6 +3,8 @@ package io.pointsman.app.cli;
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.value.Nearest;
 import io.pointsman.app.wiring.StartException;
+import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.replay.ReplayCommand;
 import io.pointsman.sim.EngineCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -26,6 +28,7 @@ public final class Commands {
     makers.put("check-config", CheckConfigCommand::commandLine);
     makers.put("demo", () -> new CommandLine(new DemoCommand()));
     makers.put("engine", () -> new CommandLine(new EngineCommand()));
+    makers.put("replay", () -> new CommandLine(new ReplayCommand(new SystemTicker())));
     makers.put("vllm-router", VllmRouterCommand::commandLine);
     makers.put("ray-serve", RayServeCommand::commandLine);
     makers.put("version", () -> new CommandLine(new VersionCommand()));

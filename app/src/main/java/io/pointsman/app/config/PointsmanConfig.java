@@ -26,6 +26,7 @@ import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.RingSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
@@ -145,6 +146,12 @@ public record PointsmanConfig(
             values.get(RoutingKeys.BALANCE_ABS),
             values.get(RoutingKeys.BALANCE_REL),
             values.get(RoutingKeys.INDEX_MAX_BYTES)),
+        new CostSettings(
+            values.get(RoutingKeys.COST_KV_TOKENS),
+            values.get(RoutingKeys.COST_STEP_TOKENS),
+            values.get(RoutingKeys.COST_PRICE_FLOOR),
+            values.get(RoutingKeys.COST_TIE_MILLIS),
+            values.get(RoutingKeys.COST_MAX_BYTES)),
         values.get(RoutingKeys.STICKY_IDLE),
         values.get(RoutingKeys.STICKY_MAX));
   }

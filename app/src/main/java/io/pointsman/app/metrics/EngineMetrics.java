@@ -60,7 +60,7 @@ final class EngineMetrics implements EngineListener {
     count(decisions.get(notes.reason()));
     tallies.placed(lease.worker());
     switch (notes.reason()) {
-      case PREFIX_HIT, PREFIX_MISS, LOAD_IMBALANCE ->
+      case PREFIX_HIT, PREFIX_MISS, LEAST_COST, LOAD_IMBALANCE ->
           matchRatio.observe(request.prefix().ratio(notes.matchedBlocks()));
       case RANDOM,
           TURN,

@@ -14,6 +14,7 @@ import io.pointsman.app.decide.Planes;
 import io.pointsman.app.decide.RayRouteApi;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.FleetJournal;
+import io.pointsman.app.health.KvCapacity;
 import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
 import io.pointsman.app.metrics.MetricsServer;
@@ -126,7 +127,15 @@ public final class Router implements AutoCloseable {
       client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
       cards = new ModelCards(fleet);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
-      prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(cards::learned);
+      prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(this::told);
+    }
+
+    /** Only {@code cost} needs the size of KV memories; others do not ask for it. */
+    private void told(Worker worker, byte[] models) {
+      cards.learned(worker, models);
+      if (config.policy().equals("cost")) {
+        new KvCapacity(client, config.probes().timeout()).learn(worker);
+      }
     }
 
     private void addWorkers(int maxWorkers) {

@@ -54,6 +54,7 @@ class ConfigKeysTest {
           "37KiB",
           "37MiB",
           "408",
+          "40800",
           "random",
           "epoll",
           "any-worker",

@@ -14,11 +14,13 @@ import java.lang.invoke.VarHandle;
 public final class Lease {
   private static final VarHandle STATE;
   private static final VarHandle PROBE;
+  private static final VarHandle FIRST_TOKEN;
 
   static {
     try {
       STATE = MethodHandles.lookup().findVarHandle(Lease.class, "state", int.class);
       PROBE = MethodHandles.lookup().findVarHandle(Lease.class, "probe", boolean.class);
+      FIRST_TOKEN = MethodHandles.lookup().findVarHandle(Lease.class, "firstToken", boolean.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -47,6 +49,11 @@ public final class Lease {
    * and the breaker has not heard of it yet; taken away through PROBE by whoever tells it.
    */
   private volatile boolean probe;
+
+  /** Whether the first token was told of; written through FIRST_TOKEN. */
+  private volatile boolean firstToken;
+
+  private volatile Usage usage = Usage.UNKNOWN;
 
   /** Only grows once the lease is handed on; written through STATE. */
   private volatile int state = PLACED;
@@ -127,6 +134,39 @@ public final class Lease {
     } else if (first) {
       worker.abandon(promptTokens);
     }
+  }
+
+  /**
+   * The first token of a streamed answer has come: the prompt is computed. Can be said again
+   * without effect. A head alone does not say so, since engines send it before they compute.
+   */
+  public void firstToken() {
+    if (!firstToken
+        && state < SETTLED
+        && listener.observes()
+        && FIRST_TOKEN.compareAndSet(this, false, true)) {
+      listener.answered(this);
+    }
+  }
+
+  /**
+   * Whether anybody wants to know of the first token and of what the worker says of tokens; if not,
+   * whoever relays the answer need not look for them.
+   */
+  public boolean observed() {
+    return listener.observes();
+  }
+
+  /**
+   * Takes note of what the worker says of the request's tokens; to be said before it is settled.
+   */
+  public void reported(Usage usage) {
+    this.usage = usage;
+  }
+
+  /** What the worker has said of the request's tokens so far. */
+  public Usage usage() {
+    return usage;
   }
 
   /**

@@ -38,6 +38,7 @@ public final class Worker {
 
   private volatile Set<String> models;
   private volatile boolean anyModel;
+  private volatile int kvTokens;
   private volatile long restUntil;
   private volatile long lastProgressAt;
   private final AtomicInteger answeredWhole = new AtomicInteger();
@@ -108,6 +109,16 @@ public final class Worker {
     models = Set.copyOf(learned);
     anyModel = any;
     return news;
+  }
+
+  /** Tokens that its KV memory holds, as it says; 0 if it does not. */
+  public int kvTokens() {
+    return kvTokens;
+  }
+
+  /** Takes note of what it says of its KV memory. */
+  public void learnKvTokens(int tokens) {
+    kvTokens = tokens;
   }
 
   /** Requests placed on it and not settled yet. */

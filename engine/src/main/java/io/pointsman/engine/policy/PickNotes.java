@@ -7,6 +7,7 @@ package io.pointsman.engine.policy;
 public final class PickNotes {
   private PickReason reason = PickReason.FALLBACK;
   private int matchedBlocks;
+  private double predictedMillis = Double.NaN;
 
   /** Notes a choice that had nothing to do with prefixes. */
   public void because(PickReason reason) {
@@ -19,6 +20,20 @@ public final class PickNotes {
   public void because(PickReason reason, int matchedBlocks) {
     this.reason = reason;
     this.matchedBlocks = matchedBlocks;
+    predictedMillis = Double.NaN;
+  }
+
+  /** Notes when the first token is expected, in milliseconds from the pick on. */
+  public void predict(double millis) {
+    predictedMillis = millis;
+  }
+
+  /**
+   * When the policy expected the first token, in milliseconds from the pick on; NaN if it does not
+   * predict.
+   */
+  public double predictedMillis() {
+    return predictedMillis;
   }
 
   public PickReason reason() {

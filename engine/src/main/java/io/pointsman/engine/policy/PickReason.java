@@ -20,6 +20,8 @@ public enum PickReason {
   PREFIX_HIT,
   /** No worker holds enough of the prompt; it had the fewest requests in flight. */
   PREFIX_MISS,
+  /** It had the least predicted cost: time to first token and what the work does to others. */
+  LEAST_COST,
   /** Loads were too unequal to follow the prefix; it had the fewest requests in flight. */
   LOAD_IMBALANCE,
   /** The request can be served there only. */

@@ -80,6 +80,15 @@ public final class Crowd {
     return word < words.length && ((long) WORD.getOpaque(words, word) & 1L << slot) != 0;
   }
 
+  /** How many workers hold the block. */
+  public int size() {
+    int size = 0;
+    for (int i = 0; i < words.length; i++) {
+      size += Long.bitCount((long) WORD.getOpaque(words, i));
+    }
+    return size;
+  }
+
   void clear() {
     for (int i = 0; i < words.length; i++) {
       WORD.setOpaque(words, i, 0L);

@@ -5,7 +5,7 @@ package io.pointsman.engine.prefix;
  * prefix is recognised to at least 8/9 of its length, and a prompt costs entries by the logarithm
  * of its length: 48 for 256 blocks, 88 for 8,192.
  */
-final class Milestones {
+public final class Milestones {
   private static final int DENSE_BITS = 4;
   private static final int DENSE = 1 << DENSE_BITS;
   private static final int OCTAVE_BITS = 3;
@@ -18,7 +18,7 @@ final class Milestones {
    *
    * @param ordinal at least 0
    */
-  static int blocks(int ordinal) {
+  public static int blocks(int ordinal) {
     if (ordinal < DENSE) {
       return ordinal + 1;
     }
@@ -27,7 +27,7 @@ final class Milestones {
   }
 
   /** How many milestones are at most {@code blocks} long. */
-  static int upTo(int blocks) {
+  public static int upTo(int blocks) {
     if (blocks <= DENSE) {
       return blocks;
     }

@@ -164,6 +164,29 @@ public final class PrefixIndex {
     return null;
   }
 
+  /** How many workers hold a block, those that come twice counted twice. */
+  public int holders(long hash) {
+    Crowd crowd = crowd(hash);
+    if (crowd != null) {
+      return crowd.size();
+    }
+    int holders = 0;
+    for (int found = holder(hash, 0); found != NOBODY; found = holder(hash, after(found))) {
+      holders++;
+    }
+    return holders;
+  }
+
+  /** Forgets that a worker holds a block, because it has evicted it. */
+  public void remove(long hash, int tenancy) {
+    Crowd crowd = crowd(hash);
+    if (crowd == null) {
+      table.clear(hash, tenancy);
+    } else if (tenancies.present(tenancy)) {
+      crowd.remove(Tenancies.slotOf(tenancy));
+    }
+  }
+
   /** The present tenancy of a slot, which {@link #add} asks for; changed by {@link #forget}. */
   public int tenancy(int slot) {
     return tenancies.of(slot);

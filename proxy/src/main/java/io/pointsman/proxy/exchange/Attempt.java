@@ -48,6 +48,10 @@ final class Attempt implements UpstreamUser {
   private @Nullable UpstreamConnection connection;
   private @Nullable HeldAnswer held;
   private @Nullable ResponseRelay relay;
+
+  /** Null while nobody listens to them. */
+  private @Nullable AnswerSignals signals;
+
   private boolean pooled;
   private boolean resent;
   private boolean requestSent;
@@ -233,6 +237,7 @@ final class Attempt implements UpstreamUser {
     }
     ResponseRelay begun = exchange.beginRelay(this, head);
     relay = begun;
+    signals = lease.observed() ? AnswerSignals.of(lease, head) : null;
     phase = Phase.RELAYING;
     if (begun.empty()) {
       boolean surplus = in.isReadable();
@@ -253,6 +258,9 @@ final class Attempt implements UpstreamUser {
       return;
     }
     exchange.bodyArrived(in, activeAt);
+    if (signals != null) {
+      signals.bodyArrived(in);
+    }
     if (activeAt - progressAt > PROGRESS_NANOS) {
       progressAt = activeAt;
       lease.progressed();
@@ -280,6 +288,9 @@ final class Attempt implements UpstreamUser {
   private void finish(ResponseRelay under, boolean surplus) {
     phase = Phase.OVER;
     letGo(surplus);
+    if (signals != null) {
+      signals.ended();
+    }
     settle();
     exchange.answered(status, under);
   }

@@ -106,6 +106,11 @@ public final class Sequence {
     return cachedTokens;
   }
 
+  /** Prompt tokens that neither a step that has ended nor the running one computes. */
+  public int uncomputedTokens() {
+    return promptTokens - computedTokens - chunk;
+  }
+
   /** Tokens produced so far. */
   public int produced() {
     return produced;

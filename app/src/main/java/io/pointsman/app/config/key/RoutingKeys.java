@@ -14,6 +14,7 @@ import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.cost.CostSettings;
 import java.time.Duration;
 import java.util.List;
 
@@ -23,6 +24,7 @@ public final class RoutingKeys {
       List.of(
           "cache_aware",
           "consistent_hash",
+          "cost",
           "least_load",
           "md5_ring",
           "power_of_two",
@@ -33,6 +35,7 @@ public final class RoutingKeys {
           "sticky_least_loaded");
   private static final PolicySettings POLICIES = PolicySettings.DEFAULTS;
   private static final CacheAwareSettings CACHE = CacheAwareSettings.DEFAULTS;
+  private static final CostSettings COST = CostSettings.DEFAULTS;
 
   public static final Key<List<WorkerSpec>> WORKERS =
       Key.of(
@@ -93,6 +96,51 @@ public final class RoutingKeys {
           "cache_aware: loads count as unequal when the largest is more than this many times the"
               + " smallest and balance.abs-threshold holds too.",
           "1 leaves it to balance.abs-threshold; large follows prefixes whatever the load.");
+
+  public static final Key<Integer> COST_KV_TOKENS =
+      Key.of(
+          "cost.kv-tokens",
+          integer(1024, 1 << 30),
+          COST.kvTokens(),
+          "cost: KV memory of each engine that does not tell its own, in tokens.",
+          "Too large expects hits that the engine has evicted, until its reports of cached tokens"
+              + " correct that; too small gives hits away and takes engines to be full.");
+
+  public static final Key<Integer> COST_STEP_TOKENS =
+      Key.of(
+          "cost.step-tokens",
+          integer(1, 1 << 24),
+          COST.stepTokens(),
+          "cost: most prompt tokens that an engine computes in one step.",
+          "The scale of what is learned about prefill times; far off, long prompts are predicted"
+              + " badly.");
+
+  public static final Key<Double> COST_PRICE_FLOOR =
+      Key.of(
+          "cost.price-floor",
+          decimal(0, 1000),
+          COST.priceFloor(),
+          "cost: what new work costs those who come later while nobody waits, in parts of its own"
+              + " time.",
+          "0 spreads equal prompts over idle workers; large keeps them together and lets them"
+              + " wait.");
+
+  public static final Key<Double> COST_TIE_MILLIS =
+      Key.of(
+          "cost.tie-millis",
+          decimal(0, 60_000),
+          COST.tieMillis(),
+          "cost: predicted costs as close as this, in milliseconds, are equal; then the worker with"
+              + " the fewest requests in flight serves.",
+          "0 follows the noise of predictions; large passes small hits over.");
+
+  public static final Key<Long> COST_MAX_BYTES =
+      Key.of(
+          "cost.max-bytes",
+          bytes(1L << 20, 1L << 36),
+          COST.maxBytes(),
+          "cost: memory of what is known of all workers' caches.",
+          "Small forgets prompts before the engines do; it is taken only as needed.");
 
   public static final Key<Integer> VIRTUAL_NODES =
       Key.of(
@@ -167,6 +215,11 @@ public final class RoutingKeys {
         INDEX_MAX_BYTES,
         BALANCE_ABS,
         BALANCE_REL,
+        COST_KV_TOKENS,
+        COST_STEP_TOKENS,
+        COST_PRICE_FLOOR,
+        COST_TIE_MILLIS,
+        COST_MAX_BYTES,
         VIRTUAL_NODES,
         HASH_LOAD_FACTOR,
         RAY_VIRTUAL_NODES,

@@ -8,6 +8,9 @@ import io.pointsman.engine.policy.RoundRobinPolicy;
 import io.pointsman.engine.policy.cache.CacheAwarePolicy;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.cache.PrefixLearner;
+import io.pointsman.engine.policy.cost.CostLearner;
+import io.pointsman.engine.policy.cost.CostPolicy;
+import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.ConsistentHashPolicy;
 import io.pointsman.engine.policy.hash.LoadBound;
 import io.pointsman.engine.policy.hash.Md5RingPolicy;
@@ -28,6 +31,7 @@ public final class Policies {
           Map.ofEntries(
               Map.entry("cache_aware", Policies::cacheAware),
               Map.entry("consistent_hash", Policies::consistentHash),
+              Map.entry("cost", Policies::cost),
               Map.entry("least_load", parts -> plain(new LeastLoadPolicy(parts.dice()))),
               Map.entry("md5_ring", parts -> plain(new Md5RingPolicy(parts.dice()))),
               Map.entry("power_of_two", parts -> plain(new PowerOfTwoPolicy(parts.dice()))),
@@ -79,6 +83,17 @@ public final class Policies {
 
   private static PolicySetup rayConsistentHash(PolicyParts parts) {
     return plain(new RayConsistentHashPolicy(parts.settings().rayRing(), parts.dice()));
+  }
+
+  private static PolicySetup cost(PolicyParts parts) {
+    CostSettings settings = parts.settings().cost();
+    CostLearner learner = new CostLearner(settings, parts.ticker(), parts.maxWorkers());
+    return new PolicySetup(
+        new CostPolicy(settings, learner, parts.dice()),
+        List.of(learner),
+        List.of(learner),
+        null,
+        learner.index());
   }
 
   private static PolicySetup rendezvousHash(PolicyParts parts) {

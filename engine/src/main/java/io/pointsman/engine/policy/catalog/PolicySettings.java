@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.catalog;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.RingSettings;
 import java.time.Duration;
 
@@ -16,6 +17,7 @@ import java.time.Duration;
  *     for no bound. Near 1 loads are even and keys wander; from about 2 on keys hardly ever wander.
  * @param rayRing the knobs of {@code ray_consistent_hash}
  * @param cacheAware the knobs of {@code cache_aware}
+ * @param cost the knobs of {@code cost}
  * @param sessionTtl for {@code sticky_least_loaded}: how long a session is kept after the end of
  *     its last request; more than 0
  * @param maxSessions for {@code sticky_least_loaded}: most sessions kept at once; at least 1. When
@@ -26,25 +28,34 @@ public record PolicySettings(
     double hashLoadFactor,
     RingSettings rayRing,
     CacheAwareSettings cacheAware,
+    CostSettings cost,
     Duration sessionTtl,
     int maxSessions) {
 
   public static final PolicySettings DEFAULTS =
       new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000);
 
-  /** With the defaults for {@code ray_consistent_hash}. */
+  /** With the defaults for {@code ray_consistent_hash} and {@code cost}. */
   public PolicySettings(
       int virtualNodes,
       double hashLoadFactor,
       CacheAwareSettings cacheAware,
       Duration sessionTtl,
       int maxSessions) {
-    this(virtualNodes, hashLoadFactor, RingSettings.DEFAULTS, cacheAware, sessionTtl, maxSessions);
+    this(
+        virtualNodes,
+        hashLoadFactor,
+        RingSettings.DEFAULTS,
+        cacheAware,
+        CostSettings.DEFAULTS,
+        sessionTtl,
+        maxSessions);
   }
 
   public PolicySettings {
     requireNonNull(rayRing, "rayRing");
     requireNonNull(cacheAware, "cacheAware");
+    requireNonNull(cost, "cost");
     if (virtualNodes < 1 || virtualNodes > 10_000) {
       throw new IllegalArgumentException(
           "virtualNodes: " + virtualNodes + " (expected: 1 to 10000)");
@@ -60,5 +71,11 @@ public record PolicySettings(
     if (maxSessions < 1) {
       throw new IllegalArgumentException("maxSessions: " + maxSessions + " (expected: >= 1)");
     }
+  }
+
+  /** The same with other knobs of {@code cost}. */
+  public PolicySettings withCost(CostSettings cost) {
+    return new PolicySettings(
+        virtualNodes, hashLoadFactor, rayRing, cacheAware, cost, sessionTtl, maxSessions);
   }
 }

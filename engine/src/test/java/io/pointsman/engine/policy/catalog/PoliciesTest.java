@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.engine.policy.cost.CostSettings;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -22,6 +23,7 @@ class PoliciesTest {
         .isSorted()
         .contains(
             "consistent_hash",
+            "cost",
             "least_load",
             "power_of_two",
             "random",
@@ -64,11 +66,18 @@ class PoliciesTest {
   void defaultsAreThoseOfTheDocumentation() {
     assertThat(PolicySettings.DEFAULTS)
         .isEqualTo(
-            new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000));
+            new PolicySettings(
+                160,
+                0,
+                CacheAwareSettings.DEFAULTS,
+                Duration.ofHours(2),
+                100_000));
     assertThat(CacheAwareSettings.DEFAULTS)
         .returns(0.3, CacheAwareSettings::cacheThreshold)
         .returns(64, CacheAwareSettings::balanceAbsThreshold)
         .returns(1.5, CacheAwareSettings::balanceRelThreshold);
+    assertThat(CostSettings.DEFAULTS)
+        .isEqualTo(new CostSettings(400_000, 8192, 0.5, 15, 128 << 20));
   }
 
   @Test
@@ -84,6 +93,13 @@ class PoliciesTest {
     assertRefused(
         "cacheThreshold: 1.5 (expected: 0 to 1)",
         () -> new CacheAwareSettings(1.5, 64, 1.5, 1 << 20));
+    assertRefused("kvTokens: 0 (expected: >= 1024)", () -> new CostSettings(0, 1, 0, 0, 1 << 20));
+    assertRefused("stepTokens: 0 (expected: >= 1)", () -> new CostSettings(1024, 0, 0, 0, 1 << 20));
+    assertRefused(
+        "priceFloor: -1.0 (expected: >= 0)", () -> new CostSettings(1024, 1, -1, 0, 1 << 20));
+    assertRefused(
+        "tieMillis: NaN (expected: >= 0)", () -> new CostSettings(1024, 1, 0, Double.NaN, 1 << 20));
+    assertRefused("maxBytes: 1 (expected: >= 1048576)", () -> new CostSettings(1024, 1, 0, 0, 1));
     assertRefused(
         "balanceRelThreshold: 0.5 (expected: >= 1)",
         () -> new CacheAwareSettings(0.5, 64, 0.5, 1 << 20));
@@ -91,7 +107,11 @@ class PoliciesTest {
 
   private static PolicySettings settings(int nodes, double factor, int ttlSeconds, int sessions) {
     return new PolicySettings(
-        nodes, factor, CacheAwareSettings.DEFAULTS, Duration.ofSeconds(ttlSeconds), sessions);
+        nodes,
+        factor,
+        CacheAwareSettings.DEFAULTS,
+        Duration.ofSeconds(ttlSeconds),
+        sessions);
   }
 
   private static void assertRefused(String message, Runnable settings) {

@@ -1,0 +1,63 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.cost.WorkerModel.InFlight;
+
+/**
+ * How large a worker's cache is: as declared, corrected by what its answers say of cached tokens. A
+ * hit that was expected and did not come has been evicted, so there is less room than thought; hits
+ * that come let it grow again. Several lost in a row, without one that came, mean that the engine
+ * has started anew or keeps no cache.
+ */
+final class CacheTruth {
+  /** Smaller hits are not worth a conclusion. */
+  private static final int WORTH_TOKENS = 256;
+
+  private static final double SHRINK = 0.97;
+  private static final double GROW = 1.003;
+  private static final double LEAST = 0.1;
+  private static final int LOST_IN_A_ROW = 4;
+
+  private final Worker worker;
+  private final int configured;
+  private double share = 1;
+  private int lost;
+
+  /**
+   * @param configured tokens of its KV memory, unless it says so itself
+   */
+  CacheTruth(Worker worker, int configured) {
+    this.worker = worker;
+    this.configured = configured;
+  }
+
+  double declared() {
+    int told = worker.kvTokens();
+    return told > 0 ? told : configured;
+  }
+
+  /** Tokens that the cache is thought to hold. */
+  double tokens() {
+    return declared() * share;
+  }
+
+  /** Learns from a request's end; whether the cache must be taken to be empty. */
+  boolean restarted(InFlight entry, Usage usage) {
+    if (usage.cachedTokens() < 0 || usage.promptTokens() <= 0 || entry.held < WORTH_TOKENS) {
+      return false;
+    }
+    double expected = (double) entry.held / entry.tokens;
+    double found = (double) usage.cachedTokens() / usage.promptTokens();
+    if (found >= 0.9 * expected) {
+      lost = 0;
+      share = Math.min(1, share * GROW);
+    } else if (found < 0.5 * expected) {
+      lost++;
+      share = Math.max(LEAST, share * SHRINK);
+    }
+    boolean restarted = lost >= LOST_IN_A_ROW && usage.cachedTokens() == 0;
+    lost = restarted ? 0 : lost;
+    return restarted;
+  }
+}

@@ -1,0 +1,154 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps what {@code cost} goes by up with what is placed and what comes back: a model of each
+ * worker, one of each kind of worker, and the index of who holds which prefix.
+ */
+public final class CostLearner implements AnswerLearner {
+  /** Kinds of workers told apart; those beyond share the last model. */
+  private static final int MOST_KINDS = 64;
+
+  /** Half of the memory is the index's, to find holders by; half the models', to know when. */
+  private static final int INDEX_SHARE = 2;
+
+  /** Workers are of one kind if they serve the same models in the same role. */
+  private record Kind(Role role, Set<String> models) {}
+
+  private static final Kind OTHERS = new Kind(Role.REGULAR, Set.of());
+
+  private final CostSettings settings;
+  private final Ticker ticker;
+  private final PrefixIndex index;
+  private final GhostList ghosts = new GhostList();
+  private final Predictions predictions = new Predictions();
+  private final AtomicLong bytesLeft;
+  private final AtomicReferenceArray<@Nullable WorkerModel> models;
+
+  /** Guarded by this. */
+  private final Map<Kind, PoolModel> kinds = new HashMap<>();
+
+  public CostLearner(CostSettings settings, Ticker ticker, int maxWorkers) {
+    this.settings = settings;
+    this.ticker = ticker;
+    long indexBytes = settings.maxBytes() / INDEX_SHARE;
+    index = new PrefixIndex(indexBytes, maxWorkers);
+    bytesLeft = new AtomicLong(settings.maxBytes() - indexBytes - GhostList.bytes());
+    models = new AtomicReferenceArray<>(maxWorkers);
+  }
+
+  public PrefixIndex index() {
+    return index;
+  }
+
+  public Predictions predictions() {
+    return predictions;
+  }
+
+  /** A model for each worker of the pool, in its order; called before requests are placed there. */
+  synchronized WorkerModel[] adopt(Pool pool) {
+    WorkerModel[] adopted = new WorkerModel[pool.size()];
+    for (int i = 0; i < adopted.length; i++) {
+      adopted[i] = adopt(pool.worker(i));
+    }
+    return adopted;
+  }
+
+  private WorkerModel adopt(Worker worker) {
+    PoolModel kind = kind(new Kind(worker.spec().role(), worker.models()));
+    WorkerModel present = models.get(worker.slot());
+    if (present != null && present.worker() == worker) {
+      present.join(kind);
+      return present;
+    }
+    if (present != null) {
+      drop(present);
+    }
+    WorkerModel model =
+        new WorkerModel(worker, kind, index, ghosts, bytesLeft, settings.kvTokens());
+    models.set(worker.slot(), model);
+    return model;
+  }
+
+  private PoolModel kind(Kind kind) {
+    PoolModel present = kinds.get(kind);
+    if (present != null) {
+      return present;
+    }
+    Kind within = kinds.size() < MOST_KINDS ? kind : OTHERS;
+    return kinds.computeIfAbsent(within, _ -> new PoolModel(settings));
+  }
+
+  private void drop(WorkerModel model) {
+    model.close();
+    index.forget(model.worker().slot());
+  }
+
+  private @Nullable WorkerModel model(Lease lease) {
+    WorkerModel model = models.get(lease.worker().slot());
+    return model != null && model.worker() == lease.worker() ? model : null;
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {
+    WorkerModel model = model(lease);
+    if (model != null) {
+      PrefixBlocks prefix = request.prefix();
+      model.placed(lease, prefix, model.kind().tokens(prefix), !request.stream());
+    }
+  }
+
+  @Override
+  public void answered(RoutingRequest request, Lease lease) {
+    WorkerModel model = model(lease);
+    long now = ticker.nanos();
+    double predicted = request.notes().predictedMillis();
+    if (model != null && model.answered(lease, now) && !Double.isNaN(predicted)) {
+      predictions.add(predicted, (now - lease.placedAt()) / 1e6);
+    }
+  }
+
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    WorkerModel model = model(lease);
+    if (model == null) {
+      return;
+    }
+    boolean good = outcome instanceof Outcome.Succeeded;
+    boolean refused =
+        outcome instanceof Outcome.Failed(Failure failure) && failure == Failure.CONNECT;
+    model.ended(lease, good, refused, ticker.nanos());
+    Usage usage = lease.usage();
+    PrefixBlocks prefix = request.prefix();
+    if (usage.promptTokens() > 0 && prefix.tokens() > 0 && !PoolModel.exact(prefix)) {
+      model.kind().counted(prefix.tokens(), usage.promptTokens());
+    }
+  }
+
+  @Override
+  public synchronized void forget(Worker worker) {
+    WorkerModel model = models.get(worker.slot());
+    if (model != null && model.worker() == worker) {
+      models.set(worker.slot(), null);
+      drop(model);
+    }
+  }
+}

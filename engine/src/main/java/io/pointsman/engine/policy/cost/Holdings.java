@@ -1,0 +1,119 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.prefix.Crowd;
+import io.pointsman.engine.prefix.Milestones;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who holds how much of one prompt: the prefix lengths at which the number of holders changes, from
+ * the longest on, each with its holders. Whoever holds a prefix holds every shorter one, so these
+ * few say all; they are found by halving.
+ */
+final class Holdings {
+  /** Lengths told apart; shorter ones count as not held. */
+  private static final int MOST = 8;
+
+  /** Holders of one length that are not a crowd. */
+  private static final int FEW = 8;
+
+  private final PrefixIndex index;
+  private final PrefixBlocks prefix;
+  private final int[] blocks = new int[MOST];
+  private final @Nullable Crowd[] crowds = new Crowd[MOST];
+
+  /** The slots of few holders, {@link #FEW} places for each length; unused ones are -1. */
+  private final int[] slots = new int[MOST * FEW];
+
+  private int count;
+
+  private Holdings(PrefixIndex index, PrefixBlocks prefix) {
+    this.index = index;
+    this.prefix = prefix;
+    Arrays.fill(slots, -1);
+  }
+
+  /** Null if nobody holds anything. */
+  static @Nullable Holdings of(PrefixIndex index, PrefixBlocks prefix) {
+    int longest = index.match(prefix);
+    if (longest == 0) {
+      return null;
+    }
+    Holdings found = new Holdings(index, prefix);
+    found.look(longest);
+    return found;
+  }
+
+  private void look(int longest) {
+    int holders = add(longest);
+    int most = index.holders(prefix.hashes()[0]);
+    // Ordinals of milestones; the one at high has no more holders than the length found last.
+    int high = Milestones.upTo(longest) - 1;
+    while (holders < most && high > 0 && count < MOST) {
+      int low = 0;
+      while (high - low > 1) {
+        int middle = (low + high) >>> 1;
+        if (holdersAt(middle) > holders) {
+          low = middle;
+        } else {
+          high = middle;
+        }
+      }
+      holders = add(Milestones.blocks(low));
+      high = low;
+    }
+  }
+
+  private int holdersAt(int milestone) {
+    return index.holders(prefix.hashes()[Milestones.blocks(milestone) - 1]);
+  }
+
+  private int add(int length) {
+    long hash = prefix.hashes()[length - 1];
+    Crowd crowd = index.crowd(hash);
+    blocks[count] = length;
+    crowds[count] = crowd;
+    int few = 0;
+    if (crowd == null) {
+      for (int holder = index.holder(hash, 0);
+          holder != PrefixIndex.NOBODY && few < FEW;
+          holder = index.holder(hash, PrefixIndex.after(holder))) {
+        slots[count * FEW + few++] = PrefixIndex.slotOf(holder);
+      }
+    }
+    count++;
+    return crowd == null ? few : crowd.size();
+  }
+
+  /** Blocks that the worker in {@code slot} holds. */
+  int blocks(int slot) {
+    for (int i = 0; i < count; i++) {
+      Crowd crowd = crowds[i];
+      if (crowd == null ? among(i, slot) : crowd.holds(slot)) {
+        return blocks[i];
+      }
+    }
+    return 0;
+  }
+
+  private boolean among(int length, int slot) {
+    for (int at = length * FEW; at < (length + 1) * FEW && slots[at] >= 0; at++) {
+      if (slots[at] == slot) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Places of holders that are few, to be asked for by {@link #slot}. */
+  int places() {
+    return count * FEW;
+  }
+
+  /** A holder, or -1 for none: {@code place} is below {@link #places}. */
+  int slot(int place) {
+    return slots[place];
+  }
+}

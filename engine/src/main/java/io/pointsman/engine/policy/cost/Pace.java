@@ -1,0 +1,89 @@
+package io.pointsman.engine.policy.cost;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * How fast one worker computes prompts, from the times between its first tokens: each such interval
+ * in which it had something to compute is a sample, for the model of its kind and for its own speed
+ * in comparison. First tokens of one step of the engine make one sample.
+ *
+ * <p>Guarded by its worker's lock.
+ */
+final class Pace {
+  private static final double FORGETTING = 0.98;
+
+  /** So many milliseconds of evidence for usual speed. */
+  private static final double PRIOR_MILLIS = 2000;
+
+  /** Nobody is believed to be so many times as fast or slow as others. */
+  private static final double ANY_SPEED = 10;
+
+  /** First tokens as close as this came of one step of the engine. */
+  private static final long SAME_STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+  /** Beyond so many times its prediction an interval was spent waiting for memory. */
+  private static final double LONGEST_OF_PREDICTED = 5;
+
+  private long busySince;
+  private long start;
+  private long end;
+  private long tokens;
+  private double util;
+  private boolean spoilt;
+  private boolean nextSpoilt;
+  private double observed;
+  private double predicted;
+  private double speed = 1;
+
+  /** Time that the worker takes, in parts of what its kind takes. */
+  double speed() {
+    return speed;
+  }
+
+  /** It had nothing to compute and has something now. */
+  void begins(long now) {
+    busySince = now;
+  }
+
+  /** Something was given up before it was computed: nobody knows how much was done of it. */
+  void spoilt() {
+    nextSpoilt = true;
+  }
+
+  /** Tokens that have been computed when the present first token came. */
+  void computed(int more) {
+    tokens += more;
+  }
+
+  /**
+   * A first token has come; what was computed for it is told by {@link #computed}.
+   *
+   * @param utilBefore share of the KV memory that decoding has read
+   */
+  void firstToken(long now, double utilBefore, LatencyModel latency) {
+    if (now - end <= SAME_STEP_NANOS && tokens > 0) {
+      return;
+    }
+    learn(latency);
+    start = Math.max(end, busySince);
+    end = now;
+    tokens = 0;
+    util = utilBefore;
+    spoilt = nextSpoilt;
+    nextSpoilt = false;
+  }
+
+  private void learn(LatencyModel latency) {
+    double millis = (end - start) / 1e6;
+    if (tokens == 0 || millis <= 0 || spoilt) {
+      return;
+    }
+    double usual = latency.millis((double) tokens, util);
+    double bounded = Math.min(millis, LONGEST_OF_PREDICTED * usual * speed);
+    observed = FORGETTING * observed + bounded;
+    predicted = FORGETTING * predicted + usual;
+    double seen = (PRIOR_MILLIS + observed) / (PRIOR_MILLIS + predicted);
+    speed = Math.clamp(seen, 1 / ANY_SPEED, ANY_SPEED);
+    latency.learn((double) tokens, util, bounded);
+  }
+}

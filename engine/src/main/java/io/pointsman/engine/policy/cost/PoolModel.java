@@ -1,0 +1,111 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+
+/**
+ * What is learned of all engines of one kind together: how long prompts take, what new work costs
+ * those who come later, how long prompts and answers are. Any thread may read; changed under its
+ * own lock.
+ */
+final class PoolModel {
+  private static final double FORGETTING = 0.999;
+
+  /** Answers are taken to be this long until the first is counted, and weigh as one answer. */
+  private static final double ANSWER_PRIOR = 256;
+
+  /** So many prompts have to be reported before their length is believed. */
+  private static final double PROMPT_PRIOR_TOKENS = 2000;
+
+  final LatencyModel latency;
+  private final double priceFloor;
+  private int workers;
+  private int pending;
+  private int prefilling;
+  private double wanted;
+  private double computed;
+  private double answers = 1;
+  private double answerTokens = ANSWER_PRIOR;
+  private double estimated = PROMPT_PRIOR_TOKENS;
+  private double reported = PROMPT_PRIOR_TOKENS;
+  private volatile double price;
+  private volatile double meanAnswer = ANSWER_PRIOR;
+  private volatile double tokensPerEstimated = 1;
+
+  PoolModel(CostSettings settings) {
+    latency = new LatencyModel(settings.stepTokens());
+    priceFloor = settings.priceFloor();
+    price = priceFloor;
+  }
+
+  /**
+   * What a millisecond of new work costs others, in milliseconds: they wait for it, and it
+   * displaces what they may want again.
+   */
+  double price() {
+    return price;
+  }
+
+  /** Mean length of answers in tokens. */
+  double meanAnswer() {
+    return meanAnswer;
+  }
+
+  /** Tokens of a prompt as engines will count them, as far as is known. */
+  int tokens(PrefixBlocks prefix) {
+    double each = exact(prefix) ? 1 : tokensPerEstimated;
+    return (int) Math.min(Integer.MAX_VALUE >> 1, Math.round(prefix.tokens() * each));
+  }
+
+  /** Whether a prompt came as token ids: then its length is its number of tokens. */
+  static boolean exact(PrefixBlocks prefix) {
+    return prefix.tokens() == prefix.length();
+  }
+
+  synchronized void workers(int change) {
+    workers += change;
+    reprice();
+  }
+
+  /** Requests without a first token became more or fewer. */
+  synchronized void pending(int change) {
+    pending += change;
+    reprice();
+  }
+
+  /** Workers that have requests without a first token became more or fewer. */
+  synchronized void prefilling(int change) {
+    prefilling += change;
+    reprice();
+  }
+
+  private void reprice() {
+    double waiting = Math.max(0, pending - prefilling);
+    double chanceWanted = computed > 0 ? wanted / computed : 0;
+    price = priceFloor + waiting / Math.max(1, workers) + chanceWanted;
+  }
+
+  /**
+   * A prompt was placed.
+   *
+   * @param computed tokens that the worker has to compute
+   * @param wanted how many of them it had until they were evicted
+   */
+  synchronized void placed(double computed, double wanted) {
+    this.computed = FORGETTING * this.computed + computed;
+    this.wanted = FORGETTING * this.wanted + wanted;
+    reprice();
+  }
+
+  synchronized void answered(int tokens) {
+    answers = FORGETTING * answers + 1;
+    answerTokens = FORGETTING * answerTokens + tokens;
+    meanAnswer = answerTokens / answers;
+  }
+
+  /** An engine has counted a prompt whose length was estimated. */
+  synchronized void counted(int estimatedTokens, int reportedTokens) {
+    estimated = FORGETTING * estimated + estimatedTokens;
+    reported = FORGETTING * reported + reportedTokens;
+    tokensPerEstimated = Math.clamp(reported / estimated, 0.05, 20);
+  }
+}

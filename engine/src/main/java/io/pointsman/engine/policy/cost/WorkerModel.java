@@ -1,0 +1,360 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * What is thought of one worker: what its cache holds, what it has yet to compute, how fast it is,
+ * how full its KV memory is. Everything is inferred from what was placed on it and what came back;
+ * the engine is not asked.
+ *
+ * <p>Events change it under its lock. A pick reads the volatile figures without one: each is right,
+ * together they may be a moment apart.
+ */
+final class WorkerModel {
+  /** What a request pays on a worker that computes just now, until its step ends. */
+  private static final double STEP_MILLIS = 30;
+
+  /** How much each decoding request adds to the price: it is slowed down by every prefill. */
+  private static final double DECODE_PRICE = 0.02;
+
+  private static final double DRAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** A full worker is taken to become free within so many milliseconds, until it shows better. */
+  private static final double DRAIN_PRIOR_MILLIS = 30_000;
+
+  private final Worker worker;
+  private final PrefixIndex index;
+  private final int tenancy;
+  private final GhostList ghosts;
+  private final CacheModel cache;
+  private final CacheTruth truth;
+  private final Pace pace = new Pace();
+  private final Map<Lease, InFlight> inFlight = new HashMap<>();
+
+  /** Those in flight that are answered in one piece and may not be computed yet, in order. */
+  private final ArrayDeque<InFlight> silent = new ArrayDeque<>();
+
+  private volatile PoolModel pool;
+  private boolean closed;
+  private double drained;
+  private long drainedAt;
+  private long contextTokens;
+  private long aheadTokens;
+  private int notComputed;
+  private int computed;
+  private long changedAt;
+
+  // What picks read.
+  private volatile long ahead;
+  private volatile long progressFrom;
+  private volatile int pending;
+  private volatile int decoding;
+  private volatile double util;
+  private volatile double room;
+  private volatile double speed = 1;
+  private volatile double tokensPerMilli;
+
+  /** One request from its placement to its end. */
+  static final class InFlight {
+    final PrefixBlocks prefix;
+    final int tokens;
+    final int held;
+    final long placedAt;
+
+    /** When its first token is expected. */
+    final long dueAt;
+
+    boolean computed;
+
+    InFlight(PrefixBlocks prefix, int tokens, int held, long placedAt, long dueAt) {
+      this.prefix = prefix;
+      this.tokens = tokens;
+      this.held = held;
+      this.placedAt = placedAt;
+      this.dueAt = dueAt;
+    }
+
+    int uncached() {
+      return tokens - held;
+    }
+  }
+
+  /**
+   * @param index where others find what it holds
+   * @param ghosts hears of what it evicts
+   * @param bytesLeft what the caches' models may still take
+   * @param kvTokens tokens of its KV memory, unless it says so itself
+   */
+  WorkerModel(
+      Worker worker,
+      PoolModel pool,
+      PrefixIndex index,
+      GhostList ghosts,
+      AtomicLong bytesLeft,
+      int kvTokens) {
+    this.worker = worker;
+    this.pool = pool;
+    this.index = index;
+    this.ghosts = ghosts;
+    tenancy = index.tenancy(worker.slot());
+    cache = new CacheModel(bytesLeft, this::evicted);
+    truth = new CacheTruth(worker, kvTokens);
+    pool.workers(1);
+    publish();
+  }
+
+  private void evicted(long hash) {
+    index.remove(hash, tenancy);
+    ghosts.add(hash);
+  }
+
+  Worker worker() {
+    return worker;
+  }
+
+  /** What it shares with workers of its kind. */
+  PoolModel kind() {
+    return pool;
+  }
+
+  /** Goes to another kind, because it has become known what it serves. */
+  synchronized void join(PoolModel other) {
+    if (other != pool && !closed) {
+      leavePool();
+      pool = other;
+      pool.workers(1);
+      pool.pending(notComputed);
+      pool.prefilling(notComputed > 0 ? 1 : 0);
+    }
+  }
+
+  private void leavePool() {
+    pool.workers(-1);
+    pool.pending(-notComputed);
+    pool.prefilling(notComputed > 0 ? -1 : 0);
+  }
+
+  /** The worker has left: what is still in flight on it counts no more. */
+  synchronized void close() {
+    if (!closed) {
+      closed = true;
+      leavePool();
+      cache.close();
+      inFlight.clear();
+      silent.clear();
+    }
+  }
+
+  /**
+   * What it costs to place a request here, in milliseconds: its predicted time to first token and
+   * what its computation does to others.
+   *
+   * @param held blocks of the prompt that it holds
+   */
+  double cost(PrefixBlocks prefix, int held, long now) {
+    PoolModel kind = pool;
+    double uncached = uncached(prefix, held, kind);
+    double own = speed * kind.latency.millis(uncached, util);
+    return ttft(own, uncached, kind.latency, now) + (kind.price() + DECODE_PRICE * decoding) * own;
+  }
+
+  /** Predicted milliseconds until the first token of a request placed here now. */
+  double ttft(PrefixBlocks prefix, int held, long now) {
+    PoolModel kind = pool;
+    double uncached = uncached(prefix, held, kind);
+    return ttft(speed * kind.latency.millis(uncached, util), uncached, kind.latency, now);
+  }
+
+  private static double uncached(PrefixBlocks prefix, int held, PoolModel kind) {
+    int tokens = kind.tokens(prefix);
+    return held == 0 ? tokens : Math.max(1, tokens * (1 - prefix.ratio(held)));
+  }
+
+  private double ttft(double own, double uncached, LatencyModel latency, long now) {
+    double ttft = own;
+    if (pending > 0) {
+      double gone = (now - progressFrom) / 1e6;
+      double all = speed * latency.millis(ahead + uncached, util);
+      ttft = Math.max(own, all - gone) + STEP_MILLIS;
+    }
+    double excess = uncached - room;
+    if (excess > 0) {
+      double whole = speed * latency.millis(uncached, 1);
+      ttft = Math.max(ttft, excess / tokensPerMilli + whole);
+    }
+    return ttft;
+  }
+
+  /**
+   * Takes a placed request in.
+   *
+   * @param tokens of its prompt, 0 if it has none
+   * @param silentAnswer whether nothing will be heard of its first token
+   */
+  synchronized void placed(Lease lease, PrefixBlocks prefix, int tokens, boolean silentAnswer) {
+    if (closed) {
+      return;
+    }
+    long now = lease.placedAt();
+    int blocks = cache.match(prefix);
+    int held = Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
+    int uncached = tokens - held;
+    assumeComputed(now);
+    double due = ttft(prefix, blocks, now);
+    InFlight entry = new InFlight(prefix, tokens, held, now, now + (long) (due * 1e6));
+    pool.placed(uncached, tokens * evictedShare(prefix, blocks));
+    if (prefix.count() > 0) {
+      cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
+      // Under the lock, or what is evicted meanwhile would stay in the index for good.
+      index.add(prefix, tenancy, blocks, now);
+    }
+    inFlight.put(lease, entry);
+    if (silentAnswer) {
+      silent.add(entry);
+    }
+    begin(uncached, now);
+    fit();
+    publish();
+  }
+
+  /** Of answers in one piece nothing is heard: their prompts are computed when it was predicted. */
+  private void assumeComputed(long now) {
+    for (InFlight first = silent.peek();
+        first != null && (first.computed || now - first.dueAt >= 0);
+        first = silent.peek()) {
+      silent.remove();
+      if (!first.computed) {
+        computedOrGone(first, now);
+        decodes(first);
+      }
+    }
+  }
+
+  /** Share of a prompt, behind what is held, that was evicted of late. */
+  private double evictedShare(PrefixBlocks prefix, int held) {
+    int known = CacheModel.knownBeyond(prefix, held, ghosts);
+    return prefix.ratio(known) - prefix.ratio(held);
+  }
+
+  private void begin(int uncached, long now) {
+    aheadTokens += uncached;
+    if (notComputed++ == 0) {
+      pace.begins(now);
+      changedAt = now;
+      pool.prefilling(1);
+    }
+    pool.pending(1);
+  }
+
+  /** Takes a request off the list of what is to be computed. */
+  private void computedOrGone(InFlight entry, long now) {
+    aheadTokens -= entry.uncached();
+    changedAt = now;
+    if (--notComputed == 0) {
+      pool.prefilling(-1);
+    }
+    pool.pending(-1);
+  }
+
+  private void decodes(InFlight entry) {
+    entry.computed = true;
+    computed++;
+    contextTokens += entry.tokens;
+  }
+
+  /**
+   * The first token of a request has come.
+   *
+   * @return whether it is news
+   */
+  synchronized boolean answered(Lease lease, long now) {
+    InFlight entry = inFlight.get(lease);
+    if (entry == null || entry.computed || closed) {
+      return false;
+    }
+    pace.firstToken(now, util, pool.latency);
+    speed = pace.speed();
+    // Prompts are computed in the order of their arrival, be their answers heard of or not.
+    for (InFlight first = silent.peek();
+        first != null && first.placedAt - entry.placedAt <= 0;
+        first = silent.peek()) {
+      silent.remove();
+      if (!first.computed) {
+        compute(first, now);
+      }
+    }
+    compute(entry, now);
+    publish();
+    return true;
+  }
+
+  private void compute(InFlight entry, long now) {
+    pace.computed(entry.uncached());
+    computedOrGone(entry, now);
+    decodes(entry);
+  }
+
+  /**
+   * A request has ended.
+   *
+   * @param good whether the worker has answered
+   * @param refused whether there was nobody to take it: the engine and its cache are gone
+   */
+  synchronized void ended(Lease lease, boolean good, boolean refused, long now) {
+    InFlight entry = inFlight.remove(lease);
+    if (entry == null || closed) {
+      return;
+    }
+    Usage usage = lease.usage();
+    assumeComputed(now);
+    if (!entry.computed) {
+      silent.remove(entry);
+      computedOrGone(entry, now);
+      pace.spoilt();
+    } else {
+      computed--;
+      contextTokens -= entry.tokens;
+    }
+    long before = cache.pinnedTokens();
+    cache.release(entry.prefix, entry.computed || good);
+    drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
+    if (refused || truth.restarted(entry, usage)) {
+      cache.clear();
+    }
+    if (usage.completionTokens() > 0) {
+      pool.answered(usage.completionTokens());
+    }
+    fit();
+    publish();
+  }
+
+  private void drain(long tokens, long now) {
+    drained = drained * Math.exp((drainedAt - now) / DRAIN_NANOS) + tokens;
+    drainedAt = now;
+  }
+
+  /** Evicts what the engine will have evicted for those in flight. */
+  private void fit() {
+    cache.shrinkTo(truth.tokens() - inFlight.size() * pool.meanAnswer());
+  }
+
+  private void publish() {
+    ahead = aheadTokens;
+    progressFrom = changedAt;
+    pending = notComputed;
+    decoding = computed;
+    double capacity = truth.declared();
+    util = Math.min(1, contextTokens / capacity);
+    room = capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer();
+    tokensPerMilli = Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS);
+  }
+}

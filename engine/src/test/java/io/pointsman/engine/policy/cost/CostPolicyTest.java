@@ -1,0 +1,273 @@
+package io.pointsman.engine.policy.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class CostPolicyTest {
+  private final TestFleet fleet = TestFleet.of(4);
+  private final RoutingEngine engine = engine(CostSettings.DEFAULTS);
+
+  private RoutingEngine engine(CostSettings settings) {
+    PolicyParts parts =
+        new PolicyParts(
+            fleet.clock::nanos, fleet.dice, 16_384, PolicySettings.DEFAULTS.withCost(settings));
+    return new RoutingEngine(
+        fleet.fleet,
+        Policies.create("cost", parts),
+        EngineSettings.DEFAULTS,
+        new FaultsAreErrors(),
+        fleet.clock::nanos,
+        fleet.dice);
+  }
+
+  private record FaultsAreErrors() implements EngineListener {
+    @Override
+    public void routed(RoutingRequest request, Lease lease) {
+      assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_COST);
+    }
+
+    @Override
+    public void rejected(RoutingRequest request, RejectReason reason) {}
+
+    @Override
+    public void settled(Lease lease, Outcome outcome) {}
+
+    @Override
+    public void policyFailed(RuntimeException failure) {
+      throw new AssertionError("policy failed", failure);
+    }
+  }
+
+  private static RoutingRequest request(PrefixBlocks prompt) {
+    return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).build();
+  }
+
+  private Lease place(RoutingEngine on, PrefixBlocks prompt) {
+    Decision decision = on.decide(request(prompt));
+    if (decision instanceof Decision.Routed(Lease lease)) {
+      return lease;
+    }
+    throw new AssertionError(decision);
+  }
+
+  private Lease place(PrefixBlocks prompt) {
+    return place(engine, prompt);
+  }
+
+  /** Computed within {@code millis} and answered at once. */
+  private void serve(Lease lease, long millis) {
+    fleet.clock.advance(Duration.ofMillis(millis));
+    lease.progressed();
+    lease.firstToken();
+    lease.succeeded();
+  }
+
+  private Worker served(PrefixBlocks prompt) {
+    Lease lease = place(prompt);
+    serve(lease, 100);
+    return lease.worker();
+  }
+
+  @Test
+  void promptGoesWhereItsPrefixIs() {
+    Worker holder = served(Prompt.of(1, 200));
+    served(Prompt.of(2, 200));
+    served(Prompt.of(3, 200));
+
+    for (int turn = 0; turn < 5; turn++) {
+      assertThat(served(Prompt.of(1, 200, 10 + turn, 5))).isSameAs(holder);
+    }
+  }
+
+  @Test
+  void notesSayHowMuchIsHeld() {
+    served(Prompt.of(1, 20));
+    RoutingRequest next = request(Prompt.of(1, 20, 2, 4));
+    engine.decide(next);
+
+    assertThat(next.notes().matchedBlocks()).isEqualTo(20);
+  }
+
+  @Test
+  void siblingsFollowAPromptThatIsStillBeingComputed() {
+    Set<Worker> workers = new HashSet<>();
+    for (int i = 0; i < 8; i++) {
+      workers.add(place(Prompt.of(1, 1000)).worker());
+    }
+
+    assertThat(workers).hasSize(1);
+  }
+
+  @Test
+  void promptLeavesAHolderThatHasMuchToDo() {
+    Worker holder = served(Prompt.of(1, 64));
+    int left = 0;
+    for (int i = 0; i < 4; i++) {
+      Lease other = place(Prompt.of(1, 64, 100 + i, 4000));
+      left += other.worker() == holder ? 0 : 1;
+    }
+
+    assertThat(left).isGreaterThanOrEqualTo(2);
+    assertThat(place(Prompt.of(1, 64, 9, 1)).worker().inFlight()).isLessThanOrEqualTo(2);
+  }
+
+  @Test
+  void distinctPromptsSpread() {
+    Set<Worker> workers = new HashSet<>();
+    for (int i = 0; i < 4; i++) {
+      workers.add(place(Prompt.of(i, 500)).worker());
+    }
+
+    assertThat(workers).hasSize(4);
+  }
+
+  @Test
+  void evictedPromptIsNotExpectedToBeFound() {
+    RoutingEngine small = engine(CostSettings.DEFAULTS.withKvTokens(4096));
+    serve(place(small, Prompt.of(1, 100)), 50);
+    for (int i = 0; i < 40; i++) {
+      serve(place(small, Prompt.of(100 + i, 150)), 50);
+    }
+    RoutingRequest again = request(Prompt.of(1, 100));
+    small.decide(again);
+
+    assertThat(again.notes().matchedBlocks()).isZero();
+  }
+
+  @Test
+  void workerThatRefusesConnectionsHasLostItsCache() {
+    serve(place(Prompt.of(1, 100)), 50);
+    Lease lease = place(Prompt.of(1, 100));
+    lease.failed(Failure.CONNECT);
+    RoutingRequest again = request(Prompt.of(1, 100));
+    engine.decide(again);
+
+    assertThat(again.notes().matchedBlocks()).isZero();
+  }
+
+  @Test
+  void workerThatHasLeftIsForgotten() {
+    Worker holder = served(Prompt.of(1, 100));
+    fleet.fleet.remove(holder.id());
+    fleet.add(TestFleet.spec(holder.id(), TestFleet.MODEL));
+    RoutingRequest again = request(Prompt.of(1, 100));
+    engine.decide(again);
+
+    assertThat(again.notes().matchedBlocks()).isZero();
+  }
+
+  @Test
+  void engineThatFindsNothingAnyMoreHasStartedAnew() {
+    PrefixBlocks prompt = Prompt.of(1, 100);
+    serve(place(prompt), 50);
+    for (int i = 0; i < 4; i++) {
+      Lease lease = place(prompt);
+      assertThat(lease.cachedTokens()).isPositive();
+      lease.reported(new Usage(1600, 0, 10));
+      serve(lease, 50);
+    }
+
+    assertThat(place(prompt).cachedTokens()).isZero();
+  }
+
+  @Test
+  void slowWorkerGetsLess() {
+    Worker slow = fleet.worker(0);
+    int onSlow = 0;
+    for (int round = 0; round < 400; round++) {
+      List<Lease> batch = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        batch.add(place(Prompt.of(3L * round + i, 300)));
+      }
+      for (Lease lease : batch) {
+        onSlow += round >= 200 && lease.worker() == slow ? 1 : 0;
+      }
+      fleet.clock.advance(Duration.ofMillis(120));
+      batch.stream().filter(lease -> lease.worker() != slow).forEach(CostPolicyTest::answer);
+      fleet.clock.advance(Duration.ofMillis(360));
+      batch.stream().filter(lease -> lease.worker() == slow).forEach(CostPolicyTest::answer);
+    }
+
+    // A fourth of 600 would be 150.
+    assertThat(onSlow).isLessThan(60);
+  }
+
+  private static void answer(Lease lease) {
+    lease.firstToken();
+    lease.succeeded();
+  }
+
+  @Test
+  void promptOfTextIsMeasuredByWhatEnginesCount() {
+    CostLearner learner = new CostLearner(CostSettings.DEFAULTS, fleet.clock::nanos, 16_384);
+    PoolModel pool = learner.adopt(fleet.pool())[0].kind();
+    assertThat(pool.tokens(Prompt.text(1, 50))).isEqualTo(800);
+    RoutingRequest text = request(Prompt.text(1, 50));
+    for (int i = 0; i < 2000; i++) {
+      Lease lease = fleet.lease(fleet.worker(0));
+      lease.reported(new Usage(400, 0, 10));
+      learner.ended(text, lease, Outcome.SUCCEEDED);
+      lease.ignored();
+    }
+
+    assertThat(pool.tokens(Prompt.text(1, 50))).isBetween(395, 410);
+    assertThat(pool.tokens(Prompt.of(1, 50))).isEqualTo(800);
+  }
+
+  @Test
+  void requestsThatEndUnansweredLeaveNothingBehind() {
+    for (int i = 0; i < 200; i++) {
+      place(Prompt.of(i, 2000)).ignored();
+    }
+    fleet.clock.advance(Duration.ofMinutes(1));
+    RoutingRequest again = request(Prompt.of(5, 2000));
+    engine.decide(again);
+
+    assertThat(again.notes().matchedBlocks()).isZero();
+    assertThat(fleet.pool().workers()).allMatch(w -> w.inFlight() <= 1);
+  }
+
+  @Test
+  void largeFleetIsServedByItsHolders() {
+    TestFleet large = TestFleet.of(1000);
+    PolicyParts parts =
+        new PolicyParts(large.clock::nanos, large.dice, 16_384, PolicySettings.DEFAULTS);
+    RoutingEngine on =
+        new RoutingEngine(
+            large.fleet,
+            Policies.create("cost", parts),
+            EngineSettings.DEFAULTS,
+            new FaultsAreErrors(),
+            large.clock::nanos,
+            large.dice);
+    Lease first = place(on, Prompt.of(1, 500));
+    first.firstToken();
+    first.succeeded();
+    large.clock.advance(Duration.ofSeconds(1));
+
+    assertThat(place(on, Prompt.of(1, 500, 2, 20)).worker()).isSameAs(first.worker());
+  }
+}

@@ -1,0 +1,84 @@
+package io.pointsman.engine.policy.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+class HoldingsTest {
+  private final PrefixIndex index = new PrefixIndex(8 << 20, 200);
+
+  private void hold(int slot, PrefixBlocks prompt) {
+    index.add(prompt, index.tenancy(slot), 0, 1L << 40);
+  }
+
+  private Holdings found(PrefixBlocks prompt) {
+    return Objects.requireNonNull(Holdings.of(index, prompt), "holdings");
+  }
+
+  @Test
+  void nobodyHoldsANewPrompt() {
+    assertThat(Holdings.of(index, Prompt.of(1, 10))).isNull();
+    assertThat(Holdings.of(index, PrefixBlocks.NONE)).isNull();
+  }
+
+  @Test
+  void eachHolderHasItsLength() {
+    for (int slot = 0; slot < 100; slot++) {
+      hold(slot, Prompt.of(1, 4));
+    }
+    hold(3, Prompt.of(1, 20));
+    hold(5, Prompt.of(1, 20));
+    hold(7, Prompt.of(1, 30));
+
+    Holdings held = found(Prompt.of(1, 30, 2, 10));
+    assertThat(held.blocks(7)).isEqualTo(30);
+    assertThat(held.blocks(3)).isEqualTo(20);
+    assertThat(held.blocks(5)).isEqualTo(20);
+    assertThat(held.blocks(99)).isEqualTo(4);
+    assertThat(held.blocks(150)).isZero();
+  }
+
+  @Test
+  void evictedBlocksAreHeldByTheOthersOnly() {
+    PrefixBlocks prompt = Prompt.of(1, 16);
+    for (int slot = 0; slot < 10; slot++) {
+      hold(slot, prompt);
+    }
+    hold(20, Prompt.of(2, 16));
+    for (int block = 8; block < 16; block++) {
+      index.remove(prompt.hashes()[block], index.tenancy(4));
+    }
+    index.remove(Prompt.of(2, 16).hashes()[15], index.tenancy(20));
+
+    Holdings held = found(prompt);
+    assertThat(held.blocks(4)).isEqualTo(8);
+    assertThat(held.blocks(5)).isEqualTo(16);
+    Holdings other = found(Prompt.of(2, 16));
+    assertThat(other.blocks(20)).isEqualTo(15);
+  }
+
+  /** With at most eight different lengths everybody has his own. */
+  @Test
+  void randomHoldersAreTold() {
+    SplittableRandom random = new SplittableRandom(9);
+    for (int round = 0; round < 200; round++) {
+      PrefixIndex fresh = new PrefixIndex(8 << 20, 200);
+      int[] lengths = random.ints(7, 1, 17).toArray();
+      int[] held = new int[60];
+      for (int slot = 0; slot < held.length; slot++) {
+        held[slot] = random.nextInt(3) == 0 ? lengths[random.nextInt(7)] : 0;
+        if (held[slot] > 0) {
+          fresh.add(Prompt.of(1, held[slot]), fresh.tenancy(slot), 0, 1L << 40);
+        }
+      }
+      Holdings found = Holdings.of(fresh, Prompt.of(1, 16, 2, 3));
+      for (int slot = 0; slot < held.length; slot++) {
+        assertThat(found == null ? 0 : found.blocks(slot)).isEqualTo(held[slot]);
+      }
+    }
+  }
+}

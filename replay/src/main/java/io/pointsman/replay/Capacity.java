@@ -1,0 +1,33 @@
+package io.pointsman.replay;
+
+import io.pointsman.replay.peer.ReplayPolicies;
+import io.pointsman.replay.run.RunResult;
+import io.pointsman.replay.run.Simulation;
+import io.pointsman.replay.run.SimulationSettings;
+import io.pointsman.replay.trace.Trace;
+import io.pointsman.replay.trace.TraceRequest;
+import java.util.List;
+
+/** What load 1.0 means. */
+final class Capacity {
+  /** So many times more than any fleet serves. */
+  private static final double FLOOD = 1e6;
+
+  private Capacity() {}
+
+  /** Requests a second that round robin completes when they all wait from the beginning on. */
+  static double ofRoundRobin(Trace trace, SimulationSettings settings) {
+    SimulationSettings whole =
+        new SimulationSettings(
+            settings.workers(),
+            settings.kvTokens(),
+            settings.slow(),
+            List.of(),
+            settings.seed(),
+            settings.policies());
+    List<TraceRequest> all = trace.requests();
+    Trace flood = new Trace(trace.name(), trace.blockTokens(), all).atRate(FLOOD);
+    RunResult result = Simulation.run(flood, ReplayPolicies.of("round_robin"), whole);
+    return result.requests() / result.seconds();
+  }
+}

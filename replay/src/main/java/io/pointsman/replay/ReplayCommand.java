@@ -1,0 +1,214 @@
+package io.pointsman.replay;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.replay.peer.ReplayPolicies;
+import io.pointsman.replay.run.RunResult;
+import io.pointsman.replay.run.Simulation;
+import io.pointsman.replay.run.SimulationSettings;
+import io.pointsman.replay.run.SimulationSettings.Change;
+import io.pointsman.replay.trace.MooncakeTrace;
+import io.pointsman.replay.trace.Trace;
+import io.pointsman.replay.trace.Workloads;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code pointsman replay}: policies side by side on a trace, in simulated time. */
+@Command(
+    name = "replay",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    showDefaultValues = true,
+    description =
+        "Replays a trace in simulated time through the production engine and simulated engines,"
+            + " once for each policy.")
+public final class ReplayCommand implements Callable<Integer> {
+  @Spec private @Nullable CommandSpec spec;
+
+  @Parameters(
+      paramLabel = "TRACE",
+      description =
+          "A file in Mooncake's format (JSON lines with timestamp, input_length, output_length,"
+              + " hash_ids), or a workload by name: best-of-n, tool-loops.")
+  private String trace = "";
+
+  @Option(names = "--workers", defaultValue = "8", description = "Simulated engines.")
+  private int workers;
+
+  @Option(names = "--kv-tokens", defaultValue = "400000", description = "KV memory of each.")
+  private int kvTokens;
+
+  @Option(
+      names = "--load",
+      split = ",",
+      description =
+          "Load, in parts of what round robin can serve; several are replayed one after the other."
+              + " 0.8 if --rate is not given either.")
+  private List<Double> loads = List.of();
+
+  @Option(names = "--rate", description = "Requests a second, instead of --load.")
+  private @Nullable Double rate;
+
+  @Option(
+      names = "--policy",
+      split = ",",
+      defaultValue = "round_robin,cache_aware,cost",
+      description = "Policies by name: those of 'serve', other routers' and bounds.")
+  private List<String> policies = List.of();
+
+  @Option(
+      names = "--slow",
+      paramLabel = "I=F",
+      description = "Engine I takes F times as long for each step; can be repeated.")
+  private Map<Integer, Double> slow = Map.of();
+
+  @Option(
+      names = "--change",
+      split = ",",
+      paramLabel = "SECONDS=I",
+      description =
+          "Engine I is lost at that second if it is there, else it comes, empty; in the order of"
+              + " time.")
+  private List<String> changes = List.of();
+
+  @Option(
+      names = "--capacity",
+      description =
+          "Requests a second that load 1.0 stands for, instead of round robin's measured capacity.")
+  private @Nullable Double capacity;
+
+  @Option(names = "--requests", defaultValue = "0", description = "Only the first so many; 0: all.")
+  private int requests;
+
+  @Option(names = "--seed", defaultValue = "1", description = "Of all chance.")
+  private long seed;
+
+  @Option(names = "--json", description = "Print a list of objects instead of a table.")
+  private boolean json;
+
+  @Option(names = "--plot", paramLabel = "FILE", description = "Write the results as an SVG too.")
+  private @Nullable Path plot;
+
+  private final Ticker ticker;
+
+  /**
+   * @param ticker real time, to say how long a replay took
+   */
+  public ReplayCommand(Ticker ticker) {
+    this.ticker = ticker;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    try {
+      return run();
+    } catch (IllegalArgumentException | NoSuchFileException e) {
+      String message = e instanceof NoSuchFileException ? "no such file: " : "";
+      throw new ParameterException(command().commandLine(), message + e.getMessage(), e);
+    }
+  }
+
+  private int run() throws IOException {
+    Trace whole = Workloads.has(trace) ? Workloads.make(trace, seed) : read();
+    Trace replayed = requests > 0 ? whole.first(requests) : whole;
+    policies.forEach(ReplayPolicies::of);
+    SimulationSettings settings = settings();
+    PrintWriter out = command().commandLine().getOut();
+    List<ReplayRow> rows = new ArrayList<>();
+    for (double[] loadAndRate : rates(replayed, settings)) {
+      Trace scaled = replayed.atRate(loadAndRate[1]);
+      for (String policy : policies) {
+        long begun = ticker.nanos();
+        RunResult result = Simulation.run(scaled, ReplayPolicies.of(policy), settings);
+        double took = (ticker.nanos() - begun) / 1e9;
+        ReplayRow row = new ReplayRow(policy, loadAndRate[0], loadAndRate[1], took, result);
+        rows.add(row);
+        if (!json) {
+          if (rows.size() == 1) {
+            out.println(ReplayRow.HEADER);
+          }
+          out.println(row.text());
+          out.flush();
+        }
+      }
+    }
+    if (json) {
+      out.println(ReplayRow.json(rows));
+      out.flush();
+    }
+    if (plot != null) {
+      Files.writeString(plot, ReplayPlot.svg(replayed.name(), rows));
+    }
+    return ExitCode.OK;
+  }
+
+  private Trace read() throws IOException {
+    Path file = Path.of(trace);
+    if (!Files.exists(file)) {
+      throw new IllegalArgumentException(
+          "trace: %s (expected: a file, or one of %s)"
+              .formatted(trace, String.join(", ", Workloads.names())));
+    }
+    return MooncakeTrace.read(file);
+  }
+
+  private CommandSpec command() {
+    if (spec == null) {
+      throw new IllegalStateException("spec: not injected");
+    }
+    return spec;
+  }
+
+  /** Pairs of load, NaN if unknown, and rate. */
+  private List<double[]> rates(Trace replayed, SimulationSettings settings) {
+    if (rate != null) {
+      if (!loads.isEmpty()) {
+        throw new IllegalArgumentException("--load and --rate: expected only one of them");
+      }
+      return List.of(new double[] {Double.NaN, positive("rate", rate)});
+    }
+    double full = capacity != null ? capacity : Capacity.ofRoundRobin(replayed, settings);
+    Stream<Double> all = loads.isEmpty() ? Stream.of(0.8) : loads.stream();
+    return all.map(load -> new double[] {load, positive("load", load) * full}).toList();
+  }
+
+  private static double positive(String name, double value) {
+    if (!(value > 0 && value < 1e6)) {
+      throw new IllegalArgumentException(name + ": " + value + " (expected: above 0)");
+    }
+    return value;
+  }
+
+  private SimulationSettings settings() {
+    CostSettings cost = CostSettings.DEFAULTS.withKvTokens(kvTokens);
+    PolicySettings usual = PolicySettings.DEFAULTS.withCost(cost);
+    return new SimulationSettings(
+        workers, kvTokens, slow, changes.stream().map(ReplayCommand::change).toList(), seed, usual);
+  }
+
+  private static Change change(String text) {
+    String[] parts = text.split("=", 2);
+    try {
+      return new Change(Double.parseDouble(parts[0]), Integer.parseInt(parts[parts.length - 1]));
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("change: " + text + " (expected: SECONDS=I)", e);
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** Traces replayed in simulated time on the production engine. */
+@NullMarked
+package io.pointsman.replay;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,138 @@
+package io.pointsman.replay.run;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.replay.trace.TraceRequest;
+import io.pointsman.sim.schedule.Sequence;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** One request on its way: what came, where it went, what has been heard of it. */
+public final class Exchange implements Sequence.Listener {
+  private final int index;
+  private final TraceRequest request;
+  private final long[] engineBlocks;
+  private final long arrivedAt;
+  private final Consumer<Exchange> atEnd;
+  private final SimulatedTime time;
+  private @Nullable SimWorker worker;
+  private @Nullable Lease lease;
+  private @Nullable Sequence sequence;
+  private int uncached;
+  private double predictedMillis = Double.NaN;
+  private long firstTokenAt = -1;
+  private long endedAt = -1;
+
+  Exchange(
+      int index,
+      TraceRequest request,
+      long[] engineBlocks,
+      SimulatedTime time,
+      Consumer<Exchange> atEnd) {
+    this.index = index;
+    this.request = request;
+    this.engineBlocks = engineBlocks;
+    this.time = time;
+    arrivedAt = time.nanos();
+    this.atEnd = atEnd;
+  }
+
+  int index() {
+    return index;
+  }
+
+  public int inputTokens() {
+    return request.inputTokens();
+  }
+
+  public int outputTokens() {
+    return request.outputTokens();
+  }
+
+  /** Hashes of the complete blocks of the prompt, as engines cut it. */
+  public long[] engineBlocks() {
+    return engineBlocks;
+  }
+
+  void send(SimWorker worker, Lease lease, double predictedMillis) {
+    this.predictedMillis = predictedMillis;
+    this.worker = worker;
+    this.lease = lease;
+    uncached = request.inputTokens() - worker.held(this);
+    Sequence sent = new Sequence(engineBlocks, request.inputTokens(), request.outputTokens(), this);
+    sequence = sent;
+    worker.submit(this, sent, time.nanos());
+  }
+
+  @Override
+  public void progressed(Sequence sequence) {
+    SimWorker on = worker;
+    Lease under = lease;
+    if (on == null || under == null || sequence != this.sequence) {
+      return;
+    }
+    if (firstTokenAt < 0) {
+      firstTokenAt = time.nanos();
+      on.computed(this, request.inputTokens() - sequence.cachedTokens());
+      under.progressed();
+      under.firstToken();
+    }
+    if (sequence.ended()) {
+      endedAt = time.nanos();
+      on.ended(this);
+      under.reported(
+          new Usage(request.inputTokens(), sequence.cachedTokens(), request.outputTokens()));
+      under.succeeded();
+      atEnd.accept(this);
+    }
+  }
+
+  /** Its engine is gone: it will be sent again. */
+  @Nullable Lease lost() {
+    Lease under = lease;
+    worker = null;
+    lease = null;
+    sequence = null;
+    firstTokenAt = -1;
+    return under;
+  }
+
+  /** Prompt tokens that its engine had to compute, as known when it was placed. */
+  public int uncached() {
+    return uncached;
+  }
+
+  public boolean answered() {
+    return firstTokenAt >= 0;
+  }
+
+  /** Its progress in the engine; null before it was sent. */
+  public @Nullable Sequence sequence() {
+    return sequence;
+  }
+
+  double ttftMillis() {
+    return (firstTokenAt - arrivedAt) / 1e6;
+  }
+
+  /** What was predicted when it was placed; NaN if nothing was. */
+  double predictedMillis() {
+    return predictedMillis;
+  }
+
+  double endToEndMillis() {
+    return (endedAt - arrivedAt) / 1e6;
+  }
+
+  boolean ended() {
+    return endedAt >= 0;
+  }
+
+  long arrivedAt() {
+    return arrivedAt;
+  }
+
+  int cachedTokens() {
+    return sequence == null ? 0 : sequence.cachedTokens();
+  }
+}

@@ -1,0 +1,248 @@
+package io.pointsman.replay.run;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.replay.run.SimulationSettings.Change;
+import io.pointsman.replay.trace.Trace;
+import io.pointsman.replay.trace.TraceRequest;
+import io.pointsman.sim.schedule.EngineLimits;
+import io.pointsman.sim.schedule.Scheduler;
+import io.pointsman.sim.schedule.StepLatency;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run: a trace sent through the production engine, under simulated time, to simulated engines.
+ * What happens next is the earliest of the next arrival, the next step's end of an engine and the
+ * next change of the fleet; at one time engines come first, so that a decision knows what they did.
+ */
+public final class Simulation {
+  private static final int STEP_TOKENS = 8192;
+  private static final int BATCH = 256;
+
+  /** Engines' blocks, where a trace's can be cut to it. */
+  private static final int BLOCK_TOKENS = 64;
+
+  private final SimulationSettings settings;
+  private final Trace trace;
+  private final SimulatedTime time = new SimulatedTime();
+  private final Fleet fleet;
+  private final FleetView view = new FleetView();
+  private final RoutingEngine engine;
+  private final Map<Integer, SimWorker> present = new HashMap<>();
+  private final List<SimWorker> all = new ArrayList<>();
+
+  /** Those of the fleet at present; scanned for the next event. */
+  private SimWorker[] running = {};
+
+  private final PriorityQueue<Arrival> arrivals =
+      new PriorityQueue<>(Comparator.comparingLong(Arrival::at).thenComparingInt(Arrival::index));
+  private final Map<Integer, List<Integer>> followers = new HashMap<>();
+  private final Queue<Change> changes;
+  private final Exchange[] exchanges;
+
+  /** Tokens of an engine's block. */
+  private final int blockSize;
+
+  private int rejected;
+
+  private record Arrival(long at, int index) {}
+
+  private Simulation(Trace trace, PolicyMaker policy, SimulationSettings settings) {
+    this.trace = trace;
+    this.settings = settings;
+    changes = new ArrayDeque<>(settings.changes());
+    blockSize = trace.blockTokens() % BLOCK_TOKENS == 0 ? BLOCK_TOKENS : trace.blockTokens();
+    exchanges = new Exchange[trace.requests().size()];
+    SplittableRandom random = new SplittableRandom(settings.seed());
+    Dice dice = random::nextInt;
+    fleet = new Fleet(FleetSettings.DEFAULTS, time::nanos);
+    PolicyParts parts =
+        new PolicyParts(
+            time::nanos, dice, FleetSettings.DEFAULTS.maxWorkers(), settings.policies());
+    engine =
+        new RoutingEngine(
+            fleet,
+            policy.make(parts, view),
+            EngineSettings.DEFAULTS,
+            new FaultsEndTheRun(),
+            time::nanos,
+            dice);
+    for (int i = 0; i < settings.workers(); i++) {
+      add(i);
+    }
+  }
+
+  /**
+   * Runs {@code trace} to its end.
+   *
+   * @throws IllegalStateException if the policy throws
+   */
+  public static RunResult run(Trace trace, PolicyMaker policy, SimulationSettings settings) {
+    return new Simulation(trace, policy, settings).run();
+  }
+
+  private void add(int index) {
+    int blocks = Math.max(1, settings.kvTokens() / blockSize);
+    EngineLimits limits =
+        new EngineLimits(blocks, blockSize, BATCH, STEP_TOKENS, Integer.MAX_VALUE, 0, 0);
+    Worker worker = fleet.add(WorkerSpec.of("http://engine-" + index));
+    fleet.learnModels(worker, Set.of("replayed"));
+    SimWorker simulated =
+        new SimWorker(worker, limits, new StepLatency(), settings.slow().getOrDefault(index, 1.0));
+    view.put(simulated);
+    present.put(index, simulated);
+    all.add(simulated);
+    running = present.values().toArray(new SimWorker[0]);
+    worker.probed(true);
+  }
+
+  private RunResult run() {
+    List<TraceRequest> requests = trace.requests();
+    for (int i = 0; i < requests.size(); i++) {
+      TraceRequest request = requests.get(i);
+      if (request.follows() < 0) {
+        arrivals.add(new Arrival(nanos(request.at()), i));
+      } else {
+        followers.computeIfAbsent(request.follows(), _ -> new ArrayList<>()).add(i);
+      }
+    }
+    while (step()) {}
+    return new RunResult(trace, exchanges, all, rejected, time.nanos());
+  }
+
+  private static long nanos(double millis) {
+    return Math.round(millis * 1e6);
+  }
+
+  /** Does what is next; false when nothing is left to do. */
+  private boolean step() {
+    SimWorker first = null;
+    long at = Scheduler.NEVER;
+    for (SimWorker worker : running) {
+      if (worker.next() < at) {
+        at = worker.next();
+        first = worker;
+      }
+    }
+    Arrival arrival = arrivals.peek();
+    Change change = changes.peek();
+    if (change != null && nanos(change.seconds() * 1000) < Math.min(at, at(arrival))) {
+      changes.remove();
+      time.goTo(Math.max(time.nanos(), nanos(change.seconds() * 1000)));
+      apply(change);
+    } else if (first != null && at <= at(arrival)) {
+      time.goTo(at);
+      first.advance(at);
+    } else if (arrival != null) {
+      arrivals.remove();
+      time.goTo(arrival.at());
+      arrive(arrival.index());
+    }
+    return first != null || arrival != null;
+  }
+
+  private static long at(@Nullable Arrival arrival) {
+    return arrival == null ? Scheduler.NEVER : arrival.at();
+  }
+
+  private void arrive(int index) {
+    TraceRequest request = trace.requests().get(index);
+    Exchange exchange = new Exchange(index, request, engineBlocks(request), time, this::ended);
+    exchanges[index] = exchange;
+    route(exchange, request);
+  }
+
+  private long[] engineBlocks(TraceRequest request) {
+    int parts = trace.blockTokens() / blockSize;
+    long[] blocks = request.blocks();
+    int complete = Math.min(blocks.length * parts, request.inputTokens() / blockSize);
+    long[] cut = new long[complete];
+    for (int i = 0; i < complete; i++) {
+      cut[i] = parts == 1 ? blocks[i] : PrefixBlocks.mix(blocks[i / parts] + i % parts);
+    }
+    return cut;
+  }
+
+  private void route(Exchange exchange, TraceRequest request) {
+    long[] blocks = request.blocks();
+    PrefixBlocks prefix =
+        new PrefixBlocks(
+            blocks,
+            blocks.length,
+            request.inputTokens(),
+            trace.blockTokens(),
+            request.inputTokens());
+    RoutingRequest asked = RoutingRequest.builder().model("replayed").prefix(prefix).build();
+    view.decidingOn(exchange);
+    switch (engine.decide(asked)) {
+      case Decision.Routed(Lease lease) ->
+          exchange.send(view.engine(lease.worker()), lease, asked.notes().predictedMillis());
+      case Decision.Rejected _ -> rejected++;
+    }
+  }
+
+  private void ended(Exchange exchange) {
+    for (int follower : followers.getOrDefault(exchange.index(), List.of())) {
+      long at = time.nanos() + nanos(trace.requests().get(follower).at());
+      arrivals.add(new Arrival(at, follower));
+    }
+  }
+
+  private void apply(Change change) {
+    SimWorker lost = present.remove(change.worker());
+    if (lost == null) {
+      add(change.worker());
+      return;
+    }
+    running = present.values().toArray(new SimWorker[0]);
+    fleet.remove(lost.worker().id());
+    for (Exchange exchange : lost.lose()) {
+      Lease lease = exchange.lost();
+      if (lease != null) {
+        lease.failed(Failure.ERROR);
+      }
+      route(exchange, trace.requests().get(exchange.index()));
+    }
+  }
+
+  /** A policy's fault is no result. */
+  private static final class FaultsEndTheRun implements EngineListener {
+    @Override
+    public void routed(RoutingRequest request, Lease lease) {}
+
+    @Override
+    public void rejected(RoutingRequest request, RejectReason reason) {}
+
+    @Override
+    public void settled(Lease lease, Outcome outcome) {}
+
+    @Override
+    public void policyFailed(RuntimeException failure) {
+      throw new IllegalStateException("policy: " + failure, failure);
+    }
+  }
+}

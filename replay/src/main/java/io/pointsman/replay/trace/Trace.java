@@ -1,0 +1,50 @@
+package io.pointsman.replay.trace;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Requests in the order of their arrival.
+ *
+ * @param name what it is called in tables
+ * @param blockTokens prompt tokens that one hash stands for
+ * @param requests at least one
+ */
+public record Trace(String name, int blockTokens, List<TraceRequest> requests) {
+  public Trace {
+    requests = List.copyOf(requests);
+    if (requests.isEmpty()) {
+      throw new IllegalArgumentException(name + ": no requests (expected: at least one)");
+    }
+  }
+
+  /** Requests a second as recorded, counting those that follow others with these. */
+  public double rate() {
+    double last = 0;
+    for (TraceRequest request : requests) {
+      last = request.follows() < 0 ? Math.max(last, request.at()) : last;
+    }
+    return last > 0 ? requests.size() / last * 1000 : 1;
+  }
+
+  /**
+   * The same requests at another rate. Only arrivals that wait for nobody are moved: how long a
+   * tool works does not depend on the load.
+   *
+   * @param rate requests a second
+   */
+  public Trace atRate(double rate) {
+    double factor = rate() / rate;
+    List<TraceRequest> scaled = new ArrayList<>(requests.size());
+    for (TraceRequest r : requests) {
+      double at = r.follows() < 0 ? r.at() * factor : r.at();
+      scaled.add(new TraceRequest(at, r.follows(), r.inputTokens(), r.outputTokens(), r.blocks()));
+    }
+    return new Trace(name, blockTokens, scaled);
+  }
+
+  /** The first {@code most} requests. */
+  public Trace first(int most) {
+    return new Trace(name, blockTokens, requests.subList(0, Math.min(most, requests.size())));
+  }
+}

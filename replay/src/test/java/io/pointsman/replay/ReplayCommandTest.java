@@ -1,0 +1,103 @@
+package io.pointsman.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+class ReplayCommandTest {
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int run(String... arguments) {
+    CommandLine command = new CommandLine(new ReplayCommand(() -> 0));
+    command.setOut(new PrintWriter(out));
+    command.setErr(new PrintWriter(err));
+    return command.execute(arguments);
+  }
+
+  @Test
+  void resultsAreAListOfObjects() throws Exception {
+    int code =
+        run("best-of-n", "--requests", "200", "--rate", "10", "--policy", "cost,greedy", "--json");
+
+    assertThat(code).as(err.toString()).isZero();
+    JsonNode list = new ObjectMapper().readTree(out.toString());
+    assertThat(list).hasSize(2);
+    JsonNode row = list.get(0);
+    assertThat(row.get("policy").asText()).isEqualTo("cost");
+    assertThat(row.get("requests").asInt()).isEqualTo(200);
+    assertThat(row.get("rate").asDouble()).isEqualTo(10);
+    assertThat(row.get("hit").asDouble()).isBetween(0.3, 0.9);
+    assertThat(row.get("ttft_ms").get("mean").asDouble()).isPositive();
+    assertThat(row.get("ttft_ms").get("p99").asDouble())
+        .isGreaterThanOrEqualTo(row.get("ttft_ms").get("p90").asDouble());
+    assertThat(row.get("ttft_ms").get("p90").asDouble())
+        .isGreaterThanOrEqualTo(row.get("ttft_ms").get("p50").asDouble());
+    assertThat(row.get("e2e_ms").get("mean").asDouble())
+        .isGreaterThan(row.get("ttft_ms").get("mean").asDouble());
+    assertThat(row.get("imbalance").asDouble()).isGreaterThanOrEqualTo(1);
+  }
+
+  @Test
+  void traceOfMooncakesFormatIsReplayed(@TempDir Path directory) throws Exception {
+    Path trace = directory.resolve("trace.jsonl");
+    Files.writeString(
+        trace,
+        """
+        {"timestamp": 0, "input_length": 1000, "output_length": 5, "hash_ids": [1, 2]}
+        {"timestamp": 2000, "input_length": 1100, "output_length": 5, "hash_ids": [1, 3, 4]}
+        """);
+    Path plot = directory.resolve("plot.svg");
+
+    int code =
+        run(trace.toString(), "--load", "0.5", "--policy", "cost", "--plot", plot.toString());
+
+    assertThat(code).as(err.toString()).isZero();
+    assertThat(out.toString()).contains("cost ").contains("0.50");
+    assertThat(Files.readString(plot))
+        .startsWith("<svg")
+        .contains("mean TTFT")
+        .endsWith("</svg>\n");
+  }
+
+  @Test
+  void brokenTraceIsRefusedWithItsLine(@TempDir Path directory) throws Exception {
+    Path trace = directory.resolve("trace.jsonl");
+    Files.writeString(
+        trace,
+        """
+        {"timestamp": 0, "input_length": 1000, "output_length": 5, "hash_ids": [1, 2]}
+        {"timestamp": 0, "input_length": 1000}
+        """);
+
+    assertThat(run(trace.toString())).isEqualTo(2);
+    assertThat(err.toString()).contains("trace.jsonl:2: hash_ids: missing");
+  }
+
+  @Test
+  void wrongNamesAndFiguresAreRefused() {
+    assertThat(run("nowhere.jsonl")).isEqualTo(2);
+    assertThat(run("best-of-n", "--policy", "cots")).isEqualTo(2);
+    assertThat(run("best-of-n", "--load", "0")).isEqualTo(2);
+    assertThat(run("best-of-n", "--load", "1", "--rate", "1")).isEqualTo(2);
+    assertThat(run("best-of-n", "--workers", "0")).isEqualTo(2);
+    assertThat(run("best-of-n", "--rate", "1", "--slow", "1=0")).isEqualTo(2);
+    assertThat(run("best-of-n", "--rate", "1", "--change", "soon")).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("trace: nowhere.jsonl (expected: a file, or one of best-of-n, tool-loops)")
+        .contains("policy: cots (expected: one of ")
+        .contains("load: 0.0 (expected: above 0)")
+        .contains("--load and --rate: expected only one of them")
+        .contains("workers: 0 (expected: 1 to 16384)")
+        .contains("slow: 1=0.0 (expected: ")
+        .contains("change: soon (expected: SECONDS=I)");
+  }
+}

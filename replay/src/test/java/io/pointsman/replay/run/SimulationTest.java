@@ -1,0 +1,115 @@
+package io.pointsman.replay.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.replay.peer.ReplayPolicies;
+import io.pointsman.replay.run.SimulationSettings.Change;
+import io.pointsman.replay.trace.Trace;
+import io.pointsman.replay.trace.TraceRequest;
+import io.pointsman.replay.trace.Workloads;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class SimulationTest {
+  private static final Trace SIBLINGS = Workloads.make("best-of-n", 1).first(1200);
+  private static final Trace LOOPS = Workloads.make("tool-loops", 1).first(1500);
+
+  private static SimulationSettings settings(Map<Integer, Double> slow, Change... changes) {
+    return new SimulationSettings(8, 400_000, slow, List.of(changes), 1, PolicySettings.DEFAULTS);
+  }
+
+  private static RunResult run(Trace trace, String policy) {
+    return Simulation.run(trace, ReplayPolicies.of(policy), settings(Map.of()));
+  }
+
+  static List<String> names() {
+    return ReplayPolicies.names();
+  }
+
+  @ParameterizedTest
+  @MethodSource("names")
+  void everyPolicyServesEveryRequest(String policy) {
+    Trace trace = LOOPS.first(300).atRate(15);
+    RunResult result = run(trace, policy);
+
+    assertThat(result.requests()).isEqualTo(300);
+    assertThat(result.rejected()).isZero();
+    assertThat(result.hit()).isBetween(0.0, 1.0);
+    assertThat(result.requestsByWorker().stream().mapToInt(n -> n).sum()).isEqualTo(300);
+  }
+
+  @Test
+  void sameSeedGivesTheSameResult() {
+    Trace trace = SIBLINGS.atRate(20);
+    RunResult one = run(trace, "cost");
+    RunResult other = run(trace, "cost");
+
+    assertThat(other.ttftMean()).isEqualTo(one.ttftMean());
+    assertThat(other.requestsByWorker()).isEqualTo(one.requestsByWorker());
+  }
+
+  @Test
+  void loneRequestTakesItsPrefill() {
+    TraceRequest request = new TraceRequest(0, -1, 8192, 1, new long[] {1, 2, 3, 4});
+    RunResult result = run(new Trace("one", 2048, List.of(request)), "round_robin");
+
+    double prefill = 4.21e-7 * 8192 * 8192 + 0.01518 * 8192 + 16.5 + 5.74;
+    assertThat(result.ttftMean()).isBetween(prefill - 0.01, prefill + 0.01);
+  }
+
+  @Test
+  void requestThatFollowsAnotherComesAfterItsEnd() {
+    TraceRequest first = new TraceRequest(0, -1, 100, 50, new long[] {1});
+    TraceRequest second = new TraceRequest(1000, 0, 100, 1, new long[] {1});
+    RunResult result = run(new Trace("two", 100, List.of(first, second)), "round_robin");
+
+    assertThat(result.requests()).isEqualTo(2);
+    assertThat(result.seconds()).isGreaterThan(1.3);
+  }
+
+  @Test
+  void siblingsMeetOnOneEngineUnderCostAndNotUnderRoundRobin() {
+    Trace trace = SIBLINGS.atRate(20);
+
+    assertThat(run(trace, "cost").hit()).isGreaterThan(0.8);
+    assertThat(run(trace, "round_robin").hit()).isLessThan(0.1);
+  }
+
+  @Test
+  void costIsFasterThanRoundRobinOnLoops() {
+    Trace trace = LOOPS.atRate(25);
+
+    assertThat(run(trace, "cost").ttftMean())
+        .isLessThan(0.7 * run(trace, "round_robin").ttftMean());
+  }
+
+  @Test
+  void slowEngineGetsLessUnderCost() {
+    RunResult result =
+        Simulation.run(SIBLINGS.atRate(15), ReplayPolicies.of("cost"), settings(Map.of(2, 4.0)));
+    int slow = result.requestsByWorker().get(2);
+    List<Integer> others = new ArrayList<>(result.requestsByWorker().subList(0, 2));
+    others.addAll(result.requestsByWorker().subList(3, 8));
+
+    assertThat(others).allMatch(other -> other > slow);
+  }
+
+  @Test
+  void requestsOfALostEngineAreServedElsewhereAndItsReturnIsTakenIn() {
+    RunResult result =
+        Simulation.run(
+            SIBLINGS.atRate(20),
+            ReplayPolicies.of("cost"),
+            settings(Map.of(), new Change(10, 3), new Change(20, 3), new Change(25, 8)));
+
+    assertThat(result.requests()).isEqualTo(1200);
+    assertThat(result.requestsByWorker()).hasSize(10);
+    assertThat(result.requestsByWorker().get(8)).isGreaterThan(50);
+    assertThat(result.requestsByWorker().get(9)).isGreaterThan(50);
+  }
+}
