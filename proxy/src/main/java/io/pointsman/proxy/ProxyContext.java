@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.proxy.exchange.CourseFactory;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.telemetry.ProxyListener;
@@ -24,6 +25,7 @@ import java.net.InetAddress;
  * @param ticker the clock of all timeouts; the same as the engine's
  * @param dice jitter of retries, and request ids
  * @param lookup finds the addresses of workers' names
+ * @param courses leads requests where one worker may not be enough
  */
 public record ProxyContext(
     RoutingEngine engine,
@@ -34,7 +36,8 @@ public record ProxyContext(
     RequestTracer tracer,
     Ticker ticker,
     Dice dice,
-    NameTable.Lookup lookup) {
+    NameTable.Lookup lookup,
+    CourseFactory courses) {
   public ProxyContext {
     requireNonNull(engine, "engine");
     requireNonNull(affinity, "affinity");
@@ -45,6 +48,7 @@ public record ProxyContext(
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
     requireNonNull(lookup, "lookup");
+    requireNonNull(courses, "courses");
   }
 
   /** A context in which everybody may send requests, and nobody follows them. */
@@ -64,6 +68,7 @@ public record ProxyContext(
         RequestTracer.NONE,
         ticker,
         dice,
-        InetAddress::getByName);
+        InetAddress::getByName,
+        CourseFactory.NONE);
   }
 }

@@ -84,6 +84,7 @@ public final class ProxyServer implements AutoCloseable {
               flushes,
               kept -> new UpstreamPools(own, flushes, socket, settings.upstream(), names, kept),
               new RequestReader(context.affinity()),
+              context.courses(),
               settings.upstream(),
               count));
     }

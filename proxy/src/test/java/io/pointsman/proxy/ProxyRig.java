@@ -17,6 +17,7 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.proxy.exchange.CourseFactory;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.telemetry.ProxyListener;
@@ -117,7 +118,8 @@ final class ProxyRig implements AutoCloseable {
                 RequestTracer.NONE,
                 ticker,
                 ScriptedDice.seeded(2)::roll,
-                host -> lookup.address(host)));
+                host -> lookup.address(host),
+                CourseFactory.NONE));
   }
 
   /** Unless a test chooses otherwise: a slow machine must not make connections seem unused. */

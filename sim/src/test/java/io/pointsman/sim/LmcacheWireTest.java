@@ -56,7 +56,7 @@ class LmcacheWireTest {
   }
 
   @Test
-  void decodeBeforeTheKvOrWithoutTheFirstTokenIsNoticed() throws IOException {
+  void decodeBeforeTheKvOrWithAWrongFirstTokenIsNoticed() throws IOException {
     refused(pair.decode, "prompt", COMPLETIONS, takes(7));
     int first =
         ok(pair.prefill, COMPLETIONS, gives()).path("kv_transfer_params").path("first_tok").asInt();
@@ -65,7 +65,7 @@ class LmcacheWireTest {
     refused(pair.decode, "prompt", COMPLETIONS, takes(first + 1));
     assertThat(pair.decode.kvState().reasons().getLast()).contains("prefill's token: " + first);
     ObjectNode without = takes(first);
-    ((ArrayNode) without.path("prompt")).remove(40);
+    ((ArrayNode) without.path("prompt")).remove(39);
     refused(pair.decode, "prompt", COMPLETIONS, without);
     ObjectNode params = takes(first);
     params.putObject("kv_transfer_params");
@@ -120,6 +120,18 @@ class LmcacheWireTest {
 
   private static ObjectNode spec(ObjectNode body) {
     return (ObjectNode) body.path("kv_transfer_params").path("disagg_spec");
+  }
+
+  /** KV is found by the prompt's content, whoever makes the first token. */
+  @Test
+  void decodeFindsTheKvOfAPromptWithoutTheFirstToken() throws IOException {
+    ObjectNode prompt = Json.object().put("max_tokens", 4).set("prompt", tokens());
+    refused(pair.decode, "prompt", COMPLETIONS, prompt);
+    ok(pair.prefill, COMPLETIONS, gives());
+    router.next();
+    router.next();
+    ok(pair.decode, COMPLETIONS, prompt);
+    assertThat(pair.decode.kvState().legs().direct()).isZero();
   }
 
   private static void ports(ObjectNode body, String field, List<Integer> ports) {

@@ -1,12 +1,15 @@
 package io.pointsman.app.admin;
 
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -27,13 +30,16 @@ public final class Membership {
 
   private final Fleet fleet;
   private final AdminSettings settings;
+  private final DisaggSettings disagg;
   private final Ticker ticker;
   private final Pause pause;
   private final Set<Worker> joining = ConcurrentHashMap.newKeySet();
 
-  public Membership(Fleet fleet, AdminSettings settings, Ticker ticker, Pause pause) {
+  public Membership(
+      Fleet fleet, AdminSettings settings, DisaggSettings disagg, Ticker ticker, Pause pause) {
     this.fleet = fleet;
     this.settings = settings;
+    this.disagg = disagg;
     this.ticker = ticker;
     this.pause = pause;
   }
@@ -46,14 +52,33 @@ public final class Membership {
    * @return what is wrong; null if it was added, or was there before
    */
   public @Nullable String add(String url, Set<String> models) throws InterruptedException {
+    return add(url, models, Role.REGULAR, Map.of());
+  }
+
+  /**
+   * The same for a worker of any role.
+   *
+   * @param labels what else is known of it, see {@code PeerLabels}
+   */
+  public @Nullable String add(String url, Set<String> models, Role role, Map<String, String> labels)
+      throws InterruptedException {
     String base = WorkerUrls.trimmed(url);
     String problem = WorkerUrls.problem(base);
     if (problem != null) {
       return "url: " + problem;
     }
+    WorkerSpec whole = WorkerSpec.of(base).withModels(models).withRole(role).withLabels(labels);
+    problem = disagg.problem(whole);
+    if (problem != null) {
+      return problem;
+    }
+    return join(base, specs(disagg.limited(whole)));
+  }
+
+  private @Nullable String join(String base, List<WorkerSpec> specs) throws InterruptedException {
     List<Worker> added = new ArrayList<>();
     try {
-      for (WorkerSpec spec : specs(base, models)) {
+      for (WorkerSpec spec : specs) {
         if (fleet.snapshot().worker(spec.id()) == null) {
           Worker worker = fleet.add(spec);
           joining.add(worker);
@@ -79,8 +104,7 @@ public final class Membership {
     }
   }
 
-  private List<WorkerSpec> specs(String url, Set<String> models) {
-    WorkerSpec whole = WorkerSpec.of(url).withModels(models);
+  private List<WorkerSpec> specs(WorkerSpec whole) {
     if (settings.dataParallelSize() == 1) {
       return List.of(whole);
     }

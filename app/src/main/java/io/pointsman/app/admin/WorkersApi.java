@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.engine.disagg.peer.Peer;
+import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
@@ -14,7 +16,9 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -71,6 +75,10 @@ public final class WorkersApi {
     node.put("url", WorkerUrls.of(worker));
     node.put("model_id", worker.models().stream().sorted().findFirst().orElse("unknown"));
     node.put("worker_type", name(worker.spec().role()));
+    String bootstrap = worker.spec().labels().get(PeerLabels.BOOTSTRAP_PORT);
+    if (bootstrap != null && bootstrap.matches("\\d{1,5}")) {
+      node.put("bootstrap_port", Integer.parseInt(bootstrap));
+    }
     node.put("is_healthy", worker.health().healthy());
     node.put("load", worker.inFlight());
     node.put("connection_mode", "http");
@@ -131,10 +139,55 @@ public final class WorkersApi {
     }
     String model = body.path("model_id").asText("");
     boolean named = !model.isBlank() && !model.equals("unknown");
-    String problem = membership.add(url, named ? Set.of(model) : Set.of());
+    Role role = role(body.path("worker_type"));
+    if (role == null) {
+      return refused(
+          400,
+          "ADD_WORKER_FAILED",
+          "worker_type: " + body.path("worker_type") + " (expected: regular, prefill or decode)");
+    }
+    Map<String, String> labels = peerLabels(body);
+    String problem = peerProblem(labels);
+    if (problem == null) {
+      problem = membership.add(url, named ? Set.of(model) : Set.of(), role, labels);
+    }
     return problem == null
         ? done("Successfully added worker: " + url)
         : refused(400, "ADD_WORKER_FAILED", problem);
+  }
+
+  /** Regular if nothing is said; null if it is none of the roles. */
+  private static @Nullable Role role(JsonNode type) {
+    if (type.isMissingNode() || type.isNull()) {
+      return Role.REGULAR;
+    }
+    for (Role role : Role.values()) {
+      if (name(role).equals(type.asText())) {
+        return role;
+      }
+    }
+    return null;
+  }
+
+  /** What is told of the worker as a peer: {@code bootstrap_port} and its like. */
+  private static Map<String, String> peerLabels(JsonNode body) {
+    Map<String, String> labels = new HashMap<>();
+    for (String label : PeerLabels.ALL) {
+      JsonNode told = body.path(label.replace('-', '_'));
+      if (!told.isMissingNode() && !told.isNull()) {
+        labels.put(label, told.asText());
+      }
+    }
+    return labels;
+  }
+
+  private static @Nullable String peerProblem(Map<String, String> labels) {
+    try {
+      Peer _ = PeerLabels.addTo(Peer.UNKNOWN, labels);
+      return null;
+    } catch (IllegalArgumentException e) {
+      return String.valueOf(e.getMessage());
+    }
   }
 
   /** The body as JSON; a missing node if it is none. */

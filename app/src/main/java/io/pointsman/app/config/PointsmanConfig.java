@@ -13,6 +13,7 @@ import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.ValueType;
 import io.pointsman.app.config.value.ValueTypes;
 import io.pointsman.app.decide.DecideSettings;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
@@ -46,6 +47,7 @@ import java.util.regex.Pattern;
  * @param policy name of the policy, or of its class
  * @param pluginDirectory where jars with such classes are; empty for none
  * @param policies the knobs of all policies
+ * @param disagg whether and how two workers serve a request
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -53,6 +55,7 @@ public record PointsmanConfig(
     String policy,
     String pluginDirectory,
     PolicySettings policies,
+    DisaggSettings disagg,
     EngineSettings engine,
     FleetSettings fleet,
     AffinitySettings affinity,
@@ -79,12 +82,14 @@ public record PointsmanConfig(
    * @throws ConfigException if values contradict each other
    */
   public static PointsmanConfig from(ConfigValues values) {
+    DisaggSettings disagg = DisaggRecords.from(values);
     return new PointsmanConfig(
-        values.get(RoutingKeys.WORKERS),
+        DisaggRecords.workers(values.get(RoutingKeys.WORKERS), disagg),
         group("kubernetes", () -> kubernetes(values)),
         values.get(RoutingKeys.POLICY),
         values.get(RoutingKeys.PLUGIN_DIRECTORY),
         group("cache, balance, hash or sticky", () -> policies(values)),
+        disagg,
         new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
         fleet(values),
         new AffinitySettings(

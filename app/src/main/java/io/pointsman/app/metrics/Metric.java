@@ -73,6 +73,38 @@ enum Metric {
       "retries",
       "Further attempts of a request on another worker, by what the attempt before ended with.",
       "reason"),
+  SPLIT_DECISIONS(
+      Kind.COUNTER,
+      "pointsman_split_decisions_total",
+      "requests",
+      "Requests that two workers might have served, by the rule that decided: split means that two"
+          + " do. docs/disaggregation.md explains the rules.",
+      "rule"),
+  UNSPLITTABLE(
+      Kind.COUNTER,
+      "pointsman_split_unsplittable_total",
+      "requests",
+      "Requests that two workers cannot serve, by what stands against it.",
+      "reason"),
+  SPLIT_STAGE_SECONDS(
+      Kind.HISTOGRAM,
+      "pointsman_split_stage_seconds",
+      "seconds",
+      "Time of each stage of a split request: slot (waiting for a place), prefill, notification"
+          + " (waiting for the engines' word), decode (to the head of its answer).",
+      "stage"),
+  SPLIT_PREFILLS(
+      Kind.COUNTER,
+      "pointsman_split_prefills_total",
+      "prefills",
+      "Prefills of split requests, by how they ended.",
+      "end"),
+  SPLIT_HANDOVERS(
+      Kind.COUNTER,
+      "pointsman_split_handovers_total",
+      "hand-overs",
+      "Hand-overs of split requests, by what became of them.",
+      "end"),
   DECISIONS(
       Kind.COUNTER,
       "pointsman_policy_decisions_total",

@@ -5,6 +5,7 @@ import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.HoldTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.function.LongSupplier;
@@ -24,6 +25,7 @@ public final class RouterMetrics {
   private final WorkerTallies tallies;
   private final EngineMetrics engine;
   private final ProxyMetrics proxy;
+  private final SplitMetrics split;
 
   /**
    * @param policy the policy's configured name, used as a label
@@ -38,6 +40,7 @@ public final class RouterMetrics {
     ModelLabels models = new ModelLabels(MOST_MODELS);
     fleet.listen(models::learn);
     proxy = new ProxyMetrics(meters, models);
+    split = new SplitMetrics(meters);
     new FleetMetrics(fleet, tallies, ticker).register(meters);
     ProcessMetrics.register(meters, version);
   }
@@ -50,6 +53,11 @@ public final class RouterMetrics {
   /** What counts the data plane's requests. */
   public ProxyListener proxyListener() {
     return proxy;
+  }
+
+  /** What counts requests that two workers may serve. */
+  public SplitListener splitListener() {
+    return split;
   }
 
   /** Reads the number of requests that wait for admission. Call once. */

@@ -22,6 +22,7 @@ import io.pointsman.app.metrics.RouterMetrics;
 import io.pointsman.app.tracing.Tracing;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -33,8 +34,11 @@ import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
+import io.pointsman.proxy.exchange.CourseFactory;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.split.SplitCourses;
+import io.pointsman.proxy.split.SplitPlane;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -170,11 +174,19 @@ public final class Router implements AutoCloseable {
     ProxyServer openProxy() throws IOException {
       int maxWorkers = config.fleet().maxWorkers();
       PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies());
-      PolicySetup policy =
-          new PolicyClasses(config.pluginDirectory(), control).create(config.policy(), parts);
+      PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), control);
+      PolicySetup policy = classes.create(config.policy(), parts);
       WatchfulListener listener = new WatchfulListener(metrics.engineListener(), prober);
+      Disaggregation two =
+          config.disagg().enabled()
+              ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
+              : null;
+      StagePolicies policies =
+          two == null
+              ? StagePolicies.same(policy)
+              : two.policies(policy, name -> classes.create(name, parts));
       RoutingEngine engine =
-          new RoutingEngine(fleet, policy, config.engine(), listener, ticker, dice);
+          new RoutingEngine(fleet, policies, config.engine(), listener, ticker, dice);
       ProxyContext context =
           new ProxyContext(
               engine,
@@ -185,11 +197,23 @@ public final class Router implements AutoCloseable {
               tracer,
               ticker,
               dice,
-              InetAddress::getByName);
+              InetAddress::getByName,
+              two == null ? CourseFactory.NONE : courses(two, engine));
       ProxyServer server = ProxyServer.start(config.proxy(), context);
       control.push(server);
       measure(policy, server);
       return server;
+    }
+
+    private CourseFactory courses(Disaggregation two, RoutingEngine engine) {
+      SplitPlane plane =
+          two.plane(
+              engine,
+              metrics.splitListener(),
+              config.affinity().sessionHeader(),
+              config.proxy().headers().workerHeader(),
+              dice);
+      return state -> new SplitCourses(state, plane);
     }
 
     private void measure(PolicySetup policy, ProxyServer server) {
@@ -225,7 +249,8 @@ public final class Router implements AutoCloseable {
     /** What the router answers itself. */
     private LocalRoutes routes(PolicySetup policy, RoutingEngine engine) {
       LocalRoutes.Builder routes = LocalRoutes.builder();
-      Membership membership = new Membership(fleet, config.admin(), ticker, Thread::sleep);
+      Membership membership =
+          new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
       new HealthApi(fleet, membership, draining::get).addTo(routes);
       if (config.admin().mergedModels()) {
         new ModelsApi(cards).addTo(routes);

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -59,9 +60,13 @@ final class AdminFixture {
   }
 
   AdminFixture(int dataParallelSize) {
+    this(dataParallelSize, DisaggSettings.DEFAULTS);
+  }
+
+  AdminFixture(int dataParallelSize, DisaggSettings disagg) {
     AdminSettings settings =
         new AdminSettings(true, Duration.ofSeconds(10), dataParallelSize, true);
-    Membership membership = new Membership(fleet, settings, clock::nanos, this::pass);
+    Membership membership = new Membership(fleet, settings, disagg, clock::nanos, this::pass);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
     new HealthApi(fleet, membership, () -> draining).addTo(builder);

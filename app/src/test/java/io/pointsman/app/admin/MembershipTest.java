@@ -2,6 +2,7 @@ package io.pointsman.app.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -44,6 +45,7 @@ class MembershipTest {
         new Membership(
             fleet,
             SETTINGS,
+            DisaggSettings.DEFAULTS,
             clock::nanos,
             _ -> {
               bothWait.countDown();
@@ -70,6 +72,7 @@ class MembershipTest {
         new Membership(
             fleet,
             SETTINGS,
+            DisaggSettings.DEFAULTS,
             clock::nanos,
             _ -> {
               Worker worker = fleet.snapshot().workers().getFirst();
@@ -84,7 +87,9 @@ class MembershipTest {
   @Test
   void aWorkerRemovedWhileItJoinsIsNotWaitedFor() throws Exception {
     Fleet fleet = fleet(16);
-    Membership membership = new Membership(fleet, SETTINGS, clock::nanos, _ -> fleet.remove("a:1"));
+    Membership membership =
+        new Membership(
+            fleet, SETTINGS, DisaggSettings.DEFAULTS, clock::nanos, _ -> fleet.remove("a:1"));
     assertThat(membership.add("http://a:1", Set.of())).isNotNull();
     assertThat(fleet.snapshot().workers()).isEmpty();
   }
@@ -96,6 +101,7 @@ class MembershipTest {
         new Membership(
             fleet,
             SETTINGS,
+            DisaggSettings.DEFAULTS,
             clock::nanos,
             _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
     assertThat(membership.add("http://a:1", Set.of())).isNull();

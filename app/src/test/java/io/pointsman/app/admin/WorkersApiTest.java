@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.local.LocalResponse;
@@ -134,6 +135,49 @@ class WorkersApiTest {
     assertThat(json(posted).has("worker")).isTrue();
     assertThat(admin.fleet.snapshot().modelNames()).containsExactly("llama");
     assertThat(admin.send("DELETE", "/workers/http%3A%2F%2Fa%3A1", "").status()).isEqualTo(200);
+    assertThat(admin.fleet.snapshot().workers()).isEmpty();
+  }
+
+  @Test
+  void aPrefillWorkerIsAddedWithItsBootstrapPort() throws Exception {
+    DisaggSettings off = DisaggSettings.DEFAULTS;
+    DisaggSettings settings =
+        new DisaggSettings(
+            "sglang",
+            off.prefillPolicy(),
+            off.decodePolicy(),
+            off.split(),
+            off.protocols(),
+            off.stages(),
+            4,
+            off.indexMaxBytes());
+    AdminFixture two = new AdminFixture(1, settings);
+    two.up.add("http://a:1");
+    String body = "{\"url\":\"http://a:1\",\"worker_type\":\"prefill\",\"bootstrap_port\":8998}";
+    assertThat(two.send("POST", "/workers", body).status()).isEqualTo(200);
+    JsonNode shown = json(two.get("/workers")).path("workers").get(0);
+    assertThat(shown.path("worker_type").asText()).isEqualTo("prefill");
+    assertThat(shown.path("bootstrap_port").asInt()).isEqualTo(8998);
+    assertThat(shown.path("max_in_flight").asInt()).isEqualTo(4);
+    assertThat(json(two.get("/workers")).path("stats").path("prefill_count").asInt()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "\"worker_type\":\"prefill\"",
+        "\"worker_type\":\"decode\"",
+        "\"worker_type\":\"both\"",
+        "\"worker_type\":7",
+        "\"bootstrap_port\":0",
+        "\"kv_address\":\"a b\""
+      })
+  void aRoleOrPeerThatCannotBeIsRefused(String member) throws Exception {
+    admin.up.add("http://a:1");
+    LocalResponse response =
+        admin.send("POST", "/workers", "{\"url\":\"http://a:1\"," + member + "}");
+    assertThat(response.status()).isEqualTo(400);
+    assertThat(json(response).path("error").asText()).contains("(expected: ");
     assertThat(admin.fleet.snapshot().workers()).isEmpty();
   }
 

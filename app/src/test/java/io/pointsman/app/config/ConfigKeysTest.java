@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.DecideKeys;
+import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
@@ -16,6 +17,7 @@ import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.Raw;
 import io.pointsman.app.decide.DecideSettings;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
@@ -64,6 +66,10 @@ class ConfigKeysTest {
           "http://h:1",
           "http",
           "app=vllm",
+          "nixl",
+          "replace",
+          "one",
+          "h/1/2",
           "other");
 
   @Test
@@ -73,6 +79,7 @@ class ConfigKeysTest {
     assertThat(config.kubernetes()).isEqualTo(KubernetesSettings.DEFAULTS);
     assertThat(config.policy()).isEqualTo("cache_aware");
     assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
+    assertThat(config.disagg()).isEqualTo(DisaggSettings.DEFAULTS);
     assertThat(config.engine()).isEqualTo(EngineSettings.DEFAULTS);
     assertThat(config.fleet()).isEqualTo(FleetSettings.DEFAULTS);
     assertThat(config.affinity()).isEqualTo(AffinitySettings.DEFAULT);
@@ -117,6 +124,7 @@ class ConfigKeysTest {
       classes = {
         FrontKeys.class,
         RoutingKeys.class,
+        DisaggKeys.class,
         ForwardKeys.class,
         FleetKeys.class,
         KubernetesKeys.class,

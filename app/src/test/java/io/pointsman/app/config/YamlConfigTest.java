@@ -8,6 +8,7 @@ import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -81,6 +82,56 @@ class YamlConfigTest {
     assertThat(workers.get(1).maxInFlight()).isEqualTo(7);
     assertThat(workers.get(1).labels()).isEqualTo(Map.of("zone", "x"));
     assertThat(workers.get(2).rank()).isEqualTo(1);
+  }
+
+  @Test
+  void workersHaveRolesAndAreKnownAsPeers() {
+    List<WorkerSpec> workers =
+        parse(
+                """
+                workers:
+                  - {url: "http://p:1", role: prefill, bootstrap-port: 8998, kv-address: "p:21001"}
+                  - {url: "http://d:1", role: decode, receiver: "10.0.0.2/8300,8301/8400,8401"}
+                """)
+            .get(RoutingKeys.WORKERS);
+    assertThat(workers).extracting(WorkerSpec::role).containsExactly(Role.PREFILL, Role.DECODE);
+    assertThat(workers.getFirst().labels())
+        .isEqualTo(Map.of("bootstrap-port", "8998", "kv-address", "p:21001"));
+    assertThat(workers.getLast().labels())
+        .isEqualTo(Map.of("receiver", "10.0.0.2/8300,8301/8400,8401"));
+    ConfigValues values = new ConfigValues();
+    values.set(RoutingKeys.WORKERS, workers);
+    assertThat(parse(ConfigText.of(values)).get(RoutingKeys.WORKERS)).isEqualTo(workers);
+  }
+
+  @Test
+  void whatIsNoRoleOrPeerIsRefused() {
+    refused(
+        "workers:\n  - {url: \"http://a:1\", role: both}\n",
+        "router.yaml:2: workers[0]: role: both (expected: one of regular, prefill, decode)");
+    refused(
+        "workers:\n  - {url: \"http://a:1\", bootstrap-port: 0}\n",
+        "router.yaml:2: workers[0]: bootstrap-port: 0 (expected: a port, 1 to 65535)");
+    refused(
+        "workers:\n  - {url: \"http://a:1\", receiver: a}\n",
+        "router.yaml:2: workers[0]: receiver: a (expected: host/init ports/alloc ports, ports with"
+            + " commas)");
+  }
+
+  @Test
+  void rolesNeedAProtocol() {
+    String worker = "workers:\n  - {url: \"http://a:1\", role: prefill}\n";
+    assertThatThrownBy(() -> PointsmanConfig.from(parse(worker)))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(
+            "workers: a:1: role: prefill (expected: regular while disaggregation.protocol is"
+                + " off)");
+    PointsmanConfig config =
+        PointsmanConfig.from(
+            parse(worker + "disaggregation: {protocol: nixl, max-prefills: 3, slot-wait: off}\n"));
+    assertThat(config.disagg().protocol()).isEqualTo("nixl");
+    assertThat(config.disagg().stages().slotWait()).isZero();
+    assertThat(config.workers().getFirst().maxInFlight()).isEqualTo(3);
   }
 
   @Test

@@ -44,7 +44,10 @@ public final class SplitRouter {
     this.ticker = ticker;
   }
 
-  /** Chooses one worker or two, and places the request on them. */
+  /**
+   * Chooses one worker or two, and places the request on them. Nobody is told of a refusal, because
+   * it may be decided anew: {@link #refused} says that it stands.
+   */
   public SplitDecision decide(SplitRequest request) {
     if (request.facts().unsplittable() != null) {
       return whole(request, SplitRule.UNSPLITTABLE);
@@ -87,7 +90,7 @@ public final class SplitRouter {
     request.decode().exclude(failed);
     return switch (engine.attempt(request.decode())) {
       case Decision.Routed(Lease lease) -> new Placed(new Single(lease, SplitRule.SPLIT));
-      case Decision.Rejected rejection -> refused(request, Role.DECODE, rejection);
+      case Decision.Rejected rejection -> asRefused(request, Role.DECODE, rejection);
     };
   }
 
@@ -105,7 +108,7 @@ public final class SplitRouter {
         }
         decode.ignored();
         return busy && !settings.wholeWhenPrefillBusy()
-            ? refused(request, Role.PREFILL, rejection)
+            ? asRefused(request, Role.PREFILL, rejection)
             : orRefused(request, otherwise, Role.PREFILL, rejection);
       }
     }
@@ -114,7 +117,7 @@ public final class SplitRouter {
   private SplitDecision orRefused(
       SplitRequest request, SplitRule rule, Role missing, Decision.Rejected rejection) {
     Single single = tryWhole(request, rule);
-    return single == null ? refused(request, missing, rejection) : new Placed(single);
+    return single == null ? asRefused(request, missing, rejection) : new Placed(single);
   }
 
   /** By a regular worker, else by a decode worker, else by a prefill worker, as far as allowed. */
@@ -127,7 +130,7 @@ public final class SplitRouter {
     RoutingRequest last = decode ? request.decode() : request.whole();
     return switch (engine.attempt(last)) {
       case Decision.Routed(Lease lease) -> new Placed(new Single(lease, rule));
-      case Decision.Rejected rejection -> refused(request, last.role(), rejection);
+      case Decision.Rejected rejection -> asRefused(request, last.role(), rejection);
     };
   }
 
@@ -149,7 +152,7 @@ public final class SplitRouter {
         : null;
   }
 
-  private Refused refused(SplitRequest request, Role missing, Decision.Rejected rejection) {
+  private Refused asRefused(SplitRequest request, Role missing, Decision.Rejected rejection) {
     boolean elsewhere =
         rejection.reason() == RejectReason.UNKNOWN_MODEL
             && request.model() != null
@@ -158,8 +161,20 @@ public final class SplitRouter {
         elsewhere
             ? new Decision.Rejected(RejectReason.NO_WORKERS, rejection.retryAfterNanos())
             : rejection;
-    engine.rejected(request.of(missing), told);
     return new Refused(missing, told);
+  }
+
+  /** Says that a request is refused after all: to be called once for each that is. */
+  public void refused(SplitRequest request, Refused refusal) {
+    engine.rejected(request.of(refusal.missing()), refusal.rejection());
+  }
+
+  /**
+   * Places a request on one worker after prefill has failed too often, as far as that is allowed.
+   * Its leases are settled by the caller.
+   */
+  public SplitDecision withoutPrefill(SplitRequest request) {
+    return whole(request, SplitRule.PREFILL_FAILED);
   }
 
   /** The decode worker that holds so much of the prompt that it computes the rest itself. */

@@ -76,4 +76,14 @@ public record WorkerSpec(
   public WorkerSpec withMaxInFlight(int maxInFlight) {
     return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
   }
+
+  /** This worker for another part of requests. */
+  public WorkerSpec withRole(Role role) {
+    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
+  }
+
+  /** This worker with other labels. */
+  public WorkerSpec withLabels(Map<String, String> labels) {
+    return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
+  }
 }

@@ -100,7 +100,9 @@ public final class RoutingRequest {
     if (tried.isEmpty()) {
       tried = new ArrayList<>(2);
     }
-    tried.add(worker);
+    if (!tried.contains(worker)) {
+      tried.add(worker);
+    }
   }
 
   /** Whether a policy may choose {@code worker}. */

@@ -218,11 +218,14 @@ class SplitRouterTest {
     SplitFleet fleet = new SplitFleet(whole(false, false, false), 1, 1);
     fleet.kill("p0");
 
-    assertThat(fleet.router.decide(request(4)))
-        .isEqualTo(
-            new Refused(Role.PREFILL, new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0)));
+    SplitRequest request = request(4);
+    Refused refused =
+        new Refused(Role.PREFILL, new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0));
+    assertThat(fleet.router.decide(request)).isEqualTo(refused);
     assertThat(fleet.inFlight()).isZero();
     assertThat(fleet.worker("d0").reserved()).isZero();
+    assertThat(fleet.rejected).as("it may be decided anew").isEmpty();
+    fleet.router.refused(request, refused);
     assertThat(fleet.rejected).containsExactly(RejectReason.NONE_AVAILABLE);
   }
 

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * Listens to the log for signs of a defect: an error, a failed assertion such as a lease settled
  * twice, a buffer released twice or never.
  */
-final class DefectLog extends AppenderBase<ILoggingEvent> implements AutoCloseable {
+public final class DefectLog extends AppenderBase<ILoggingEvent> implements AutoCloseable {
   private static final int MOST = 20;
   private static final Set<String> DEFECTS =
       Set.of(
@@ -32,7 +32,7 @@ final class DefectLog extends AppenderBase<ILoggingEvent> implements AutoCloseab
 
   private DefectLog() {}
 
-  static DefectLog attach() {
+  public static DefectLog attach() {
     DefectLog log = new DefectLog();
     log.setContext(log.root.getLoggerContext());
     log.start();
@@ -56,7 +56,7 @@ final class DefectLog extends AppenderBase<ILoggingEvent> implements AutoCloseab
     }
   }
 
-  void verify() {
+  public void verify() {
     if (!found.isEmpty()) {
       throw new AssertionError("log: " + List.copyOf(found) + " (expected: no sign of a defect)");
     }

@@ -21,7 +21,8 @@ public final class RunningRouter implements AutoCloseable {
     metricsPort = URI.create(String.valueOf(router.metricsUrl())).getPort();
   }
 
-  static RunningRouter start(String yaml) {
+  /** Starts a router whose ports are ephemeral. */
+  public static RunningRouter start(String yaml) {
     PointsmanConfig config = PointsmanConfig.from(YamlConfig.parse("cluster", yaml));
     return new RunningRouter(Router.start(config, "test"));
   }
@@ -30,7 +31,8 @@ public final class RunningRouter implements AutoCloseable {
     return router.fleet().snapshot().workers();
   }
 
-  int port() {
+  /** The port that clients use. */
+  public int port() {
     return port;
   }
 

@@ -2,9 +2,12 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.course.BodyRewrite;
+import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
+import org.jspecify.annotations.Nullable;
 
 /** Begins a worker's answer to one request: its head, with the router's own lines. */
 final class AnswerWriter {
@@ -25,10 +28,20 @@ final class AnswerWriter {
   /**
    * Begins to pass an answer on.
    *
+   * @param errand what the worker was sent; null for the client's own request
    * @param received whether the request was received completely, so that another may follow
-   * @param more further header lines, each with its line break
    */
-  ResponseRelay open(Worker worker, ResponseHead answer, boolean received, String more) {
+  Relay open(Worker worker, ResponseHead answer, boolean received, @Nullable Errand errand) {
+    BodyRewrite rewrite = errand == null ? null : errand.answered(answer);
+    return open(worker, answer, received, errand == null ? "" : errand.lines(), rewrite);
+  }
+
+  private Relay open(
+      Worker worker,
+      ResponseHead answer,
+      boolean received,
+      String more,
+      @Nullable BodyRewrite rewrite) {
     report.answers(answer.status(), worker, answer.eventStream());
     String lines = more + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
     if (plane.headers().workerHeader()) {
@@ -37,7 +50,10 @@ final class AnswerWriter {
     if (plane.cors().enabled()) {
       answer.leaveOut("access-control-");
     }
-    return new ResponseRelay(client, head, answer, lines, client.mayKeep(head, received));
+    boolean keep = client.mayKeep(head, received);
+    return rewrite == null
+        ? new ResponseRelay(client, head, answer, lines, keep)
+        : new RewrittenRelay(client, head, answer, rewrite, lines, keep);
   }
 
   /**
@@ -45,7 +61,7 @@ final class AnswerWriter {
    *
    * @param restSeconds told as {@code Retry-After} in place of the worker's own; 0 for the latter
    */
-  ResponseRelay pass(HeldAnswer held, boolean received, long restSeconds) {
+  Relay pass(HeldAnswer held, boolean received, long restSeconds) {
     ResponseHead answer = client.state().head();
     answer.parse(held.head(), held.head().length);
     String retryAfter = "";
@@ -53,7 +69,7 @@ final class AnswerWriter {
       answer.leaveOut("retry-after:");
       retryAfter = "retry-after: " + restSeconds + "\r\n";
     }
-    ResponseRelay relay = open(held.worker(), answer, received, retryAfter);
+    Relay relay = open(held.worker(), answer, received, retryAfter, null);
     ByteBuf bytes = held.takeBody();
     if (relay.empty() || !bytes.isReadable()) {
       bytes.release();
@@ -63,5 +79,17 @@ final class AnswerWriter {
     }
     relay.endOfConnection();
     return relay;
+  }
+
+  /** Passes an interim answer (103 and its like) on, to a client whose protocol knows them. */
+  void interim(ResponseHead answer) {
+    if (!head.http10()) {
+      ByteBuf bytes = client.channel().alloc().buffer(answer.length() + 16);
+      answer.writeTo(bytes);
+      bytes.writeShort('\r' << 8 | '\n');
+      report.sent(bytes.readableBytes());
+      client.write(bytes);
+      client.flush();
+    }
   }
 }

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -13,6 +14,7 @@ import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.upstream.UpstreamPool;
 import io.pointsman.proxy.upstream.UpstreamUser;
 import io.pointsman.proxy.wire.ResponseHead;
+import java.time.Duration;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -30,9 +32,6 @@ final class Attempt implements UpstreamUser {
     OVER
   }
 
-  /** How long a worker rests that says it is busy, but not for how long. */
-  private static final long REST_NANOS = 200_000_000L;
-
   /** How often the worker's progress is noted at most. */
   private static final long PROGRESS_NANOS = 50_000_000L;
 
@@ -40,6 +39,7 @@ final class Attempt implements UpstreamUser {
   private final Attempts attempts;
   private final LoopState state;
   private final Lease lease;
+  private final @Nullable Errand errand;
   private final Worker worker;
   private final UpstreamPool pool;
   private final HeadCollector heads;
@@ -47,7 +47,7 @@ final class Attempt implements UpstreamUser {
   private @Nullable Connecting connecting;
   private @Nullable UpstreamConnection connection;
   private @Nullable HeldAnswer held;
-  private @Nullable ResponseRelay relay;
+  private @Nullable Relay relay;
 
   /** Null while nobody listens to them. */
   private @Nullable AnswerSignals signals;
@@ -60,18 +60,27 @@ final class Attempt implements UpstreamUser {
   private long activeAt;
   private long progressAt;
 
-  Attempt(Exchange exchange, Attempts attempts, Lease lease) {
+  /**
+   * @param errand what the worker is sent in place of the client's own request; null for that
+   */
+  Attempt(Exchange exchange, Attempts attempts, Lease lease, @Nullable Errand errand) {
+    this.errand = errand;
     this.exchange = exchange;
     this.attempts = attempts;
     this.lease = lease;
     state = exchange.state();
     worker = lease.worker();
     pool = state.pools().to(worker);
-    heads = new HeadCollector(state, exchange::interim);
+    heads = new HeadCollector(state, exchange.answers()::interim);
   }
 
   Worker worker() {
     return worker;
+  }
+
+  /** What the worker is sent in place of the client's own request; null for that. */
+  @Nullable Errand errand() {
+    return errand;
   }
 
   /**
@@ -114,7 +123,11 @@ final class Attempt implements UpstreamUser {
     phase = Phase.AWAITING_HEAD;
     requestSent = false;
     activeAt = state.now();
-    exchange.send(pool.heads(), ready);
+    if (errand != null) {
+      lease.dispatched();
+      errand.sent();
+    }
+    exchange.send(pool.heads(), ready, errand);
     ready.flush();
   }
 
@@ -170,16 +183,12 @@ final class Attempt implements UpstreamUser {
     exchange.headArrived(activeAt);
     if (attempts.holds(status)) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
-      held = new HeldAnswer(worker, head, bytes, exchange.method(), state.allocator());
+      held = new HeldAnswer(worker, head, bytes, exchange.head().method(), state.allocator());
       phase = Phase.HOLDING;
       hold(in);
     } else {
       relayFrom(head, in);
     }
-  }
-
-  private static long rest(long retryAfterSeconds) {
-    return retryAfterSeconds > 0 ? retryAfterSeconds * 1_000_000_000L : REST_NANOS;
   }
 
   private void hold(ByteBuf in) {
@@ -209,7 +218,7 @@ final class Attempt implements UpstreamUser {
     phase = Phase.OVER;
     letGo(error.surplus());
     if (error.busy()) {
-      worker.rest(rest(error.retryAfterSeconds()));
+      worker.rest(error.restNanos());
       lease.ignored();
     } else {
       settle();
@@ -235,7 +244,7 @@ final class Attempt implements UpstreamUser {
     if (!workersFault()) {
       lease.answersWell();
     }
-    ResponseRelay begun = exchange.beginRelay(this, head);
+    Relay begun = exchange.beginRelay(this, head);
     relay = begun;
     signals = lease.observed() ? AnswerSignals.of(lease, head) : null;
     phase = Phase.RELAYING;
@@ -252,7 +261,7 @@ final class Attempt implements UpstreamUser {
   }
 
   private void relay(ByteBuf in) {
-    ResponseRelay under = relay;
+    Relay under = relay;
     if (under == null) {
       in.release();
       return;
@@ -278,14 +287,16 @@ final class Attempt implements UpstreamUser {
 
   @Override
   public void receivedAll() {
-    ResponseRelay under = relay;
+    Relay under = relay;
     if (phase == Phase.RELAYING && under != null) {
-      under.sendHead();
+      if (errand == null || !errand.holdsHead() || under.bytesOut() > 0) {
+        under.sendHead();
+      }
       exchange.flush();
     }
   }
 
-  private void finish(ResponseRelay under, boolean surplus) {
+  private void finish(Relay under, boolean surplus) {
     phase = Phase.OVER;
     letGo(surplus);
     if (signals != null) {
@@ -346,7 +357,7 @@ final class Attempt implements UpstreamUser {
 
   /** Only a worker that closes in order has said that this was all. */
   private void closedWhileRelaying(boolean orderly) {
-    ResponseRelay under = relay;
+    Relay under = relay;
     if (under != null && orderly && under.endOfConnection()) {
       finish(under, false);
     } else {
@@ -356,7 +367,7 @@ final class Attempt implements UpstreamUser {
 
   /** The answer cannot be completed. */
   private void breakOff(Failure failure, ProxyError error) {
-    ResponseRelay under = relay;
+    Relay under = relay;
     drop();
     lease.failed(failure);
     if (under != null) {
@@ -386,7 +397,7 @@ final class Attempt implements UpstreamUser {
     long silent = silent(now);
     switch (phase) {
       case AWAITING_HEAD -> {
-        if (!exchange.waitsForClient() && over(silent, timeouts.firstByte().toNanos())) {
+        if (!exchange.waitsForClient() && over(silent, firstByte(timeouts).toNanos())) {
           drop();
           lease.failed(Failure.TIMEOUT);
           attempts.failed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
@@ -402,6 +413,10 @@ final class Attempt implements UpstreamUser {
       case RELAYING -> checkRelay(silent, timeouts, keepAliveNanos);
       case CONNECTING, OVER -> {}
     }
+  }
+
+  private Duration firstByte(TimeoutSettings timeouts) {
+    return errand == null ? timeouts.firstByte() : errand.firstByte(timeouts.firstByte());
   }
 
   /** Nanoseconds since anything came from the worker or could go to it. */
@@ -443,7 +458,7 @@ final class Attempt implements UpstreamUser {
   }
 
   /** The answer that is being relayed; null before. */
-  @Nullable ResponseRelay relay() {
+  @Nullable Relay relay() {
     return phase == Phase.RELAYING ? relay : null;
   }
 

@@ -7,6 +7,9 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.course.Course;
+import io.pointsman.proxy.course.Courses;
+import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.retry.HeldAnswer;
@@ -30,7 +33,9 @@ final class Attempts {
   private final RetryPlan retries;
   private final @Nullable StoredResponse stored;
   private RoutingRequest routing;
+  private final @Nullable Course course;
   private @Nullable Attempt current;
+  private boolean answeredWell;
   private @Nullable Future<?> timer;
 
   /**
@@ -43,7 +48,20 @@ final class Attempts {
     state = exchange.state();
     plane = state.plane();
     retries = new RetryPlan(plane.retry(), plane.backoff(), state.budget());
-    routing = facts.toRoutingRequest(Role.REGULAR, stored == null ? null : stored.owner());
+    Courses courses = state.courses();
+    course =
+        courses == null || stored != null
+            ? null
+            : courses.of(new ServedRequest(exchange, this, facts));
+    routing = whole();
+  }
+
+  /** The question for a worker that serves the whole request. */
+  private RoutingRequest whole() {
+    String owner = stored == null ? null : stored.owner();
+    Courses courses = state.courses();
+    Role role = courses == null ? Role.REGULAR : courses.roleOfWhole(owner, facts.model());
+    return facts.toRoutingRequest(role, owner);
   }
 
   /** The attempt under way; null before the first, between two, and after the last. */
@@ -58,8 +76,12 @@ final class Attempts {
   void decide() {
     timer = null;
     try {
+      if (course != null) {
+        course.place();
+        return;
+      }
       switch (plane.engine().decide(routing)) {
-        case Decision.Routed routed -> begin(routed.lease());
+        case Decision.Routed routed -> begin(routed.lease(), null);
         case Decision.Rejected rejected -> noWorker(rejected);
       }
     } catch (RuntimeException e) {
@@ -67,12 +89,18 @@ final class Attempts {
     }
   }
 
-  private void begin(Lease lease) {
+  /**
+   * Begins an attempt.
+   *
+   * @param lease taken over
+   * @param errand what the worker is sent in place of the client's own request; null for that
+   */
+  void begin(Lease lease, @Nullable Errand errand) {
     retries.attempted();
     exchange.report().tries(lease.worker());
     Attempt next;
     try {
-      next = new Attempt(exchange, this, lease);
+      next = new Attempt(exchange, this, lease, errand);
     } catch (RuntimeException e) {
       lease.ignored();
       throw e;
@@ -81,9 +109,10 @@ final class Attempts {
     next.start();
   }
 
-  private void noWorker(Decision.Rejected rejected) {
+  /** Nobody was chosen: the client gets the best error of the attempts, else the reason. */
+  void noWorker(Decision.Rejected rejected) {
     if (stored != null && stored.forgetIfGone(plane.engine())) {
-      routing = facts.toRoutingRequest(Role.REGULAR);
+      routing = whole();
       decide();
       return;
     }
@@ -120,6 +149,7 @@ final class Attempts {
   /** An attempt has ended without an answer. */
   void failed(Attempt attempt, RetryReason reason, ProxyError error) {
     current = null;
+    tell(attempt, reason);
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
     boolean again = reason != RetryReason.TIMEOUT || plane.retry().afterTimeout();
@@ -133,6 +163,7 @@ final class Attempts {
         held.status() == 404
             ? RetryReason.NOT_THERE
             : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
+    tell(attempt, reason);
     exchange.report().gaveUp(reason, held.status());
     if (held.busy()) {
       plane.busy().said(held.status());
@@ -141,12 +172,23 @@ final class Attempts {
     tryAgainOrGiveUp(attempt.worker(), reason, exchange.replayable());
   }
 
+  private static void tell(Attempt failed, RetryReason reason) {
+    Errand errand = failed.errand();
+    if (errand != null) {
+      errand.failed(reason);
+    }
+  }
+
   private void tryAgainOrGiveUp(Worker failed, RetryReason reason, boolean possible) {
     if (!possible || !retries.another(reason, state.now())) {
       giveUp();
       return;
     }
-    routing.exclude(failed);
+    if (course == null) {
+      routing.exclude(failed);
+    } else {
+      course.failed(failed);
+    }
     plane.listener().retried(facts.endpoint(), reason);
     long wait = retries.waitNanos(reason);
     if (wait == 0) {
@@ -156,7 +198,8 @@ final class Attempts {
     }
   }
 
-  private void giveUp() {
+  /** The client gets the best error of the attempts. */
+  void giveUp() {
     HeldAnswer held = retries.takeHeld();
     ProxyError failure = retries.lastError();
     if (held != null) {
@@ -179,6 +222,7 @@ final class Attempts {
   /** The client has got an answer, from {@code by} if it is a worker's. */
   void answered(int code, @Nullable Worker by) {
     over();
+    answeredWell = code < 400;
     if (stored != null && by != null) {
       stored.answered(code, by);
     }
@@ -189,19 +233,32 @@ final class Attempts {
     current = null;
   }
 
+  /** Ends the attempt under way, unless a part of its answer has reached the client. */
+  boolean withdraw() {
+    Relay relay = current == null ? null : current.relay();
+    if (relay != null && relay.bytesOut() > 0) {
+      return false;
+    }
+    Relay unsent = abandon(null);
+    if (unsent != null) {
+      unsent.release();
+    }
+    return true;
+  }
+
   /**
    * Ends the attempt that is under way.
    *
    * @param failure what it counts as for the worker; null for nothing
    * @return the answer that was being passed on; null if there was none
    */
-  @Nullable ResponseRelay abandon(@Nullable Failure failure) {
+  @Nullable Relay abandon(@Nullable Failure failure) {
     Attempt under = current;
     current = null;
     if (under == null) {
       return null;
     }
-    ResponseRelay relay = under.relay();
+    Relay relay = under.relay();
     under.abandon(failure);
     return relay;
   }
@@ -209,6 +266,9 @@ final class Attempts {
   /** Lets go of everything; no attempt is under way any more, and none follows. */
   void end() {
     retries.release();
+    if (course != null) {
+      course.over(answeredWell);
+    }
     if (timer != null) {
       timer.cancel(false);
       timer = null;

@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
@@ -46,6 +47,7 @@ final class Exchange implements Conversation, Place.Holder {
   private final ExchangeReport report;
   private final Place place;
   private final AnswerWriter answers;
+  private final RequestSender sender;
 
   private Phase phase = Phase.RECEIVING;
   private long lastReadAt;
@@ -71,6 +73,7 @@ final class Exchange implements Conversation, Place.Holder {
     body = new RequestBody(head, state.allocator(), plane.limits().maxBufferedBody());
     place = new Place(state, this);
     answers = new AnswerWriter(client, head, requestId, report);
+    sender = new RequestSender(state.allocator(), head, body, report);
   }
 
   @Override
@@ -228,21 +231,26 @@ final class Exchange implements Conversation, Place.Holder {
     return report;
   }
 
-  String method() {
-    return head.method();
+  RequestHead head() {
+    return head;
+  }
+
+  AnswerWriter answers() {
+    return answers;
+  }
+
+  /** A copy of the body; null if it is not there as a whole. */
+  byte @Nullable [] wholeBody() {
+    return body.complete() ? body.copy() : null;
   }
 
   LoopState state() {
     return state;
   }
 
-  /** Sends the request over a connection that is ready. */
-  void send(RequestHeadWriter heads, UpstreamConnection to) {
-    int room = head.length() + 512 + body.buffered();
-    ByteBuf out = state.allocator().buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
-    heads.write(out, head, requestId, body.announced(), report.traceContext());
-    body.send(to, out);
-    if (body.complete()) {
+  /** Sends the request, or what takes its place, over a connection that is ready. */
+  void send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
+    if (sender.send(heads, to, errand)) {
       sentWhole();
     } else {
       body.beginStreaming();
@@ -270,18 +278,6 @@ final class Exchange implements Conversation, Place.Holder {
     return body.replayable();
   }
 
-  /** Passes an interim answer (103 and its like) on, to a client whose protocol knows them. */
-  void interim(ResponseHead answer) {
-    if (!head.http10()) {
-      ByteBuf bytes = state.allocator().buffer(answer.length() + 16);
-      answer.writeTo(bytes);
-      bytes.writeShort('\r' << 8 | '\n');
-      report.sent(bytes.readableBytes());
-      client.write(bytes);
-      client.flush();
-    }
-  }
-
   void headArrived(long now) {
     report.headArrived(now);
   }
@@ -294,11 +290,11 @@ final class Exchange implements Conversation, Place.Holder {
   // Relaying the answer.
 
   /** Begins to pass the answer on. */
-  ResponseRelay beginRelay(Attempt from, ResponseHead answer) {
+  Relay beginRelay(Attempt from, ResponseHead answer) {
     if (body.complete()) {
       body.release();
     }
-    return answers.open(from.worker(), answer, body.complete(), "");
+    return answers.open(from.worker(), answer, body.complete(), from.errand());
   }
 
   /** A part of the answer's body is about to be passed on. */
@@ -324,7 +320,7 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /** The answer has been passed on completely. */
-  void answered(int code, ResponseRelay relay) {
+  void answered(int code, Relay relay) {
     if (attempts != null) {
       attempts.answered(code, report.worker());
     }
@@ -344,7 +340,7 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /** The worker did not complete its answer: never a silent end. */
-  void brokenOff(ResponseRelay relay, ProxyError error) {
+  void brokenOff(Relay relay, ProxyError error) {
     if (attempts != null) {
       attempts.over();
     }
@@ -368,10 +364,14 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   void reply(ProxyError error, Reply reply) {
+    reply(error.blame(), reply);
+  }
+
+  void reply(Blame whose, Reply reply) {
     boolean keep = client.mayKeep(head, body.complete());
     ByteBuf bytes = client.render(head, requestId, reply, keep);
     report.sent(bytes.readableBytes());
-    end(reply.status(), error.blame());
+    end(reply.status(), whose);
     client.write(bytes);
     client.finished(keep);
   }
@@ -396,7 +396,7 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** Ends an attempt that is under way. */
   private void abandon(@Nullable Failure failure) {
-    ResponseRelay relay = attempts == null ? null : attempts.abandon(failure);
+    Relay relay = attempts == null ? null : attempts.abandon(failure);
     if (relay != null) {
       relay.release();
       report.sent(relay.bytesOut());
@@ -458,12 +458,12 @@ final class Exchange implements Conversation, Place.Holder {
     endEarly(ProxyError.INTERNAL, null);
   }
 
-  private void endEarly(ProxyError error, @Nullable Failure failure) {
+  void endEarly(ProxyError error, @Nullable Failure failure) {
     if (phase == Phase.ENDED) {
       return;
     }
     Attempt under = attempt();
-    ResponseRelay relay = under == null ? null : under.relay();
+    Relay relay = under == null ? null : under.relay();
     if (attempts == null || relay == null) {
       abandon(failure);
       reply(error);

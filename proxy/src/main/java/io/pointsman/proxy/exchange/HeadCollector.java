@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Collects the head of a worker's answer, from as many reads as it takes, into {@link
  * LoopState#head}. Interim answers before it are handed on. Belongs to the event loop.
  */
-final class HeadCollector {
+public final class HeadCollector {
   /** What became of the bytes. */
-  enum Progress {
+  public enum Progress {
     MORE,
     COMPLETE,
     MALFORMED
@@ -33,18 +33,18 @@ final class HeadCollector {
   /**
    * @param onInterim hears of 103 and its like, not of 100
    */
-  HeadCollector(LoopState state, Consumer<ResponseHead> onInterim) {
+  public HeadCollector(LoopState state, Consumer<ResponseHead> onInterim) {
     this.state = state;
     this.onInterim = onInterim;
   }
 
   /** Whether anything of an answer has come. */
-  boolean begun() {
+  public boolean begun() {
     return partial != null || interim > 0;
   }
 
   /** Takes the next bytes; takes over their ownership. */
-  Progress take(ByteBuf bytes) {
+  public Progress take(ByteBuf bytes) {
     ByteBuf in = bytes;
     if (partial != null) {
       in = partial.writeBytes(bytes);
@@ -102,14 +102,14 @@ final class HeadCollector {
   }
 
   /** What came behind the head; handed over. */
-  ByteBuf takeRest() {
+  public ByteBuf takeRest() {
     ByteBuf taken = rest;
     rest = Unpooled.EMPTY_BUFFER;
     return taken;
   }
 
   /** Lets go of every buffer. */
-  void release() {
+  public void release() {
     if (partial != null) {
       partial.release();
       partial = null;

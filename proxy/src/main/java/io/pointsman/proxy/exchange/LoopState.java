@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.pointsman.proxy.course.Courses;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.retry.RetryBudget;
 import io.pointsman.proxy.upstream.UpstreamPools;
@@ -14,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the exchanges of one event loop share: connections to workers, scratch memory, the retry
@@ -38,6 +40,7 @@ public final class LoopState {
   private final RequestReader reader;
   private final RetryBudget budget;
   private final int maxHeadBytes;
+  private final @Nullable Courses courses;
   private final ResponseHead head = new ResponseHead();
   private final List<ClientConnection> clients = new ArrayList<>();
   private final long sweepNanos;
@@ -48,6 +51,7 @@ public final class LoopState {
   /**
    * @param pools makes the loop's connections to workers; it is handed what it must call when it
    *     keeps a connection
+   * @param courses makes the courses of this loop's requests
    * @param loops how many loops there are
    */
   public LoopState(
@@ -56,6 +60,7 @@ public final class LoopState {
       Flushes flushes,
       Function<Runnable, UpstreamPools> pools,
       RequestReader reader,
+      CourseFactory courses,
       UpstreamSettings upstream,
       int loops) {
     this.plane = plane;
@@ -66,6 +71,7 @@ public final class LoopState {
     budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
     maxHeadBytes = upstream.maxHeadBytes();
     sweepNanos = sweepNanos(plane, upstream);
+    this.courses = courses.create(this);
   }
 
   private static long sweepNanos(Plane plane, UpstreamSettings upstream) {
@@ -88,11 +94,17 @@ public final class LoopState {
     return Math.clamp(shortest / SWEEPS_PER_TIMEOUT, LEAST_SWEEP_NANOS, MOST_SWEEP_NANOS);
   }
 
-  Plane plane() {
+  /** Null if each request is served by the one worker that the engine chooses. */
+  @Nullable Courses courses() {
+    return courses;
+  }
+
+  /** What is shared by all loops. */
+  public Plane plane() {
     return plane;
   }
 
-  EventLoop loop() {
+  public EventLoop loop() {
     return loop;
   }
 
@@ -100,7 +112,8 @@ public final class LoopState {
     return flushes;
   }
 
-  UpstreamPools pools() {
+  /** Its connections to workers. */
+  public UpstreamPools pools() {
     return pools;
   }
 
@@ -108,12 +121,12 @@ public final class LoopState {
     return reader;
   }
 
-  RetryBudget budget() {
+  public RetryBudget budget() {
     return budget;
   }
 
   /** The parsed head of the answer that is being read just now. */
-  ResponseHead head() {
+  public ResponseHead head() {
     return head;
   }
 
@@ -121,16 +134,17 @@ public final class LoopState {
     return maxHeadBytes;
   }
 
-  ByteBufAllocator allocator() {
+  public ByteBufAllocator allocator() {
     return ByteBufAllocator.DEFAULT;
   }
 
-  long now() {
+  /** The time in nanoseconds, by the clock of all timeouts. */
+  public long now() {
     return plane.ticker().nanos();
   }
 
   /** Memory for the moment, of at least {@code length} bytes. */
-  byte[] scratch(int length) {
+  public byte[] scratch(int length) {
     if (length > KEPT_SCRATCH) {
       return new byte[length];
     }

@@ -97,6 +97,13 @@ final class RequestBody {
     }
   }
 
+  /** A copy of what is kept. */
+  byte[] copy() {
+    byte[] bytes = new byte[buffered];
+    copyTo(bytes);
+    return bytes;
+  }
+
   /** The length to announce to the worker; {@link RequestHead#UNKNOWN} for chunks. */
   long announced() {
     return complete ? total : head.contentLength();

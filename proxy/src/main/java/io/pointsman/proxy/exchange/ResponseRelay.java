@@ -20,14 +20,7 @@ import org.jspecify.annotations.Nullable;
  * gets chunks for a client that knows them, and chunks are undone for one that does not. Belongs to
  * the event loop.
  */
-final class ResponseRelay {
-  /** What became of the bytes. */
-  enum Progress {
-    MORE,
-    DONE,
-    MALFORMED
-  }
-
+final class ResponseRelay implements Relay {
   /** A body that comes with its head is copied behind it up to this size, to be sent as one. */
   private static final int SENT_WITH_HEAD = 4096;
 
@@ -87,33 +80,33 @@ final class ResponseRelay {
     return text.getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** Whether the client's connection ends with the answer. */
-  boolean closesAfter() {
+  @Override
+  public boolean closesAfter() {
     return closesAfter;
   }
 
-  /** Whether the worker sent more than its answer. */
-  boolean surplus() {
+  @Override
+  public boolean surplus() {
     return surplus;
   }
 
-  /** Whether the answer is a stream of events. */
-  boolean events() {
+  @Override
+  public boolean events() {
     return events;
   }
 
-  /** Bytes written to the client so far. */
-  long bytesOut() {
+  @Override
+  public long bytesOut() {
     return bytesOut;
   }
 
-  /** Whether the answer is complete without a body. */
-  boolean empty() {
+  @Override
+  public boolean empty() {
     return framing.empty();
   }
 
-  /** Passes bytes of the body on; takes over their ownership. */
-  Progress relay(ByteBuf in) {
+  @Override
+  public Progress relay(ByteBuf in) {
     int from = in.readerIndex();
     int to = in.writerIndex();
     if (framing.kind() == Kind.CHUNKED && request.http10()) {
@@ -191,8 +184,8 @@ final class ResponseRelay {
     client.write(bytes);
   }
 
-  /** Sends the head, if it has not gone with a part of the body yet. */
-  void sendHead() {
+  @Override
+  public void sendHead() {
     ByteBuf head = unsentHead;
     if (head != null) {
       unsentHead = null;
@@ -201,8 +194,8 @@ final class ResponseRelay {
     }
   }
 
-  /** The worker's connection has ended; whether the answer is complete by that. */
-  boolean endOfConnection() {
+  @Override
+  public boolean endOfConnection() {
     if (framing.kind() != Kind.UNTIL_CLOSE) {
       return false;
     }
@@ -231,21 +224,15 @@ final class ResponseRelay {
     };
   }
 
-  /** Puts a comment between two events, if that is where the stream stands. */
-  void keepAlive() {
+  @Override
+  public void keepAlive() {
     if (betweenEvents()) {
       addChunk(client.channel().alloc().buffer(KEEPALIVE.length).writeBytes(KEEPALIVE));
     }
   }
 
-  /**
-   * Ends the answer early: a stream of events with an error event and a proper end; an event or a
-   * chunk that was cut off is closed first. Anything else not at all, so that the connection has to
-   * be broken.
-   *
-   * @return whether it ended properly
-   */
-  boolean endWithError(ProxyError error) {
+  @Override
+  public boolean endWithError(ProxyError error) {
     boolean whole = betweenEvents();
     ByteBuf rest = client.channel().alloc().buffer();
     if (!events || !completeChunk(rest)) {
@@ -273,13 +260,13 @@ final class ResponseRelay {
     };
   }
 
-  /** Whether the client must see a reset to know that the answer is not whole. */
-  boolean breakNeedsReset() {
+  @Override
+  public boolean breakNeedsReset() {
     return request.http10() && delimitedByClose();
   }
 
-  /** Lets go of what was never sent. */
-  void release() {
+  @Override
+  public void release() {
     if (unsentHead != null) {
       unsentHead.release();
       unsentHead = null;

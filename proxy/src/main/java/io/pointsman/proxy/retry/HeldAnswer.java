@@ -23,6 +23,9 @@ public final class HeldAnswer {
 
   private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
 
+  /** How long a worker rests that says it is busy, but not for how long. */
+  private static final long REST_NANOS = 200_000_000L;
+
   private final Worker worker;
   private final int status;
   private final long retryAfterSeconds;
@@ -83,6 +86,16 @@ public final class HeldAnswer {
   /** In seconds, or {@link ResponseHead#UNKNOWN}. */
   public long retryAfterSeconds() {
     return retryAfterSeconds;
+  }
+
+  /** How long a worker that says it is busy is left alone, in nanoseconds. */
+  public long restNanos() {
+    return retryAfterSeconds > 0 ? retryAfterSeconds * 1_000_000_000L : REST_NANOS;
+  }
+
+  /** Whether it is the worker's fault: 5xx, but for those that say that it does not know how. */
+  public boolean workersFault() {
+    return status >= 500 && status != 501 && status != 505;
   }
 
   /** Whether the worker says no more than that it has too much to do just now. */

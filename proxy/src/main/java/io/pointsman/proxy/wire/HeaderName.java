@@ -2,6 +2,7 @@ package io.pointsman.proxy.wire;
 
 /** The headers of a request that mean something to the router itself. */
 enum HeaderName {
+  ACCEPT_ENCODING("accept-encoding", false),
   AUTHORIZATION("authorization", false),
   CONNECTION("connection", true),
   CONTENT_LENGTH("content-length", true),
@@ -50,6 +51,7 @@ enum HeaderName {
       case 12 -> is(bytes, from, to, REQUEST_ID);
       case 13 -> is(bytes, from, to, AUTHORIZATION);
       case 14 -> is(bytes, from, to, CONTENT_LENGTH);
+      case 15 -> is(bytes, from, to, ACCEPT_ENCODING);
       case 16 -> is(bytes, from, to, PROXY_CONNECTION);
       case 17 -> is(bytes, from, to, TRANSFER_ENCODING);
       case 19 -> is(bytes, from, to, PROXY_AUTHORIZATION);

@@ -146,7 +146,8 @@ public final class RequestHead implements RequestHeaders {
             expectations++;
             continues += Bytes.is(bytes, from, to, "100-continue") ? 1 : 0;
           }
-          case AUTHORIZATION,
+          case ACCEPT_ENCODING,
+              AUTHORIZATION,
               CONNECTION,
               KEEP_ALIVE,
               PROXY_AUTHORIZATION,

@@ -2,6 +2,7 @@ package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.pointsman.engine.disagg.plan.Header;
 import io.pointsman.proxy.telemetry.TraceContext;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
@@ -54,19 +55,38 @@ public final class RequestHeadWriter {
       String requestId,
       long bodyLength,
       @Nullable TraceContext trace) {
+    write(out, head, requestId, bodyLength, trace, HeadChanges.NONE);
+  }
+
+  /**
+   * Appends the whole head with changes.
+   *
+   * @param changes what takes the place of the client's own
+   */
+  public void write(
+      ByteBuf out,
+      RequestHead head,
+      String requestId,
+      long bodyLength,
+      @Nullable TraceContext trace,
+      HeadChanges changes) {
     ByteBufUtil.writeAscii(out, head.method());
     out.writeByte(' ');
     out.writeBytes(basePath);
     ByteBufUtil.writeAscii(out, head.uri());
-    out.writeBytes(VERSION_HOST).writeBytes(host).writeBytes(CRLF).writeBytes(rank);
-    int seen = copyHeaders(out, head, trace != null);
+    out.writeBytes(VERSION_HOST).writeBytes(host).writeBytes(CRLF);
+    if (!changes.has(Header.RANK)) {
+      out.writeBytes(rank);
+    }
+    int seen = copyHeaders(out, head, trace != null, changes);
+    changes.write(out);
     if (trace != null) {
       writeTrace(out, trace);
     }
     if ((seen & SEEN_AUTHORIZATION) == 0) {
       out.writeBytes(authorization);
     }
-    if ((seen & SEEN_REQUEST_ID) == 0) {
+    if ((seen & SEEN_REQUEST_ID) == 0 && !changes.has(Header.REQUEST_ID)) {
       out.writeBytes(REQUEST_ID);
       ByteBufUtil.writeAscii(out, requestId);
       out.writeBytes(CRLF);
@@ -96,13 +116,15 @@ public final class RequestHeadWriter {
   private static final int SEEN_REQUEST_ID = 2;
 
   /** Copies what travels on, in runs of lines. */
-  private int copyHeaders(ByteBuf out, RequestHead head, boolean traced) {
+  private int copyHeaders(ByteBuf out, RequestHead head, boolean traced, HeadChanges changes) {
     boolean hopHeaders = head.namesHopHeaders();
     int seen = 0;
     int run = 0;
     for (int i = 0; i < head.size(); i++) {
       HeaderName name = head.name(i);
-      boolean replaced = name == HeaderName.RANK ? rank.length > 0 : traced && name.trace();
+      boolean replaced =
+          (name == HeaderName.RANK ? rank.length > 0 : traced && name.trace())
+              || changes.replaces(name);
       if (name.staysHere() || replaced || (hopHeaders && head.namedByConnection(i))) {
         head.copyLines(out, run, i);
         run = i + 1;

@@ -328,6 +328,7 @@ public final class RelayFuzz {
                 names,
                 kept),
         new RequestReader(AffinitySettings.DEFAULT),
+        CourseFactory.NONE,
         settings.upstream(),
         1);
   }

@@ -59,7 +59,7 @@ public final class ReplyReader {
       return new Result.Unreadable(
           KV_TRANSFER_PARAMS + ": " + params.length() + " bytes (expected: <= " + maxParams + ")");
     }
-    JsonMembers choice = firstChoice(bytes, members);
+    JsonMembers choice = firstChoice(json, bytes, members);
     return new Result.Read(
         new PrefillReply(
             RawJson.copyOf(bytes, offset, offset + length),
@@ -89,7 +89,8 @@ public final class ReplyReader {
     return found;
   }
 
-  private @Nullable JsonMembers firstChoice(byte[] bytes, JsonMembers members) {
+  /** The members of the first choice; null if there is none. */
+  static @Nullable JsonMembers firstChoice(JsonCursor json, byte[] bytes, JsonMembers members) {
     int i = members.last("choices");
     if (i < 0 || bytes[members.valueFrom(i)] != '[') {
       return null;

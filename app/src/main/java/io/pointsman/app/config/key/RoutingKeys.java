@@ -20,7 +20,7 @@ import java.util.List;
 
 /** Keys of the decision: workers, policy and what policies are set by. */
 public final class RoutingKeys {
-  private static final List<String> NAMES =
+  static final List<String> NAMES =
       List.of(
           "cache_aware",
           "consistent_hash",

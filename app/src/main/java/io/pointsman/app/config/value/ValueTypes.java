@@ -189,6 +189,18 @@ public final class ValueTypes {
         ValueTypes::quoted);
   }
 
+  /** One of some names. */
+  public static ValueType<String> oneOf(List<String> names) {
+    return scalar(
+        "<name>",
+        "one of " + String.join(", ", names),
+        text -> {
+          check(names.contains(text));
+          return text;
+        },
+        ValueTypes::quoted);
+  }
+
   /** One of some names, or the full name of a class. */
   public static ValueType<String> nameOrClass(List<String> names, String kind) {
     return scalar(

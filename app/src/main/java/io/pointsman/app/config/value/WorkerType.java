@@ -1,5 +1,7 @@
 package io.pointsman.app.config.value;
 
+import io.pointsman.engine.disagg.peer.Peer;
+import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.net.URI;
@@ -15,8 +17,19 @@ import org.jspecify.annotations.Nullable;
 /** A worker: its URL, or a group of keys with the URL among them. */
 final class WorkerType implements ValueType<WorkerSpec> {
   private static final List<String> KEYS =
-      List.of("url", "id", "models", "max-in-flight", "rank", "labels");
+      List.of(
+          "url",
+          "id",
+          "role",
+          "models",
+          "max-in-flight",
+          "rank",
+          PeerLabels.BOOTSTRAP_PORT,
+          PeerLabels.KV_ADDRESS,
+          PeerLabels.RECEIVER,
+          "labels");
   private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
+  private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
   private static final ValueType<Integer> COUNT = ValueTypes.integer(0, Integer.MAX_VALUE);
   private static final ValueType<String> TEXT = ValueTypes.text("<text>", "a text", true);
 
@@ -24,8 +37,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
   static ValueType<List<WorkerSpec>> list() {
     return new ValueTypes.ListType<>(
         "<url>",
-        "a list of workers, each a URL or a group with url, id, models, max-in-flight, rank,"
-            + " labels",
+        "a list of workers, each a URL or a group with url, id, role, models, max-in-flight, rank,"
+            + " bootstrap-port, kv-address, receiver, labels",
         new WorkerType(),
         scalar -> {
           List<Raw> urls = new ArrayList<>();
@@ -62,14 +75,29 @@ final class WorkerType implements ValueType<WorkerSpec> {
     int rank = entries.containsKey("rank") ? number(entries, "rank") : WorkerSpec.NO_RANK;
     String defaultId = WorkerSpec.idOf(url) + (rank == WorkerSpec.NO_RANK ? "" : "@" + rank);
     Raw id = entries.get("id");
+    Raw role = entries.get("role");
     return new WorkerSpec(
         id == null ? defaultId : named("id", TEXT, id),
         url,
-        Role.REGULAR,
+        role == null ? Role.REGULAR : named("role", ROLE, role),
         models(entries.get("models")),
         rank,
         number(entries, "max-in-flight"),
-        labels(entries.get("labels")));
+        peerLabels(entries, labels(entries.get("labels"))));
+  }
+
+  /** Keys that tell of the worker as a peer are labels of it. */
+  private static Map<String, String> peerLabels(
+      Map<String, Raw> entries, Map<String, String> labels) {
+    Map<String, String> all = new LinkedHashMap<>(labels);
+    for (String name : PeerLabels.ALL) {
+      Raw raw = entries.get(name);
+      if (raw != null) {
+        all.put(name, named(name, TEXT, raw));
+      }
+    }
+    Peer _ = PeerLabels.addTo(Peer.UNKNOWN, all);
+    return all;
   }
 
   private static int number(Map<String, Raw> entries, String key) {
@@ -125,6 +153,9 @@ final class WorkerType implements ValueType<WorkerSpec> {
     Map<String, String> parts = new LinkedHashMap<>();
     parts.put("url", ValueTypes.quoted(worker.url()));
     parts.put("id", ValueTypes.quoted(worker.id()));
+    if (worker.role() != Role.REGULAR) {
+      parts.put("role", ROLE.format(worker.role()));
+    }
     if (!worker.models().isEmpty()) {
       parts.put("models", MODELS.format(List.copyOf(new TreeSet<>(worker.models()))));
     }
@@ -157,7 +188,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
 
   @Override
   public String expected() {
-    return "http://host:port, or a group with url, id, models, max-in-flight, rank, labels";
+    return "http://host:port, or a group with url, id, role, models, max-in-flight, rank,"
+        + " bootstrap-port, kv-address, receiver, labels";
   }
 
   @Override

@@ -41,8 +41,11 @@ final class Arrivals {
 
   /** What is wrong with a request that counts on KV being here; null: nothing. */
   @Nullable FieldError missing(Task.Arrived wanted) {
+    if (complete(byHash.get(wanted.whole()))) {
+      return null;
+    }
     Arrival there = byHash.get(wanted.hash());
-    if (there == null || there.ranks.cardinality() < ranks) {
+    if (there == null || !complete(there)) {
       return FieldError.stale(
           "prompt", "no KV has arrived for its first " + wanted.tokens() + " tokens");
     }
@@ -52,6 +55,10 @@ final class Arrivals {
           "ends with " + wanted.firstToken() + " (prefill's token: " + there.firstToken + ")");
     }
     return null;
+  }
+
+  private boolean complete(@Nullable Arrival arrival) {
+    return arrival != null && arrival.ranks.cardinality() == ranks;
   }
 
   void clear() {

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * LMCache: prefill pushes its KV to the ports that {@code disagg_spec} names, tells the router by
- * ZeroMQ, and returns its token, which the router appends to the prompt that decode gets.
+ * ZeroMQ, and returns its token, which the router appends to the prompt that decode gets. Decode
+ * also finds the KV of a prompt without that token, because it looks for it by content.
  */
 record LmcacheProtocol() implements KvProtocol {
   @Override
@@ -46,7 +47,8 @@ record LmcacheProtocol() implements KvProtocol {
     if (tokens == 0) {
       return new Task.Direct();
     }
-    return new Task.Arrived(request.hash(tokens), tokens, request.lastToken());
+    String whole = request.hash(request.promptTokens());
+    return new Task.Arrived(request.hash(tokens), tokens, request.lastToken(), whole);
   }
 
   @Override

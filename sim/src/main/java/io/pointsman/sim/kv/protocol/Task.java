@@ -47,8 +47,10 @@ public sealed interface Task {
    * @param hash of the prompt without its last token
    * @param tokens the same, counted
    * @param firstToken the prompt's last token, which the pushing engine has produced
+   * @param whole the hash of the whole prompt, for one that comes without that token: its last
+   *     position is computed once more
    */
-  record Arrived(String hash, int tokens, int firstToken) implements Task {}
+  record Arrived(String hash, int tokens, int firstToken, String whole) implements Task {}
 
   /** Use KV that the shared store has. */
   record Found() implements Task {}

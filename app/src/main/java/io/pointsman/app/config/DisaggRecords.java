@@ -1,0 +1,82 @@
+package io.pointsman.app.config;
+
+import static io.pointsman.app.config.PointsmanConfig.group;
+
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.disagg.peer.PeerLabels;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.split.StageSettings;
+import java.util.List;
+
+/** Builds the settings of prefill and decode on two workers. */
+final class DisaggRecords {
+  private DisaggRecords() {}
+
+  static DisaggSettings from(ConfigValues values) {
+    return group(
+        "disaggregation",
+        () ->
+            new DisaggSettings(
+                values.get(DisaggKeys.PROTOCOL),
+                values.get(DisaggKeys.PREFILL_POLICY),
+                values.get(DisaggKeys.DECODE_POLICY),
+                split(values),
+                protocols(values),
+                stages(values),
+                values.get(DisaggKeys.MAX_PREFILLS),
+                values.get(DisaggKeys.INDEX_MAX_BYTES)));
+  }
+
+  /**
+   * The workers with the limits of their roles.
+   *
+   * @throws ConfigException if one has a role that nothing is configured for
+   */
+  static List<WorkerSpec> workers(List<WorkerSpec> workers, DisaggSettings settings) {
+    for (WorkerSpec worker : workers) {
+      String problem = settings.problem(worker);
+      if (problem != null) {
+        throw new ConfigException("workers: " + worker.id() + ": " + problem);
+      }
+    }
+    return workers.stream().map(settings::limited).toList();
+  }
+
+  private static SplitSettings split(ConfigValues values) {
+    return new SplitSettings(
+        values.get(DisaggKeys.THRESHOLD),
+        values.get(DisaggKeys.UNCACHED_THRESHOLD),
+        values.get(DisaggKeys.HELD_SHARE),
+        values.get(DisaggKeys.MAX_LOAD_GAP),
+        values.get(DisaggKeys.MAX_PENDING_PREFILL),
+        values.get(DisaggKeys.DECODE_SERVES_WHOLE),
+        values.get(DisaggKeys.PREFILL_SERVES_WHOLE),
+        values.get(DisaggKeys.WHOLE_WHEN_PREFILL_BUSY));
+  }
+
+  private static ProtocolSettings protocols(ConfigValues values) {
+    String receiver = values.get(DisaggKeys.RECEIVER);
+    return new ProtocolSettings(
+        values.get(DisaggKeys.REMOTE_HOST),
+        values.get(DisaggKeys.MIN_TOKENS),
+        receiver.isEmpty() ? null : PeerLabels.receiver(receiver),
+        values.get(DisaggKeys.LEASE),
+        values.get(DisaggKeys.NOTIFICATION_WAIT),
+        values.get(DisaggKeys.TURN_TTL),
+        values.get(DisaggKeys.MAX_TURNS),
+        values.get(DisaggKeys.MAX_TURN_BYTES));
+  }
+
+  private static StageSettings stages(ConfigValues values) {
+    return new StageSettings(
+        values.get(DisaggKeys.PREFILL_TIMEOUT),
+        values.get(DisaggKeys.DECODE_TIMEOUT),
+        values.get(DisaggKeys.RELEASE_TIMEOUT),
+        values.get(DisaggKeys.SLOT_WAIT),
+        values.get(DisaggKeys.MAX_WAITING),
+        Math.toIntExact(values.get(DisaggKeys.MAX_REPLY_BYTES)));
+  }
+}

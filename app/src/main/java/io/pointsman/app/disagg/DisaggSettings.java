@@ -1,0 +1,84 @@
+package io.pointsman.app.disagg;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.split.StageSettings;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether and how requests are served by two workers.
+ *
+ * @param protocol name of the protocol, or {@link #OFF}: then all workers serve whole requests
+ * @param prefillPolicy name of the policy that chooses prefill workers
+ * @param decodePolicy name of the policy that chooses decode workers
+ * @param split which requests are split
+ * @param protocols the knobs of the protocols
+ * @param stages how long each stage may take
+ * @param maxPrefills most prefills at once on a prefill worker that has no limit of its own; 0 for
+ *     no limit
+ * @param indexMaxBytes memory of what decode workers are known to hold
+ */
+public record DisaggSettings(
+    String protocol,
+    String prefillPolicy,
+    String decodePolicy,
+    SplitSettings split,
+    ProtocolSettings protocols,
+    StageSettings stages,
+    int maxPrefills,
+    long indexMaxBytes) {
+  /** In place of a protocol's name: there is none. */
+  public static final String OFF = "off";
+
+  public static final DisaggSettings DEFAULTS =
+      new DisaggSettings(
+          OFF,
+          "cache_aware",
+          "least_load",
+          SplitSettings.DEFAULTS,
+          ProtocolSettings.DEFAULTS,
+          StageSettings.DEFAULTS,
+          0,
+          64L << 20);
+
+  public DisaggSettings {
+    requireNonNull(protocol, "protocol");
+    requireNonNull(prefillPolicy, "prefillPolicy");
+    requireNonNull(decodePolicy, "decodePolicy");
+    requireNonNull(split, "split");
+    requireNonNull(protocols, "protocols");
+    requireNonNull(stages, "stages");
+    if (maxPrefills < 0) {
+      throw new IllegalArgumentException("maxPrefills: " + maxPrefills + " (expected: >= 0)");
+    }
+  }
+
+  public boolean enabled() {
+    return !protocol.equals(OFF);
+  }
+
+  /** A worker with the limit that its role has. */
+  public WorkerSpec limited(WorkerSpec worker) {
+    boolean prefills = worker.role() == Role.PREFILL && worker.maxInFlight() == 0;
+    return prefills && maxPrefills > 0 ? worker.withMaxInFlight(maxPrefills) : worker;
+  }
+
+  /**
+   * Why a worker cannot be taken in; null if it can.
+   *
+   * @param worker with the role that it is to have
+   */
+  public @Nullable String problem(WorkerSpec worker) {
+    boolean fits = enabled() || worker.role() == Role.REGULAR;
+    return fits
+        ? null
+        : "role: "
+            + worker.role().name().toLowerCase(Locale.ROOT)
+            + " (expected: regular while disaggregation.protocol is off)";
+  }
+}

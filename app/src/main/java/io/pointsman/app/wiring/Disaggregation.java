@@ -1,0 +1,135 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.StagePolicies;
+import io.pointsman.engine.disagg.HeldPrefixes;
+import io.pointsman.engine.disagg.SplitRouter;
+import io.pointsman.engine.disagg.peer.PeerLabels;
+import io.pointsman.engine.disagg.peer.PeerTable;
+import io.pointsman.engine.disagg.protocol.PdSetup;
+import io.pointsman.engine.disagg.protocol.Protocols;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.proxy.split.NotificationTable;
+import io.pointsman.proxy.split.SplitListener;
+import io.pointsman.proxy.split.SplitPlane;
+import io.pointsman.proxy.split.WaitingRoom;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Prefill and decode on two workers, put together as configured. */
+final class Disaggregation {
+  private static final Logger LOG = LoggerFactory.getLogger(Disaggregation.class);
+
+  private final DisaggSettings settings;
+  private final PeerTable peers;
+  private final NotificationTable notifications = new NotificationTable();
+  private final PdSetup protocol;
+  private final HeldPrefixes held;
+  private final Ticker ticker;
+
+  /** Those of the last snapshot; written under the fleet's lock. */
+  private Set<Worker> present = Set.of();
+
+  Disaggregation(DisaggSettings settings, Fleet fleet, int maxWorkers, Ticker ticker) {
+    this.settings = settings;
+    this.ticker = ticker;
+    peers = new PeerTable(2 * maxWorkers);
+    protocol = Protocols.create(settings.protocol(), peers, settings.protocols(), ticker);
+    held = new HeldPrefixes(settings.indexMaxBytes(), maxWorkers);
+    fleet.listen(this::follow);
+  }
+
+  /** What is known of workers as peers: whoever learns of them tells it here. */
+  PeerTable peers() {
+    return peers;
+  }
+
+  /** Who waits for which notifications: whoever receives them tells it here. */
+  NotificationTable notifications() {
+    return notifications;
+  }
+
+  /**
+   * The policies of all roles: {@code regular} for whole requests, those configured for stages.
+   *
+   * @param create makes a policy by its name
+   */
+  StagePolicies policies(PolicySetup regular, Function<String, PolicySetup> create) {
+    PolicySetup decode = create.apply(settings.decodePolicy());
+    List<Learner> learners = new ArrayList<>(decode.learners());
+    learners.add(held);
+    return new StagePolicies(
+        regular,
+        create.apply(settings.prefillPolicy()),
+        new PolicySetup(decode.policy(), learners, decode.sessions(), decode.prefixes()));
+  }
+
+  /**
+   * What carries the requests out.
+   *
+   * @param sessionHeader the header that names a conversation
+   * @param told whether answers say who served them
+   */
+  SplitPlane plane(
+      RoutingEngine engine, SplitListener listener, String sessionHeader, boolean told, Dice dice) {
+    return new SplitPlane(
+        engine,
+        new SplitRouter(engine, held, settings.split(), ticker),
+        settings.split(),
+        protocol,
+        settings.stages(),
+        notifications,
+        listener,
+        new WaitingRoom(settings.stages().maxWaiting()),
+        sessionHeader.toLowerCase(Locale.ROOT),
+        told,
+        dice);
+  }
+
+  /** Called under the fleet's lock, so one after the other. */
+  private void follow(FleetSnapshot snapshot) {
+    Set<Worker> now = new HashSet<>(snapshot.workers());
+    for (Worker worker : present) {
+      if (!now.contains(worker)) {
+        protocol.listeners().forEach(listener -> listener.forget(worker));
+        if (snapshot.worker(worker.id()) == null) {
+          peers.remove(worker.id());
+        }
+      }
+    }
+    for (Worker worker : now) {
+      if (!present.contains(worker)) {
+        learn(worker);
+      }
+    }
+    present = now;
+  }
+
+  private void learn(Worker worker) {
+    if (worker.spec().labels().keySet().stream().noneMatch(PeerLabels.ALL::contains)) {
+      return;
+    }
+    try {
+      boolean kept =
+          peers.update(worker.id(), peer -> PeerLabels.addTo(peer, worker.spec().labels()));
+      if (!kept) {
+        LOG.warn("{}: its labels are not taken in, there are too many workers", worker);
+      }
+    } catch (IllegalArgumentException e) {
+      LOG.warn("{}: its labels are not understood: {}", worker, e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,258 @@
+package io.pointsman.it.split;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.channel.EventLoopGroup;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.DefectLog;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RunningRouter;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.kv.KvConnector;
+import io.pointsman.sim.kv.KvOptions;
+import io.pointsman.sim.kv.KvRole;
+import io.pointsman.sim.kv.KvState;
+import io.pointsman.sim.kv.RequestLog.Logged;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/**
+ * Strict prefill and decode engines that speak one protocol, and the router in front of them, in
+ * this process. Closing it checks what must hold after everything: no lease is open, no engine
+ * holds a block or has let one leak, none saw a wrong field, nobody logged a defect.
+ */
+final class SplitCluster implements AutoCloseable {
+  final List<SimEngine> prefills = new ArrayList<>();
+  final List<SimEngine> decodes = new ArrayList<>();
+  private final EventLoopGroup loops = SimEngine.newGroup(2);
+  private final RunningRouter router;
+  private final DefectLog defects;
+  private boolean leaksExpected;
+  private boolean wrongFieldsExpected;
+
+  private SplitCluster(Setup setup) throws IOException {
+    for (int i = 0; i < setup.prefillCount; i++) {
+      prefills.add(start(setup, KvRole.PREFILL, "p" + i));
+    }
+    for (int i = 0; i < setup.decodeCount; i++) {
+      decodes.add(start(setup, KvRole.DECODE, "d" + i));
+    }
+    router = RunningRouter.start(yaml(setup));
+    defects = DefectLog.attach();
+    int count = prefills.size() + decodes.size();
+    Await.until(
+        () -> "all workers healthy: " + router.workers(),
+        Await.LONG,
+        () ->
+            router.workers().size() == count
+                && router.workers().stream()
+                    .allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
+  }
+
+  private SimEngine start(Setup setup, KvRole role, String id) {
+    KvOptions options = KvOptions.of(role, setup.connector).withLog(1000).withDirect(setup.direct);
+    if (setup.connector == KvConnector.NONE && !prefills.isEmpty()) {
+      options = options.withStore("127.0.0.1:" + prefills.getFirst().kvState().port());
+    }
+    SimConfig config = setup.engine.withModels("sim").withScaleOut(true).withId(id);
+    return SimEngine.start(config.withHandOver(setup.options.apply(options)), loops);
+  }
+
+  static Setup of(String protocol, KvConnector connector) {
+    return new Setup(protocol, connector);
+  }
+
+  /** What a cluster is made of. */
+  static final class Setup {
+    private final KvConnector connector;
+    private final Map<String, String> settings = new TreeMap<>();
+    private final Map<String, String> others = new TreeMap<>();
+    private SimConfig engine = SimConfig.instant();
+    private UnaryOperator<KvOptions> options = same -> same;
+    private int prefillCount = 1;
+    private int decodeCount = 1;
+    private boolean direct;
+    private String decodeLimit = "";
+
+    private Setup(String protocol, KvConnector connector) {
+      this.connector = connector;
+      // Else a prompt that comes again goes to the decode worker that holds it.
+      set("protocol", protocol).set("held-share", 2);
+    }
+
+    Setup engines(int prefill, int decode) {
+      prefillCount = prefill;
+      decodeCount = decode;
+      return this;
+    }
+
+    Setup engine(UnaryOperator<SimConfig> change) {
+      engine = change.apply(engine);
+      return this;
+    }
+
+    Setup options(UnaryOperator<KvOptions> change) {
+      options = change;
+      return this;
+    }
+
+    /** Engines serve requests without a hand-over whole. */
+    Setup direct() {
+      direct = true;
+      return this;
+    }
+
+    /** A key below {@code disaggregation}. */
+    Setup set(String key, Object value) {
+      settings.put(key, value.toString());
+      return this;
+    }
+
+    /** A key of the configuration. */
+    Setup top(String key, Object value) {
+      others.put(key, value.toString());
+      return this;
+    }
+
+    Setup decodeLimit(int most) {
+      decodeLimit = ", max-in-flight: " + most;
+      return this;
+    }
+
+    SplitCluster start() throws IOException {
+      return new SplitCluster(this);
+    }
+  }
+
+  private String yaml(Setup setup) {
+    StringBuilder text = new StringBuilder("workers:\n");
+    prefills.forEach(each -> text.append(worker(each, "prefill", "")));
+    decodes.forEach(each -> text.append(worker(each, "decode", setup.decodeLimit)));
+    text.append("listen: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n");
+    setup.others.forEach((key, value) -> text.append(key).append(": ").append(value).append('\n'));
+    text.append("disaggregation:\n");
+    setup.settings.forEach(
+        (key, value) -> text.append("  ").append(key).append(": ").append(value).append('\n'));
+    return text.toString();
+  }
+
+  private static String worker(SimEngine engine, String role, String more) {
+    int side = engine.kvState().port();
+    return "  - {url: \"%s\", role: %s, bootstrap-port: %d, kv-address: \"127.0.0.1:%d\"%s}\n"
+        .formatted(engine.url(), role, side, side, more);
+  }
+
+  int port() {
+    return router.port();
+  }
+
+  RunningRouter router() {
+    return router;
+  }
+
+  Answer post(String path, String body, String... headerLines) throws IOException {
+    try (RawClient client = RawClient.connect(port())) {
+      byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+      return client.send("POST", path, bytes, List.of(headerLines)).read();
+    }
+  }
+
+  /** The router's view of an engine. */
+  Worker worker(SimEngine engine) {
+    for (Worker worker : router.workers()) {
+      if (worker.spec().url().equals(engine.url())) {
+        return worker;
+      }
+    }
+    throw new AssertionError("no worker at " + engine.url());
+  }
+
+  /** Requests that an engine got on routes that generate, oldest first. */
+  static List<Logged> requests(SimEngine engine) {
+    return engine.requestLog();
+  }
+
+  static String body(Logged logged) {
+    return new String(logged.body(), StandardCharsets.UTF_8);
+  }
+
+  double metric(String name, String label) {
+    return router.metric(name, label);
+  }
+
+  /** Blocks are let to their lease on purpose. */
+  void expectLeaks() {
+    leaksExpected = true;
+  }
+
+  /** Engines are asked what they refuse on purpose. */
+  void expectWrongFields() {
+    wrongFieldsExpected = true;
+  }
+
+  private Stream<SimEngine> engines() {
+    return Stream.concat(prefills.stream(), decodes.stream());
+  }
+
+  /** Waits until nothing is in flight, and nothing is held for anybody. */
+  void awaitQuiet() {
+    Await.until(
+        () -> "nothing in flight: " + state(),
+        Await.LONG,
+        () ->
+            router.running() == 0
+                && router.workers().stream().allMatch(w -> w.inFlight() == 0 && w.reserved() == 0)
+                && engines().allMatch(SplitCluster::idle));
+  }
+
+  private static boolean idle(SimEngine engine) {
+    KvState state = engine.kvState();
+    return engine.state().requests().inFlight() == 0
+        && engine.state().sequences().running() == 0
+        && engine.state().sequences().waiting() == 0
+        && state.held().requests() == 0
+        && state.transfers().inProgress() == 0
+        && state.transfers().waiting() == 0;
+  }
+
+  private String state() {
+    StringBuilder text = new StringBuilder("router runs " + router.running());
+    router.workers().forEach(w -> text.append(", ").append(w).append(": ").append(w.inFlight()));
+    engines().forEach(e -> text.append('\n').append(e.id()).append(": ").append(e.kvState()));
+    return text.toString();
+  }
+
+  @Override
+  public void close() {
+    try {
+      awaitQuiet();
+      engines()
+          .forEach(
+              engine -> {
+                KvState state = engine.kvState();
+                if (!leaksExpected) {
+                  assertThat(state.held().leaked()).as(state.toString()).isZero();
+                }
+                if (!wrongFieldsExpected) {
+                  assertThat(state.fieldErrorsInAll()).as(state.toString()).isZero();
+                }
+              });
+    } finally {
+      router.close();
+      engines().forEach(SimEngine::close);
+      loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+      defects.close();
+    }
+    defects.verify();
+  }
+}

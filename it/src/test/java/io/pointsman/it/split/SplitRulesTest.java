@@ -1,0 +1,176 @@
+package io.pointsman.it.split;
+
+import static io.pointsman.it.split.SplitProtocolsTest.WORDS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.kv.KvConnector;
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which requests are split, which go to one worker, and what answers say of it. */
+class SplitRulesTest {
+  private static SplitCluster.Setup nixl() {
+    return SplitCluster.of("nixl", KvConnector.NIXL).direct();
+  }
+
+  private static String prompt(String more) {
+    return "{\"model\":\"sim\",\"max_tokens\":3,\"prompt\":\"%s\"%s}".formatted(WORDS, more);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        ",\"n\":2",
+        ",\"best_of\":3",
+        ",\"echo\":true",
+        ",\"prompt_logprobs\":1",
+        ",\"use_beam_search\":true"
+      })
+  void whatTwoWorkersCannotServeGoesPastPrefill(String more) throws IOException {
+    try (SplitCluster cluster = nixl().start()) {
+      Answer answer = cluster.post("/v1/completions", prompt(more));
+      assertThat(answer.header("x-pointsman-split")).as(answer.text()).isEqualTo("unsplittable");
+      assertThat(cluster.prefills.getFirst().requestLog()).isEmpty();
+      assertThat(SplitCluster.body(cluster.decodes.getFirst().requestLog().getFirst()))
+          .isEqualTo(prompt(more));
+    }
+  }
+
+  /** 4 characters count as a token; the threshold itself is split. */
+  @ParameterizedTest
+  @CsvSource({"39,short_input", "40,split", "41,split"})
+  void theThresholdIsSplit(int tokens, String rule) throws IOException {
+    try (SplitCluster cluster = nixl().set("threshold", 40).start()) {
+      String text =
+          "{\"model\":\"sim\",\"max_tokens\":3,\"prompt\":\"%s\"}".formatted("abc ".repeat(tokens));
+      Answer answer = cluster.post("/v1/completions", text);
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(answer.header("x-pointsman-split")).isEqualTo(rule);
+      assertThat(cluster.metric("pointsman_split_decisions_total", "rule=\"" + rule + "\""))
+          .isEqualTo(1);
+    }
+  }
+
+  @Test
+  void whatDecodeHoldsIsNotPrefilledAgain() throws IOException {
+    try (SplitCluster cluster = nixl().set("held-share", 0.9).start()) {
+      assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
+          .isEqualTo("split");
+      cluster.awaitQuiet();
+      assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
+          .isEqualTo("decode_holds_prefix");
+      assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
+    }
+  }
+
+  @Test
+  void otherRoutesGoToAWorkerThatCanServeThem() throws IOException {
+    try (SplitCluster cluster = nixl().start()) {
+      Answer embedded =
+          cluster.post("/v1/embeddings", "{\"model\":\"sim\",\"input\":\"a few words\"}");
+      assertThat(embedded.status()).as(embedded.text()).isEqualTo(200);
+      assertThat(embedded.header("x-pointsman-split")).isEqualTo("unsplittable");
+      Answer ranked =
+          cluster.post("/v1/rerank", "{\"model\":\"sim\",\"query\":\"a\",\"documents\":[\"b\"]}");
+      assertThat(ranked.status()).as(ranked.text()).isEqualTo(200);
+      Answer tokens = cluster.post("/tokenize", "{\"model\":\"sim\",\"prompt\":\"a b\"}");
+      assertThat(tokens.status()).as(tokens.text()).isEqualTo(200);
+      Answer models = RawClient.call(cluster.port(), "GET", "/v1/models", "");
+      assertThat(models.status()).isEqualTo(200);
+      assertThat(models.text()).contains("\"sim\"");
+      assertThat(cluster.prefills.getFirst().requestLog()).isEmpty();
+    }
+  }
+
+  @Test
+  void aStoredResponseStaysWithTheWorkerThatMadeIt() throws IOException {
+    try (SplitCluster cluster = nixl().engines(1, 3).start()) {
+      String first =
+          "{\"model\":\"sim\",\"input\":\"%s\",\"max_output_tokens\":3}".formatted(WORDS);
+      Answer made = cluster.post("/v1/responses", first);
+      assertThat(made.header("x-pointsman-split")).isEqualTo("split");
+      String id = made.text().replaceFirst("(?s).*?\"id\":\"(resp[^\"]+)\".*", "$1");
+      Answer read = RawClient.call(cluster.port(), "GET", "/v1/responses/" + id, "");
+      assertThat(read.status()).as(read.text()).isEqualTo(200);
+      assertThat(read.header("x-pointsman-worker")).isEqualTo(made.header("x-pointsman-worker"));
+      String next =
+          "{\"model\":\"sim\",\"input\":\"%s\",\"previous_response_id\":\"%s\",\"max_output_tokens\":3}"
+              .formatted(WORDS, id);
+      Answer continued = cluster.post("/v1/responses", next);
+      assertThat(continued.status()).as(continued.text()).isEqualTo(200);
+      assertThat(continued.header("x-pointsman-worker"))
+          .isEqualTo(made.header("x-pointsman-worker"));
+    }
+  }
+
+  @Test
+  void workersGetRolesAtRunTime() throws IOException {
+    try (SplitCluster cluster = nixl().start();
+        SimEngine late =
+            SimEngine.start(cluster.prefills.getFirst().config().withPort(0).withId("late"))) {
+      cluster.worker(cluster.prefills.getFirst()).drain(true);
+      assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
+          .isEqualTo("no_prefill");
+      Answer added =
+          cluster.post(
+              "/workers", "{\"url\":\"%s\",\"worker_type\":\"prefill\"}".formatted(late.url()));
+      assertThat(added.status()).as(added.text()).isEqualTo(200);
+      Await.until(
+          "its models are known", Await.LONG, () -> !cluster.worker(late).models().isEmpty());
+      Answer answer = cluster.post("/v1/completions", prompt(",\"user\":\"other\""));
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(late.kvState().legs().prefill()).isLessThanOrEqualTo(1);
+      assertThat(answer.header("x-pointsman-split")).isIn("split", "decode_holds_prefix");
+      cluster.awaitQuiet();
+    }
+  }
+
+  /** The figure is prefill's: decode has the whole prompt from there. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void usageTellsWhatPrefillFoundInItsCache(boolean stream) throws IOException {
+    try (SplitCluster cluster = nixl().set("held-share", 2).start()) {
+      String more =
+          ",\"stream\":" + stream + (stream ? ",\"stream_options\":{\"include_usage\":true}" : "");
+      cluster.post("/v1/completions", prompt(more));
+      cluster.awaitQuiet();
+      Answer again = cluster.post("/v1/completions", prompt(more));
+      assertThat(again.complete()).isTrue();
+      Answer prefilled =
+          RawClient.call(
+              cluster.prefills.getFirst().port(),
+              "POST",
+              "/v1/completions",
+              prompt(",\"stream\":false"));
+      String figure = prefilled.text().replaceFirst("(?s).*(\"cached_tokens\":\\d+).*", "$1");
+      assertThat(figure).matches("\"cached_tokens\":[1-9]\\d*");
+      assertThat(again.text()).contains(figure);
+    }
+  }
+
+  @Test
+  void oneRequestOfManyIsNotHeldUpByTheNext() throws Exception {
+    try (SplitCluster cluster = nixl().engine(e -> e.withLinearLatency(1e6, 30)).start()) {
+      try (RawClient client = RawClient.connect(cluster.port())) {
+        client.send(
+            "POST",
+            "/v1/completions",
+            prompt(",\"stream\":true,\"ignore_eos\":true")
+                .replace("\"max_tokens\":3", "\"max_tokens\":200"));
+        client.readHead();
+        assertThat(client.readSome(new byte[64], 64)).isPositive();
+        assertThat(cluster.decodes.getFirst().state().tokens().generated())
+            .as("the first bytes come before the last are made")
+            .isLessThan(150);
+      }
+      cluster.awaitQuiet();
+    }
+  }
+}

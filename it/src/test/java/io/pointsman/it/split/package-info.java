@@ -1,0 +1,5 @@
+/** Requests that two workers serve, over real sockets and strict simulated engines. */
+@NullMarked
+package io.pointsman.it.split;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,18 @@
+package io.pointsman.proxy.course;
+
+import io.pointsman.engine.fleet.Role;
+import org.jspecify.annotations.Nullable;
+
+/** Makes courses for the requests of one event loop, to which it belongs. */
+public interface Courses {
+  /** The course of a request whose body has been read. */
+  Course of(Served request);
+
+  /**
+   * The role to ask for requests that only the worker which keeps a stored response can serve.
+   *
+   * @param owner that worker's id; null if it is not known
+   * @param model the model asked for; null if the request names none
+   */
+  Role roleOfWhole(@Nullable String owner, @Nullable String model);
+}

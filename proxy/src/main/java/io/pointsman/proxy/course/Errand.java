@@ -1,0 +1,41 @@
+package io.pointsman.proxy.course;
+
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one worker is sent in place of the client's own request, and what becomes of its answer.
+ * Belongs to the client's event loop.
+ */
+public interface Errand {
+  /** The body, not to be changed; null for the client's own as it came. */
+  byte @Nullable [] body();
+
+  /** What is changed in the client's headers. */
+  HeadChanges head();
+
+  /**
+   * How long the answer's head may take.
+   *
+   * @param usual what other requests may take
+   */
+  Duration firstByte(Duration usual);
+
+  /** Whether the client gets no head before the first byte of the answer's body. */
+  boolean holdsHead();
+
+  /** The request is about to be sent. */
+  void sent();
+
+  /** It has failed: no answer came, or an error after which another worker may do better. */
+  void failed(RetryReason reason);
+
+  /** Header lines for the client's answer, each with its line break. */
+  String lines();
+
+  /** The head of the answer has come: what changes its body; null for nothing. */
+  @Nullable BodyRewrite answered(ResponseHead head);
+}

@@ -1,0 +1,67 @@
+package io.pointsman.proxy.course;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.TraceContext;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.RequestFacts;
+import org.jspecify.annotations.Nullable;
+
+/** A request that a {@link Course} leads, and what can be done with it. */
+public interface Served {
+  RequestHead head();
+
+  RequestFacts facts();
+
+  /** The id that the client's answer carries. */
+  String requestId();
+
+  /** A copy of the body; null if it is not there as a whole. */
+  byte @Nullable [] body();
+
+  /** What requests to workers send in place of the client's trace headers; null for nothing. */
+  @Nullable TraceContext traceContext();
+
+  /**
+   * Begins an attempt, whose answer goes to the client.
+   *
+   * @param lease taken over
+   */
+  void attempt(Lease lease, Errand errand);
+
+  /**
+   * Takes back the attempt under way, if there is one: its worker sees a closed connection, its
+   * lease is settled as ignored.
+   *
+   * @return false if a part of its answer has reached the client: then it goes on
+   */
+  boolean withdraw();
+
+  /** Says that a request to a worker that is not an attempt has failed and another follows. */
+  void retried(RetryReason reason);
+
+  /** Nobody was chosen. */
+  void refuse(Decision.Rejected rejected);
+
+  /** The client gets an answer of the router's own. */
+  void reply(ProxyError error, Reply reply);
+
+  /** The client gets a good answer of the router's own. */
+  void answer(Reply reply);
+
+  /** The client gets a worker's error as it came. */
+  void pass(HeldAnswer held);
+
+  /** Ends an answer that has begun: its worker will not complete it. */
+  void breakOff(ProxyError error);
+
+  /** The client gets the best error of all attempts. */
+  void giveUp();
+
+  /** Something threw that should not have. */
+  void defect(RuntimeException defect);
+}

@@ -1,0 +1,48 @@
+package io.pointsman.proxy.exchange;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.pointsman.proxy.course.Errand;
+import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.RequestHeadWriter;
+import org.jspecify.annotations.Nullable;
+
+/** Writes a request to a worker: the client's own, or what takes its place there. */
+final class RequestSender {
+  private final ByteBufAllocator allocator;
+  private final RequestHead head;
+  private final RequestBody body;
+  private final ExchangeReport report;
+
+  RequestSender(
+      ByteBufAllocator allocator, RequestHead head, RequestBody body, ExchangeReport report) {
+    this.allocator = allocator;
+    this.head = head;
+    this.body = body;
+    this.report = report;
+  }
+
+  /**
+   * Writes as much of the request as has come.
+   *
+   * @return whether that was all of it
+   */
+  boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
+    byte[] changed = errand == null ? null : errand.body();
+    if (errand != null && changed != null) {
+      ByteBuf out = allocator.buffer(head.length() + 512);
+      heads.write(
+          out, head, report.requestId(), changed.length, report.traceContext(), errand.head());
+      to.write(out);
+      to.write(Unpooled.wrappedBuffer(changed));
+      return true;
+    }
+    int room = head.length() + 512 + body.buffered();
+    ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
+    heads.write(out, head, report.requestId(), body.announced(), report.traceContext());
+    body.send(to, out);
+    return body.complete();
+  }
+}

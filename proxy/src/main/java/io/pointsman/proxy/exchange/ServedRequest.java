@@ -1,0 +1,88 @@
+package io.pointsman.proxy.exchange;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.proxy.course.Errand;
+import io.pointsman.proxy.course.Served;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.telemetry.Blame;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.TraceContext;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.request.RequestFacts;
+import org.jspecify.annotations.Nullable;
+
+/** What a course sees of an exchange and its attempts. */
+record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) implements Served {
+  @Override
+  public RequestHead head() {
+    return exchange.head();
+  }
+
+  @Override
+  public String requestId() {
+    return exchange.report().requestId();
+  }
+
+  @Override
+  public byte @Nullable [] body() {
+    return exchange.wholeBody();
+  }
+
+  @Override
+  public @Nullable TraceContext traceContext() {
+    return exchange.report().traceContext();
+  }
+
+  @Override
+  public void attempt(Lease lease, Errand errand) {
+    attempts.begin(lease, errand);
+  }
+
+  @Override
+  public boolean withdraw() {
+    return attempts.withdraw();
+  }
+
+  @Override
+  public void retried(RetryReason reason) {
+    exchange.state().plane().listener().retried(facts.endpoint(), reason);
+  }
+
+  @Override
+  public void refuse(Decision.Rejected rejected) {
+    attempts.noWorker(rejected);
+  }
+
+  @Override
+  public void reply(ProxyError error, Reply reply) {
+    exchange.reply(error, reply);
+  }
+
+  @Override
+  public void answer(Reply reply) {
+    exchange.reply(Blame.NONE, reply);
+  }
+
+  @Override
+  public void pass(HeldAnswer held) {
+    exchange.pass(held, 0);
+  }
+
+  @Override
+  public void breakOff(ProxyError error) {
+    exchange.endEarly(error, null);
+  }
+
+  @Override
+  public void giveUp() {
+    attempts.giveUp();
+  }
+
+  @Override
+  public void defect(RuntimeException defect) {
+    exchange.failed(defect);
+  }
+}

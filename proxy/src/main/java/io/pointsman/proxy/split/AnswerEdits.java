@@ -1,0 +1,100 @@
+package io.pointsman.proxy.split;
+
+import io.pointsman.engine.disagg.plan.FirstToken;
+import io.pointsman.request.splice.Splice;
+import java.nio.charset.StandardCharsets;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is changed in a decode worker's answer: the first token put before its text, the usage as it
+ * was in truth. Applied to an answer in one piece, or to the data of each event of a stream; keeps
+ * the last of these that hands something back. Belongs to the event loop.
+ */
+final class AnswerEdits {
+  private static final byte[] USAGE = ascii("\"usage\"");
+  private static final byte[] HANDED_BACK = ascii("\"kv_transfer_params\"");
+
+  private final SplitTools tools;
+  private final LongSupplier cached;
+  private final boolean learns;
+  private @Nullable FirstToken first;
+  private final @Nullable FirstToken given;
+  private byte @Nullable [] handedBack;
+
+  /**
+   * @param cached prompt tokens that the prefill worker found in its cache; negative while not
+   *     known
+   * @param first the first token; null if it comes from decode
+   * @param learns whether what the answer hands back matters
+   */
+  AnswerEdits(SplitTools tools, LongSupplier cached, @Nullable FirstToken first, boolean learns) {
+    this.tools = tools;
+    this.cached = cached;
+    this.first = first;
+    given = first;
+    this.learns = learns;
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+
+  /**
+   * One JSON object, changed.
+   *
+   * @return null if nothing is to be changed
+   */
+  byte @Nullable [] apply(byte[] json) {
+    if (learns && contains(json, HANDED_BACK)) {
+      handedBack = json;
+    }
+    byte[] changed = withFirst(json);
+    byte[] now = changed == null ? json : changed;
+    if (!contains(now, USAGE)) {
+      return changed;
+    }
+    if (given != null) {
+      Splice counted = tools.editor().edit(now, 0, now.length, given.usage());
+      now = counted == null ? now : counted.toBytes(now, 0);
+    }
+    long tokens = cached.getAsLong();
+    Splice told = tokens < 0 ? null : tools.cached().put(now, 0, now.length, tokens);
+    return told == null ? now : told.toBytes(now, 0);
+  }
+
+  private byte @Nullable [] withFirst(byte[] json) {
+    FirstToken token = first;
+    Splice placed =
+        token == null ? null : tools.firstText().putBefore(json, 0, json.length, token.text());
+    if (placed == null) {
+      return null;
+    }
+    first = null;
+    return placed.toBytes(json, 0);
+  }
+
+  /** The last object that hands something back; null if there was none. */
+  byte @Nullable [] handedBack() {
+    return handedBack;
+  }
+
+  private static boolean contains(byte[] in, byte[] what) {
+    int last = in.length - what.length;
+    for (int i = 0; i <= last; i++) {
+      if (in[i] == '"' && matches(in, i, what)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean matches(byte[] in, int at, byte[] what) {
+    for (int i = 1; i < what.length; i++) {
+      if (in[at + i] != what[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,136 @@
+package io.pointsman.proxy.split;
+
+import io.pointsman.engine.disagg.plan.FirstToken;
+import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.proxy.course.BodyRewrite;
+import io.pointsman.proxy.course.Errand;
+import io.pointsman.proxy.split.SplitListener.Stage;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.splice.ReplyReader;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** A decode request, whose answer goes to the client. Belongs to the event loop. */
+final class DecodeErrand implements Errand {
+  /**
+   * What is known of the answer before it comes.
+   *
+   * @param first goes before it; null if nothing
+   * @param cached prompt tokens that prefill found in its cache; negative while not known
+   * @param mayBeCounted whether {@code cached} is known or may become known
+   * @param holdsHead as in {@link Errand}
+   */
+  record Expected(
+      @Nullable FirstToken first, LongSupplier cached, boolean mayBeCounted, boolean holdsHead) {}
+
+  private final SplitCourse course;
+  private final PdRequest request;
+  private final Leg leg;
+  private final byte[] body;
+  private final Expected expected;
+  private long sentAt;
+  private boolean sent;
+  private @Nullable RetryReason failure;
+  private int status;
+
+  DecodeErrand(SplitCourse course, PdRequest request, Leg leg, byte[] body, Expected expected) {
+    this.course = course;
+    this.request = request;
+    this.leg = leg;
+    this.body = body;
+    this.expected = expected;
+  }
+
+  /**
+   * Whether the worker knows of the hand-over, so that it frees what prefill holds, be it by
+   * fetching it or by refusing to.
+   */
+  boolean arrives() {
+    return busy() || (sent && failure == null);
+  }
+
+  /** Whether the worker has refused it because it has too much to do. */
+  boolean busy() {
+    return failure == RetryReason.BUSY;
+  }
+
+  /** The status of its answer; 0 before. */
+  int status() {
+    return status;
+  }
+
+  @Override
+  public byte[] body() {
+    return body;
+  }
+
+  @Override
+  public HeadChanges head() {
+    return new HeadChanges(leg.headers(), false);
+  }
+
+  @Override
+  public Duration firstByte(Duration usual) {
+    return course.plane().stages().decode();
+  }
+
+  @Override
+  public boolean holdsHead() {
+    return expected.holdsHead();
+  }
+
+  @Override
+  public void sent() {
+    sent = true;
+    sentAt = course.now();
+  }
+
+  @Override
+  public void failed(RetryReason reason) {
+    failure = reason;
+  }
+
+  @Override
+  public String lines() {
+    return course.lines();
+  }
+
+  @Override
+  public @Nullable BodyRewrite answered(ResponseHead head) {
+    status = head.status();
+    course.plane().listener().stage(Stage.DECODE, course.now() - sentAt);
+    boolean learns = learns();
+    boolean wanted = expected.first() != null || expected.mayBeCounted() || learns;
+    boolean readable = status == 200 && !head.encoded() && head.contentLength() != 0;
+    if (!wanted || !readable) {
+      return null;
+    }
+    AnswerEdits edits =
+        new AnswerEdits(course.tools(), expected.cached(), expected.first(), learns);
+    return head.eventStream()
+        ? new EventRewrite(edits, () -> learn(edits))
+        : new WholeRewrite(edits, course.plane().stages().maxReplyBytes(), () -> learn(edits));
+  }
+
+  private boolean learns() {
+    return request.conversation() != null && !course.plane().protocol().listeners().isEmpty();
+  }
+
+  private void learn(AnswerEdits edits) {
+    byte[] back = edits.handedBack();
+    if (back != null
+        && course.tools().replies().read(back, 0, back.length)
+            instanceof ReplyReader.Result.Read(PrefillReply reply)) {
+      course
+          .plane()
+          .protocol()
+          .listeners()
+          .forEach(listener -> listener.decoded(request, leg.worker(), reply));
+    }
+  }
+}

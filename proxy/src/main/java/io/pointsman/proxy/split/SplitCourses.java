@@ -1,0 +1,54 @@
+package io.pointsman.proxy.split;
+
+import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.course.Course;
+import io.pointsman.proxy.course.Courses;
+import io.pointsman.proxy.course.Served;
+import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.request.RequestFacts;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the courses of one event loop's requests to a fleet of prefill and decode workers. */
+public final class SplitCourses implements Courses {
+  private final LoopState state;
+  private final SplitPlane plane;
+  private final SplitTools tools;
+
+  public SplitCourses(LoopState state, SplitPlane plane) {
+    this.state = state;
+    this.plane = plane;
+    tools = new SplitTools(plane.stages().maxReplyBytes());
+  }
+
+  @Override
+  public Course of(Served request) {
+    byte[] body = request.body();
+    return new SplitCourse(state, plane, tools, request, facts(request.facts(), body), body);
+  }
+
+  private SplitFacts facts(RequestFacts read, byte @Nullable [] body) {
+    if (body == null) {
+      return tools.facts().read(read.endpoint(), new byte[0], 0, 0, false);
+    }
+    return tools.facts().read(read.endpoint(), body, 0, body.length, estimates(read));
+  }
+
+  /** What reading the request has counted is never less than the estimate. */
+  private boolean estimates(RequestFacts read) {
+    SplitSettings settings = plane.settings();
+    int least = Math.max(settings.threshold(), settings.uncachedThreshold());
+    return least > 0 && read.prefix().tokens() >= settings.threshold();
+  }
+
+  @Override
+  public Role roleOfWhole(@Nullable String owner, @Nullable String model) {
+    Worker keeps = owner == null ? null : plane.engine().fleet().snapshot().worker(owner);
+    if (keeps != null) {
+      return keeps.spec().role();
+    }
+    return plane.engine().serves(Role.REGULAR, model) ? Role.REGULAR : Role.DECODE;
+  }
+}

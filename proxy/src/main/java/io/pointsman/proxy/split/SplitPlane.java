@@ -1,0 +1,43 @@
+package io.pointsman.proxy.split;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.disagg.SplitRouter;
+import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.disagg.protocol.PdSetup;
+import io.pointsman.engine.env.Dice;
+
+/**
+ * What all requests that two workers may serve have in common, on whatever event loop. Its parts
+ * are immutable or safe for use by several threads.
+ *
+ * @param sessionHeader the header that names a conversation
+ * @param told whether answers say who served them and why, in headers
+ * @param dice for names of hand-overs
+ */
+public record SplitPlane(
+    RoutingEngine engine,
+    SplitRouter router,
+    SplitSettings settings,
+    PdSetup protocol,
+    StageSettings stages,
+    Notifications notifications,
+    SplitListener listener,
+    WaitingRoom room,
+    String sessionHeader,
+    boolean told,
+    Dice dice) {
+  public SplitPlane {
+    requireNonNull(engine, "engine");
+    requireNonNull(router, "router");
+    requireNonNull(settings, "settings");
+    requireNonNull(protocol, "protocol");
+    requireNonNull(stages, "stages");
+    requireNonNull(notifications, "notifications");
+    requireNonNull(listener, "listener");
+    requireNonNull(room, "room");
+    requireNonNull(sessionHeader, "sessionHeader");
+    requireNonNull(dice, "dice");
+  }
+}

@@ -1,0 +1,27 @@
+package io.pointsman.proxy.split;
+
+import io.pointsman.request.splice.BodyEditor;
+import io.pointsman.request.splice.CachedTokens;
+import io.pointsman.request.splice.FirstText;
+import io.pointsman.request.splice.ReplyReader;
+import io.pointsman.request.splice.SplitFactsReader;
+
+/** What reads and edits bodies on one event loop, with its scratch memory. */
+record SplitTools(
+    SplitFactsReader facts,
+    BodyEditor editor,
+    ReplyReader replies,
+    CachedTokens cached,
+    FirstText firstText) {
+  /**
+   * @param maxReplyBytes as in {@link StageSettings}
+   */
+  SplitTools(int maxReplyBytes) {
+    this(
+        new SplitFactsReader(),
+        new BodyEditor(),
+        new ReplyReader(maxReplyBytes),
+        new CachedTokens(),
+        new FirstText());
+  }
+}

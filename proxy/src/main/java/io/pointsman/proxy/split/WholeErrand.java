@@ -1,0 +1,44 @@
+package io.pointsman.proxy.split;
+
+import io.pointsman.proxy.course.BodyRewrite;
+import io.pointsman.proxy.course.Errand;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The client's own request, served whole by one worker.
+ *
+ * @param body a copy of the client's body; null for the one that is there
+ * @param lines header lines for the client's answer
+ */
+@SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
+record WholeErrand(byte @Nullable [] body, String lines) implements Errand {
+  @Override
+  public HeadChanges head() {
+    return HeadChanges.NONE;
+  }
+
+  @Override
+  public Duration firstByte(Duration usual) {
+    return usual;
+  }
+
+  @Override
+  public boolean holdsHead() {
+    return false;
+  }
+
+  @Override
+  public void sent() {}
+
+  @Override
+  public void failed(RetryReason reason) {}
+
+  @Override
+  public @Nullable BodyRewrite answered(ResponseHead head) {
+    return null;
+  }
+}

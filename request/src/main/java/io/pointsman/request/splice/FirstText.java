@@ -1,0 +1,37 @@
+package io.pointsman.request.splice;
+
+import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.request.json.JsonCursor;
+import io.pointsman.request.json.StringScanner;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts the text of a first token before the text of a completion, in an answer in one piece or in
+ * the JSON of one event of a stream. Keeps scratch memory: one per thread.
+ */
+public final class FirstText {
+  private final JsonCursor json = new JsonCursor(StringScanner.best());
+
+  /**
+   * Puts {@code text} before {@code choices[0].text}.
+   *
+   * @param bytes array that holds one JSON object; neither changed nor kept
+   * @param text a JSON string
+   * @return null if the object has no such text, so that nothing is to be changed
+   */
+  public @Nullable Splice putBefore(byte[] bytes, int offset, int length, RawJson text) {
+    int end = offset + length;
+    JsonMembers answer = JsonMembers.read(json, bytes, offset, end);
+    JsonMembers choice = answer == null ? null : ReplyReader.firstChoice(json, bytes, answer);
+    int i = choice == null ? -1 : choice.last("text");
+    if (choice == null || i < 0 || bytes[choice.valueFrom(i)] != '"') {
+      return null;
+    }
+    int inside = choice.valueFrom(i) + 1;
+    Pieces out = new Pieces(offset);
+    out.original(offset, inside);
+    out.insert(RawJson.copyOf(text.bytes(), 1, text.length() - 1));
+    out.original(inside, end);
+    return out.finish();
+  }
+}
