@@ -10,16 +10,22 @@ import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes workers of the pods that a label selector finds, and follows them. Pods are listed and
- * watched by an informer, whose callbacks only say that something has changed; a thread of its own
- * then compares the pods with the fleet. It starts whether or not the API answers: until it does
- * there are no pods, and while it is away those that were known stay.
+ * Makes workers of the pods that a label selector finds, and follows them. Pods of each role are
+ * listed and watched by an informer, whose callbacks only say that something has changed; a thread
+ * of its own then compares the pods with the fleet. It starts whether or not the API answers: until
+ * it does there are no pods, and while it is away those that were known stay.
  */
 public final class PodDiscovery implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PodDiscovery.class);
@@ -28,16 +34,19 @@ public final class PodDiscovery implements AutoCloseable {
   private static final int FIRST_RETRY_MILLIS = 250;
 
   private final KubernetesClient client;
-  private final SharedIndexInformer<Pod> informer;
+  private final Map<Role, SharedIndexInformer<Pod>> informers;
   private final PodFleet pods;
   private final ApiOutage outage;
   private final Semaphore changed = new Semaphore(0);
   private volatile boolean closed;
 
   private PodDiscovery(
-      KubernetesClient client, SharedIndexInformer<Pod> informer, PodFleet pods, ApiOutage outage) {
+      KubernetesClient client,
+      Map<Role, SharedIndexInformer<Pod>> informers,
+      PodFleet pods,
+      ApiOutage outage) {
     this.client = client;
-    this.informer = informer;
+    this.informers = informers;
     this.pods = pods;
     this.outage = outage;
   }
@@ -66,7 +75,7 @@ public final class PodDiscovery implements AutoCloseable {
       PodDiscovery discovery =
           new PodDiscovery(
               client,
-              informer(client, settings),
+              informers(client, settings),
               new PodFleet(fleet, new PodWorkers(settings)),
               new ApiOutage(client.getMasterUrl().toString(), ticker));
       discovery.begin(settings);
@@ -86,21 +95,34 @@ public final class PodDiscovery implements AutoCloseable {
     return settings.url().isEmpty() ? config.build() : config.withMasterUrl(settings.url()).build();
   }
 
-  private static SharedIndexInformer<Pod> informer(
+  private static Map<Role, SharedIndexInformer<Pod>> informers(
       KubernetesClient client, KubernetesSettings settings) {
+    Map<Role, SharedIndexInformer<Pod>> informers = new EnumMap<>(Role.class);
+    for (Role role : Role.values()) {
+      if (settings.finds(role)) {
+        informers.put(role, informer(client, settings, settings.selector(role)));
+      }
+    }
+    return informers;
+  }
+
+  private static SharedIndexInformer<Pod> informer(
+      KubernetesClient client, KubernetesSettings settings, Map<String, String> selector) {
     return settings.namespace().isEmpty()
-        ? client.pods().inAnyNamespace().withLabels(settings.selector()).runnableInformer(0)
-        : client
-            .pods()
-            .inNamespace(settings.namespace())
-            .withLabels(settings.selector())
-            .runnableInformer(0);
+        ? client.pods().inAnyNamespace().withLabels(selector).runnableInformer(0)
+        : client.pods().inNamespace(settings.namespace()).withLabels(selector).runnableInformer(0);
   }
 
   private void begin(KubernetesSettings settings) {
+    informers.forEach((role, informer) -> begin(role, informer, settings));
+    Thread.ofVirtual().name("kubernetes-discovery").start(this::run);
+  }
+
+  private void begin(Role role, SharedIndexInformer<Pod> informer, KubernetesSettings settings) {
     log.info(
-        "looks for pods with {} in {}, by {}",
-        settings.selector(),
+        "looks for {} pods with {} in {}, by {}",
+        role.name().toLowerCase(Locale.ROOT),
+        settings.selector(role),
         settings.namespace().isEmpty() ? "all namespaces" : "namespace " + settings.namespace(),
         client.getMasterUrl());
     informer.addEventHandler(new Signal(changed));
@@ -110,7 +132,6 @@ public final class PodDiscovery implements AutoCloseable {
           return !closed;
         });
     informer.start();
-    Thread.ofVirtual().name("kubernetes-discovery").start(this::run);
   }
 
   private void run() {
@@ -128,13 +149,20 @@ public final class PodDiscovery implements AutoCloseable {
 
   private void round() {
     try {
-      if (informer.hasSynced() && !closed) {
-        pods.follow(informer.getStore().list());
+      // One that is not told of all its pods yet would let those of another role take their place.
+      if (all(SharedIndexInformer::hasSynced) && !closed) {
+        Map<Role, List<Pod>> selected = new EnumMap<>(Role.class);
+        informers.forEach((role, informer) -> selected.put(role, informer.getStore().list()));
+        pods.follow(selected);
       }
-      outage.look(informer.isWatching());
+      outage.look(all(SharedIndexInformer::isWatching));
     } catch (RuntimeException e) {
       log.error("a look at the pods failed", e);
     }
+  }
+
+  private boolean all(Predicate<SharedIndexInformer<Pod>> holds) {
+    return informers.values().stream().allMatch(holds);
   }
 
   /** Whether pods cannot be watched at present. */
@@ -147,7 +175,7 @@ public final class PodDiscovery implements AutoCloseable {
   public void close() {
     closed = true;
     changed.release();
-    informer.stop();
+    informers.values().forEach(SharedIndexInformer::stop);
     client.close();
   }
 

@@ -3,6 +3,7 @@ package io.pointsman.kubernetes;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.util.ArrayList;
@@ -27,6 +28,8 @@ import org.slf4j.LoggerFactory;
 final class PodFleet {
   private static final Logger log = LoggerFactory.getLogger(PodFleet.class);
 
+  private static final List<Role> PRECEDENCE = List.of(Role.PREFILL, Role.DECODE, Role.REGULAR);
+
   private final Fleet fleet;
   private final PodWorkers workers;
   private final Map<String, Own> own = new HashMap<>();
@@ -44,11 +47,24 @@ final class PodFleet {
     this.workers = workers;
   }
 
-  /** Makes the fleet follow: these are all pods that are selected, and there are no others. */
+  /** The same where all pods serve whole requests. */
   void follow(Collection<Pod> pods) {
+    follow(Map.of(Role.REGULAR, pods));
+  }
+
+  /**
+   * Makes the fleet follow: these are all pods that are selected, and there are no others. One that
+   * is selected for several roles has the first of prefill, decode, regular.
+   */
+  void follow(Map<Role, ? extends Collection<Pod>> pods) {
     Map<String, WorkerSpec> wanted = new TreeMap<>();
-    for (Pod pod : pods) {
-      workers.of(pod).forEach(spec -> wanted.put(spec.id(), spec));
+    for (Role role : PRECEDENCE) {
+      Collection<Pod> selected = pods.get(role);
+      if (selected != null) {
+        for (Pod pod : selected) {
+          workers.of(pod, role).forEach(spec -> wanted.putIfAbsent(spec.id(), spec));
+        }
+      }
     }
     removeWhatIsNot(wanted);
     add(missing(wanted.values()));
@@ -121,7 +137,7 @@ final class PodFleet {
         if (worker != null && same(worker.spec(), spec)) {
           own.put(spec.id(), new Own(spec, worker));
           left--;
-          log.info("pod {} serves at {}", worker, spec.url());
+          log.info("pod {} serves at {} ({})", worker, spec.url(), spec.role());
         }
       }
     }

@@ -2,8 +2,10 @@ package io.pointsman.kubernetes;
 
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodStatus;
+import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -17,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * other workers.
  */
 final class PodWorkers {
+  /** Annotation of a prefill pod: the port of its engine's bootstrap server. */
+  static final String BOOTSTRAP_PORT = "vllm.ai/bootstrap-port";
+
   private static final Pattern ADDRESS = Pattern.compile("[0-9A-Fa-f.:]{2,45}");
 
   private final int port;
@@ -27,20 +32,31 @@ final class PodWorkers {
     dataParallelSize = settings.dataParallelSize();
   }
 
-  /** One worker for each rank of the engine in the pod; models are to be learned from it. */
+  /** The same for a pod that serves whole requests. */
   List<WorkerSpec> of(Pod pod) {
+    return of(pod, Role.REGULAR);
+  }
+
+  /** One worker for each rank of the engine in the pod; models are to be learned from it. */
+  List<WorkerSpec> of(Pod pod, Role role) {
     if (!serves(pod)) {
       return List.of();
     }
     String namespace = orEmpty(pod.getMetadata().getNamespace());
     String name = orEmpty(pod.getMetadata().getName());
-    Map<String, String> labels =
-        Map.of("namespace", namespace, "pod", name, "uid", orEmpty(pod.getMetadata().getUid()));
+    Map<String, String> labels = new HashMap<>();
+    labels.put("namespace", namespace);
+    labels.put("pod", name);
+    labels.put("uid", orEmpty(pod.getMetadata().getUid()));
+    String bootstrap = annotation(pod, BOOTSTRAP_PORT);
+    if (role == Role.PREFILL && !bootstrap.isEmpty()) {
+      labels.put(PeerLabels.BOOTSTRAP_PORT, bootstrap);
+    }
     WorkerSpec whole =
         new WorkerSpec(
             namespace + "/" + name,
             url(pod.getStatus().getPodIP()),
-            Role.REGULAR,
+            role,
             Set.of(),
             WorkerSpec.NO_RANK,
             0,
@@ -48,6 +64,11 @@ final class PodWorkers {
     return dataParallelSize == 1
         ? List.of(whole)
         : IntStream.range(0, dataParallelSize).mapToObj(whole::withRank).toList();
+  }
+
+  private static String annotation(Pod pod, String name) {
+    Map<String, String> annotations = pod.getMetadata().getAnnotations();
+    return annotations == null ? "" : annotations.getOrDefault(name, "");
   }
 
   private static boolean serves(Pod pod) {

@@ -6,6 +6,7 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
@@ -87,6 +88,37 @@ class PodDiscoveryTest {
 
   private static Pod labelled(Pod pod, String label) {
     return new PodBuilder(pod).editMetadata().addToLabels("app", label).endMetadata().build();
+  }
+
+  @Test
+  void eachRoleHasASelectorOfItsOwn() {
+    cluster.open();
+    cluster.put(Pods.labelled(Pods.ready("p", "10.0.0.1"), "role", "prefill"));
+    cluster.put(Pods.labelled(Pods.ready("d", "10.0.0.2"), "role", "decode"));
+    cluster.put(Pods.ready("other", "10.0.0.3"));
+    KubernetesSettings settings =
+        new KubernetesSettings(
+            Map.of(),
+            Map.of("role", "prefill"),
+            Map.of("role", "decode"),
+            "a",
+            8000,
+            1,
+            cluster.url());
+    started.add(PodDiscovery.start(settings, fleet, clock::nanos));
+    await("both", () -> fleet.snapshot().workers().size() == 2);
+    assertThat(fleet.snapshot().workers())
+        .extracting(worker -> worker.id() + " " + worker.spec().role())
+        .containsExactlyInAnyOrder("a/p PREFILL", "a/d DECODE");
+    await("two watches", () -> cluster.openWatches() == 2);
+    cluster.put(Pods.labelled(Pods.ready("p", "10.0.0.1"), "role", "decode"));
+    await(
+        "p as decode",
+        () ->
+            fleet.snapshot().workers().stream()
+                    .filter(worker -> worker.spec().role() == Role.DECODE)
+                    .count()
+                == 2);
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
@@ -45,6 +46,31 @@ class PodFleetTest {
     assertThat(ids(fleet)).containsExactly("a/one", "a/three");
     pods.follow(List.of());
     assertThat(ids(fleet)).isEmpty();
+  }
+
+  @Test
+  void aPodHasTheFirstOfPrefillDecodeAndRegular() {
+    Pod one = Pods.ready("one", "10.0.0.1");
+    Pod two = Pods.ready("two", "10.0.0.2");
+    Pod three = Pods.ready("three", "10.0.0.3");
+    pods.follow(
+        Map.of(
+            Role.REGULAR, List.of(one, two, three),
+            Role.DECODE, List.of(one, two),
+            Role.PREFILL, List.of(one)));
+    assertThat(fleet.snapshot().workers())
+        .extracting(worker -> worker.spec().role())
+        .containsExactly(Role.PREFILL, Role.REGULAR, Role.DECODE);
+  }
+
+  @Test
+  void aPodWhoseRoleChangesIsANewWorker() {
+    Pod one = Pods.ready("one", "10.0.0.1");
+    pods.follow(Map.of(Role.PREFILL, List.of(one), Role.DECODE, List.of()));
+    Worker before = worker("a/one");
+    pods.follow(Map.of(Role.PREFILL, List.of(), Role.DECODE, List.of(one)));
+    assertThat(before.left()).isTrue();
+    assertThat(worker("a/one").spec().role()).isEqualTo(Role.DECODE);
   }
 
   @Test

@@ -45,6 +45,18 @@ class PodWorkersTest {
   }
 
   @Test
+  void theBootstrapPortOfAPrefillPodStandsInItsAnnotation() {
+    Pod pod = Pods.annotated(Pods.ready("p", "10.0.0.7"), "vllm.ai/bootstrap-port", "8999");
+    PodWorkers workers = new PodWorkers(KubernetesSettings.DEFAULTS);
+    assertThat(workers.of(pod, Role.PREFILL).getFirst())
+        .returns(Role.PREFILL, WorkerSpec::role)
+        .returns("8999", spec -> spec.labels().get("bootstrap-port"));
+    assertThat(workers.of(pod, Role.DECODE).getFirst())
+        .returns(Role.DECODE, WorkerSpec::role)
+        .returns(null, spec -> spec.labels().get("bootstrap-port"));
+  }
+
+  @Test
   void everyRankOfAnEngineIsAWorker() {
     assertThat(workers(Pods.ready("p", "10.0.0.7"), 3))
         .extracting(WorkerSpec::id)

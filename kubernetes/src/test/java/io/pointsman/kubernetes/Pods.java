@@ -58,4 +58,14 @@ final class Pods {
   static Pod reborn(Pod pod) {
     return new PodBuilder(pod).editMetadata().withUid("another").endMetadata().build();
   }
+
+  /** The pod with one more annotation. */
+  static Pod annotated(Pod pod, String name, String value) {
+    return new PodBuilder(pod).editMetadata().addToAnnotations(name, value).endMetadata().build();
+  }
+
+  /** The pod with one more label. */
+  static Pod labelled(Pod pod, String name, String value) {
+    return new PodBuilder(pod).editMetadata().addToLabels(name, value).endMetadata().build();
+  }
 }

@@ -4,10 +4,12 @@ import io.pointsman.app.admin.AdminSettings;
 import io.pointsman.app.admin.AuthSettings;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.DecideKeys;
+import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.ValueType;
@@ -17,12 +19,14 @@ import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
+import io.pointsman.app.peers.PeerSettings;
 import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.choice.HoldSettings;
 import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.HealthSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
@@ -48,6 +52,7 @@ import java.util.regex.Pattern;
  * @param pluginDirectory where jars with such classes are; empty for none
  * @param policies the knobs of all policies
  * @param disagg whether and how two workers serve a request
+ * @param peers where engines tell of themselves
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -56,6 +61,7 @@ public record PointsmanConfig(
     String pluginDirectory,
     PolicySettings policies,
     DisaggSettings disagg,
+    PeerSettings peers,
     EngineSettings engine,
     FleetSettings fleet,
     AffinitySettings affinity,
@@ -85,11 +91,12 @@ public record PointsmanConfig(
     DisaggSettings disagg = DisaggRecords.from(values);
     return new PointsmanConfig(
         DisaggRecords.workers(values.get(RoutingKeys.WORKERS), disagg),
-        group("kubernetes", () -> kubernetes(values)),
+        group("kubernetes", () -> kubernetes(values, disagg)),
         values.get(RoutingKeys.POLICY),
         values.get(RoutingKeys.PLUGIN_DIRECTORY),
         group("cache, balance, hash or sticky", () -> policies(values)),
         disagg,
+        group("disaggregation", () -> peers(values, disagg)),
         new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
         fleet(values),
         new AffinitySettings(
@@ -130,9 +137,28 @@ public record PointsmanConfig(
         group("tracing", () -> tracing(values)));
   }
 
+  private static PeerSettings peers(ConfigValues values, DisaggSettings disagg) {
+    return new PeerSettings(
+            values.get(PeerKeys.REGISTRATION_ADDRESS), values.get(PeerKeys.NOTIFICATION_ADDRESS))
+        .with(disagg.protocol());
+  }
+
+  private static KubernetesSettings kubernetes(ConfigValues values, DisaggSettings disagg) {
+    KubernetesSettings settings = kubernetes(values);
+    boolean parts = settings.finds(Role.PREFILL) || settings.finds(Role.DECODE);
+    if (parts && !disagg.enabled()) {
+      throw new IllegalArgumentException(
+          "prefillSelector, decodeSelector: set while disaggregation.protocol is off (expected: a"
+              + " protocol)");
+    }
+    return settings;
+  }
+
   private static KubernetesSettings kubernetes(ConfigValues values) {
     return new KubernetesSettings(
         values.get(KubernetesKeys.SELECTOR),
+        values.get(KubernetesKeys.PREFILL_SELECTOR),
+        values.get(KubernetesKeys.DECODE_SELECTOR),
         values.get(KubernetesKeys.NAMESPACE),
         values.get(KubernetesKeys.PORT),
         values.get(KubernetesKeys.DATA_PARALLEL_SIZE),
@@ -179,7 +205,8 @@ public record PointsmanConfig(
                     values.get(FleetKeys.STALL_ENABLED),
                     values.get(FleetKeys.STALL_PATIENCE),
                     values.get(FleetKeys.STALL_PER_THOUSAND),
-                    values.get(FleetKeys.STALL_MOST))));
+                    values.get(FleetKeys.STALL_MOST))),
+        values.get(DisaggKeys.MAX_PREFILLS));
   }
 
   private static TracingSettings tracing(ConfigValues values) {

@@ -52,6 +52,11 @@ final class Disaggregation {
     fleet.listen(this::follow);
   }
 
+  /** Whether prefill workers tell their engines' ids by servers of their own. */
+  boolean asksBootstrapServers() {
+    return settings.protocol().equals("mooncake");
+  }
+
   /** What is known of workers as peers: whoever learns of them tells it here. */
   PeerTable peers() {
     return peers;

@@ -21,8 +21,8 @@ import io.pointsman.app.metrics.MetricsServer;
 import io.pointsman.app.metrics.RouterMetrics;
 import io.pointsman.app.tracing.Tracing;
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.StagePolicies;
+import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -202,6 +202,9 @@ public final class Router implements AutoCloseable {
       ProxyServer server = ProxyServer.start(config.proxy(), context);
       control.push(server);
       measure(policy, server);
+      if (two != null) {
+        PeerListeners.open(config.peers(), two, fleet, maxWorkers, ticker, control);
+      }
       return server;
     }
 

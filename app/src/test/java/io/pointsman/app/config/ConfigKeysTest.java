@@ -13,6 +13,7 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.Raw;
@@ -35,7 +36,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -66,6 +69,7 @@ class ConfigKeysTest {
           "http://h:1",
           "http",
           "app=vllm",
+          "h:1",
           "nixl",
           "replace",
           "one",
@@ -93,19 +97,41 @@ class ConfigKeysTest {
 
   @Test
   void everyKeyReachesTheConfiguration() {
-    PointsmanConfig defaults = PointsmanConfig.from(new ConfigValues());
     List<String> ignored = new ArrayList<>();
     for (Key<?> key : ConfigKeys.all()) {
-      if (PointsmanConfig.from(changed(key)).equals(defaults)) {
+      if (PointsmanConfig.from(changed(key)).equals(without(key))) {
         ignored.add(key.path());
       }
     }
     assertThat(ignored).isEmpty();
   }
 
+  /** Keys that are refused without a protocol, or with all but one. */
+  private static final Map<Key<?>, String> PROTOCOLS =
+      Map.of(
+          PeerKeys.REGISTRATION_ADDRESS, "p2p_nccl",
+          PeerKeys.NOTIFICATION_ADDRESS, "lmcache",
+          KubernetesKeys.PREFILL_SELECTOR, "nixl",
+          KubernetesKeys.DECODE_SELECTOR, "nixl");
+
+  private static ConfigValues base(Key<?> key) {
+    ConfigValues values = new ConfigValues();
+    String protocol = PROTOCOLS.get(key);
+    return protocol == null ? values : values.set(DisaggKeys.PROTOCOL, protocol);
+  }
+
+  /** What the configuration is without the key; null if it is refused then. */
+  private static @Nullable PointsmanConfig without(Key<?> key) {
+    try {
+      return PointsmanConfig.from(base(key));
+    } catch (ConfigException e) {
+      return null;
+    }
+  }
+
   private static ConfigValues changed(Key<?> key) {
     for (String candidate : CANDIDATES) {
-      ConfigValues values = new ConfigValues();
+      ConfigValues values = base(key);
       try {
         values.read(key, new Raw.Scalar(candidate, "test"));
         PointsmanConfig.from(values);
@@ -128,6 +154,7 @@ class ConfigKeysTest {
         ForwardKeys.class,
         FleetKeys.class,
         KubernetesKeys.class,
+        PeerKeys.class,
         AdminKeys.class,
         DecideKeys.class,
         OperationKeys.class,
@@ -188,6 +215,36 @@ class ConfigKeysTest {
     assertThatThrownBy(() -> PointsmanConfig.from(values))
         .isInstanceOf(ConfigException.class)
         .hasMessageStartingWith("stall: most: ");
+  }
+
+  @Test
+  void addressesOfEnginesThatNoProtocolNeedsAreRefused() {
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(new ConfigValues().set(PeerKeys.REGISTRATION_ADDRESS, "a:1")))
+        .hasMessageStartingWith("disaggregation: registration-address: set while the protocol");
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(new ConfigValues().set(DisaggKeys.PROTOCOL, "moriio")))
+        .hasMessageStartingWith("disaggregation: registration-address: nothing");
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(new ConfigValues().set(DisaggKeys.PROTOCOL, "lmcache")))
+        .hasMessageStartingWith("disaggregation: notification-address: nothing");
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    new ConfigValues()
+                        .set(DisaggKeys.PROTOCOL, "nixl")
+                        .set(PeerKeys.NOTIFICATION_ADDRESS, "a:1")))
+        .hasMessageStartingWith("disaggregation: notification-address: a:1 with the protocol nixl");
+  }
+
+  @Test
+  void podsOfRolesAreRefusedWithoutAProtocol() {
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    new ConfigValues().set(KubernetesKeys.DECODE_SELECTOR, Map.of("a", "b"))))
+        .hasMessageStartingWith("kubernetes: prefill-selector, decode-selector: set while");
   }
 
   @Test

@@ -19,6 +19,7 @@ public final class ConfigKeys {
           new Section("Clients", FrontKeys.all()),
           new Section("Routing", RoutingKeys.all()),
           new Section("Prefill and decode on two workers", DisaggKeys.all()),
+          new Section("What prefill and decode engines tell", PeerKeys.all()),
           new Section("Forwarding", ForwardKeys.all()),
           new Section("Watching workers", FleetKeys.all()),
           new Section("Workers in Kubernetes", KubernetesKeys.all()),

@@ -21,6 +21,23 @@ public final class KubernetesKeys {
           "Labels of the pods that are workers while they are ready; a pod must carry all of them.",
           "An empty list asks no cluster; labels that other pods carry too make workers of those.");
 
+  public static final Key<Map<String, String>> PREFILL_SELECTOR =
+      Key.of(
+          "kubernetes.prefill-selector",
+          new SelectorType(),
+          DEFAULTS.prefillSelector(),
+          "The same for pods that are prefill workers; the annotation vllm.ai/bootstrap-port tells"
+              + " the port of a pod's bootstrap server.",
+          "A pod that several selectors find has the first of prefill, decode, regular.");
+
+  public static final Key<Map<String, String>> DECODE_SELECTOR =
+      Key.of(
+          "kubernetes.decode-selector",
+          new SelectorType(),
+          DEFAULTS.decodeSelector(),
+          "The same for pods that are decode workers.",
+          "Needs disaggregation.protocol, as kubernetes.prefill-selector does.");
+
   public static final Key<String> NAMESPACE =
       Key.of(
           "kubernetes.namespace",
@@ -63,6 +80,7 @@ public final class KubernetesKeys {
   private KubernetesKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(SELECTOR, NAMESPACE, PORT, DATA_PARALLEL_SIZE, URL);
+    return List.of(
+        SELECTOR, PREFILL_SELECTOR, DECODE_SELECTOR, NAMESPACE, PORT, DATA_PARALLEL_SIZE, URL);
   }
 }

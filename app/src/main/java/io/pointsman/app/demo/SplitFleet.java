@@ -1,0 +1,204 @@
+package io.pointsman.app.demo;
+
+import io.netty.channel.EventLoopGroup;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.PeerKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.disagg.peer.PeerLabels;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.kv.KvConnector;
+import io.pointsman.sim.kv.KvOptions;
+import io.pointsman.sim.kv.KvRole;
+import io.pointsman.sim.kv.KvState;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.ToLongFunction;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/**
+ * Simulated prefill and decode engines, and what a router must be told of them. Strict: a wrong
+ * field of a hand-over is an error. Engines serve requests without a hand-over as well.
+ */
+public final class SplitFleet implements AutoCloseable {
+  private static final double PING_SECONDS = 0.5;
+
+  private final KvConnector connector;
+  private final String router;
+  private final List<SimEngine> prefills = new ArrayList<>();
+  private final List<SimEngine> decodes = new ArrayList<>();
+
+  /**
+   * All hand-overs of a fleet so far.
+   *
+   * @param transfers that are complete
+   * @param tokens whose KV was transferred
+   * @param held prefills whose blocks are held at present
+   * @param leaked prefills whose blocks nobody took before their lease ended
+   * @param fieldErrors fields that were wrong
+   */
+  public record Handovers(long transfers, long tokens, int held, long leaked, long fieldErrors) {}
+
+  private SplitFleet(KvConnector connector) {
+    this.connector = connector;
+    router = "127.0.0.1:" + freePort();
+  }
+
+  /**
+   * Starts engines.
+   *
+   * @param config of each, but for its role and its id
+   * @param options how they hand over, besides role and connector
+   */
+  public static SplitFleet start(
+      int prefills,
+      int decodes,
+      KvConnector connector,
+      SimConfig config,
+      UnaryOperator<KvOptions> options,
+      EventLoopGroup loops) {
+    SplitFleet fleet = new SplitFleet(connector);
+    try {
+      for (int i = 1; i <= prefills; i++) {
+        fleet.prefills.add(
+            fleet.engine(KvRole.PREFILL, config.withId("prefill-" + i), options, loops));
+      }
+      for (int i = 1; i <= decodes; i++) {
+        fleet.decodes.add(
+            fleet.engine(KvRole.DECODE, config.withId("decode-" + i), options, loops));
+      }
+      return fleet;
+    } catch (RuntimeException e) {
+      fleet.close();
+      throw e;
+    }
+  }
+
+  private SimEngine engine(
+      KvRole role, SimConfig config, UnaryOperator<KvOptions> options, EventLoopGroup loops) {
+    KvOptions kv = options.apply(KvOptions.of(role, connector).withDirect(true));
+    boolean speaks = connector.registers() || connector == KvConnector.LMCACHE;
+    if (speaks) {
+      kv = kv.withRouter(router, PING_SECONDS);
+    }
+    boolean shares = connector == KvConnector.NONE && !prefills.isEmpty();
+    if (shares) {
+      kv = kv.withStore("127.0.0.1:" + prefills.getFirst().kvState().port());
+    }
+    return SimEngine.start(config.withHandOver(kv), loops);
+  }
+
+  /** A port that is free at this moment: engines are told the router's before it runs. */
+  private static int freePort() {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public List<SimEngine> prefills() {
+    return List.copyOf(prefills);
+  }
+
+  public List<SimEngine> decodes() {
+    return List.copyOf(decodes);
+  }
+
+  /** Prefill engines first. */
+  public List<SimEngine> engines() {
+    return Stream.concat(prefills.stream(), decodes.stream()).toList();
+  }
+
+  /** Tells a router of the engines and of their protocol. */
+  public ConfigValues configure(ConfigValues values) {
+    List<WorkerSpec> workers = new ArrayList<>();
+    prefills.forEach(engine -> workers.add(worker(engine, Role.PREFILL)));
+    decodes.forEach(engine -> workers.add(worker(engine, Role.DECODE)));
+    values.set(RoutingKeys.WORKERS, workers).set(DisaggKeys.PROTOCOL, protocol());
+    if (connector.registers()) {
+      values.set(PeerKeys.REGISTRATION_ADDRESS, router);
+    }
+    if (connector == KvConnector.LMCACHE) {
+      values.set(PeerKeys.NOTIFICATION_ADDRESS, router);
+    }
+    return values;
+  }
+
+  /** What the connector is called in the router's configuration. */
+  private String protocol() {
+    return switch (connector) {
+      case NIXL, NIXL_PUSH -> "nixl";
+      case LMCACHE -> "lmcache";
+      case P2P_NCCL -> "p2p_nccl";
+      case MOONCAKE -> "mooncake";
+      case MORIIO_READ, MORIIO_WRITE -> "moriio";
+      case SGLANG -> "sglang";
+      case ORCHESTRATED -> "orchestrated";
+      case NONE -> "transparent";
+    };
+  }
+
+  private WorkerSpec worker(SimEngine engine, Role role) {
+    Map<String, String> labels = new HashMap<>();
+    KvState kv = engine.kvState();
+    if (connector == KvConnector.MOONCAKE || connector == KvConnector.SGLANG) {
+      labels.put(PeerLabels.BOOTSTRAP_PORT, Integer.toString(kv.port()));
+    }
+    if (connector == KvConnector.LMCACHE && role == Role.DECODE) {
+      String receiver =
+          engine.config().host() + "/" + ports(kv.initPorts()) + "/" + ports(kv.allocPorts());
+      labels.put(PeerLabels.RECEIVER, receiver);
+    }
+    Set<String> models = Set.copyOf(engine.config().profile().models());
+    return new WorkerSpec(engine.id(), engine.url(), role, models, WorkerSpec.NO_RANK, 0, labels);
+  }
+
+  private static String ports(List<Integer> ports) {
+    return ports.toString().replaceAll("[\\[\\] ]", "");
+  }
+
+  /** What has become of hand-overs. */
+  public Handovers handovers() {
+    int held = 0;
+    long leaked = 0;
+    long errors = 0;
+    for (SimEngine engine : engines()) {
+      KvState kv = engine.kvState();
+      held += kv.held().requests();
+      leaked += kv.held().leaked();
+      errors += kv.fieldErrorsInAll();
+    }
+    // Whoever moves the blocks counts them: decode where it pulls, prefill where it pushes.
+    boolean pulled = sum(decodes, KvState.Transfers::finished) > 0;
+    List<SimEngine> movers = pulled ? decodes : prefills;
+    return new Handovers(
+        sum(movers, KvState.Transfers::finished),
+        sum(movers, KvState.Transfers::tokens),
+        held,
+        leaked,
+        errors);
+  }
+
+  private static long sum(List<SimEngine> engines, ToLongFunction<KvState.Transfers> figure) {
+    return engines.stream()
+        .mapToLong(engine -> figure.applyAsLong(engine.kvState().transfers()))
+        .sum();
+  }
+
+  @Override
+  public void close() {
+    engines().forEach(SimEngine::close);
+  }
+}

@@ -1,0 +1,60 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.peers.Bootstrap;
+import io.pointsman.app.peers.NotificationListener;
+import io.pointsman.app.peers.PeerSettings;
+import io.pointsman.app.peers.Registrations;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Deque;
+
+/**
+ * What learns of engines as peers while the router runs. Apart from the router's assembly, so that
+ * a router that hears of none loads no class of ZeroMQ.
+ */
+final class PeerListeners {
+  private PeerListeners() {}
+
+  /**
+   * Begins with all that the settings ask for.
+   *
+   * @param most engines that may register at once
+   * @param control takes what is to be closed, also if this ends early
+   * @throws IOException if an address cannot be had
+   */
+  static void open(
+      PeerSettings settings,
+      Disaggregation two,
+      Fleet fleet,
+      int most,
+      Ticker ticker,
+      Deque<AutoCloseable> control)
+      throws IOException {
+    if (two.asksBootstrapServers()) {
+      EngineClient client = new EngineClient("", ticker);
+      control.push(
+          new Bootstrap(fleet, two.peers(), (url, wait) -> asked(client, url, wait), ticker)
+              .start());
+    }
+    if (!settings.registrationAddress().isEmpty()) {
+      control.push(
+          Registrations.open(settings.registrationAddress(), fleet, two.peers(), most, ticker));
+    }
+    if (!settings.notificationAddress().isEmpty()) {
+      control.push(
+          NotificationListener.open(
+              settings.notificationAddress(), two.notifications()::arrived, ticker));
+    }
+  }
+
+  private static byte[] asked(EngineClient client, String url, Duration wait) throws IOException {
+    EngineClient.Answer answer = client.send("GET", url, wait);
+    if (!answer.good()) {
+      throw new IOException("status " + answer.status());
+    }
+    return answer.body();
+  }
+}
