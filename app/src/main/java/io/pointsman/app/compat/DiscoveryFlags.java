@@ -5,11 +5,12 @@ import static io.pointsman.app.compat.Translation.as;
 import static io.pointsman.app.compat.Translation.list;
 
 import io.pointsman.app.compat.Flag.Shape;
+import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.key.KubernetesKeys;
 import java.util.List;
 import java.util.Map;
 
-/** The flags of vllm-router 0.1.17 by which its regular mode finds engines in Kubernetes. */
+/** The flags of vllm-router 0.1.17 by which it finds engines in Kubernetes. */
 final class DiscoveryFlags {
   private DiscoveryFlags() {}
 
@@ -25,6 +26,16 @@ final class DiscoveryFlags {
             .honoured(
                 "without --service-discovery it has no effect, as there",
                 list(KubernetesKeys.SELECTOR)),
+        flag("--prefill-selector", "labels of prefill pods, each as label=value")
+            .shape(Shape.GROUPS)
+            .honoured(
+                "with --service-discovery and --vllm-pd-disaggregation",
+                list(KubernetesKeys.PREFILL_SELECTOR)),
+        flag("--decode-selector", "labels of decode pods, each as label=value")
+            .shape(Shape.GROUPS)
+            .honoured(
+                "with --service-discovery and --vllm-pd-disaggregation",
+                list(KubernetesKeys.DECODE_SELECTOR)),
         flag("--service-discovery-port", "port of the engines in the pods")
             .standard("80")
             .honoured(as(KubernetesKeys.PORT)),
@@ -34,15 +45,43 @@ final class DiscoveryFlags {
 
   /** Brings the flags together, when all have been read. */
   static void finish(Translation into) {
+    ConfigValues values = into.values();
     if (!into.discovers()) {
-      into.values().set(KubernetesKeys.SELECTOR, Map.of());
+      values.set(KubernetesKeys.SELECTOR, Map.of());
+      values.set(KubernetesKeys.PREFILL_SELECTOR, Map.of());
+      values.set(KubernetesKeys.DECODE_SELECTOR, Map.of());
       return;
     }
     if (into.backend() == Backend.OPENAI) {
       into.problems().add("--service-discovery: not with --backend openai, which is one server");
     }
-    if (into.values().get(KubernetesKeys.SELECTOR).isEmpty() && into.problems().isEmpty()) {
-      into.problems().add("--service-discovery: no --selector (expected: labels such as app=vllm)");
+    boolean parts =
+        !values.get(KubernetesKeys.PREFILL_SELECTOR).isEmpty()
+            || !values.get(KubernetesKeys.DECODE_SELECTOR).isEmpty();
+    if (into.pd().on()) {
+      values.set(KubernetesKeys.SELECTOR, Map.of());
+      need(
+          parts,
+          "--service-discovery: no --prefill-selector and no --decode-selector (expected: one of"
+              + " them at least, with labels such as role=prefill)",
+          into);
+    } else {
+      if (parts) {
+        into.problems()
+            .add(
+                "--prefill-selector, --decode-selector: without --vllm-pd-disaggregation"
+                    + " (expected: both or neither)");
+      }
+      need(
+          !values.get(KubernetesKeys.SELECTOR).isEmpty(),
+          "--service-discovery: no --selector (expected: labels such as app=vllm)",
+          into);
+    }
+  }
+
+  private static void need(boolean given, String problem, Translation into) {
+    if (!given && into.problems().isEmpty()) {
+      into.problems().add(problem);
     }
   }
 }

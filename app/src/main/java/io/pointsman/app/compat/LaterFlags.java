@@ -10,7 +10,6 @@ import java.util.List;
  * The flags of vllm-router 0.1.17 that belong to what is not built yet: refused, with the reason.
  */
 final class LaterFlags {
-  private static final String PD = "prefill/decode disaggregation";
   private static final String KV = "routing by KV events";
   private static final String PROGRAMS = "Program scheduling";
   private static final String WASM = "WASM request middleware";
@@ -19,21 +18,14 @@ final class LaterFlags {
 
   static List<Flag> disaggregation() {
     return List.of(
-        flag("--vllm-pd-disaggregation", "prefill/decode mode").shape(Shape.SWITCH).later(PD),
-        flag("--prefill", "a prefill engine and its bootstrap port").shape(Shape.GROUPS).later(PD),
-        flag("--decode", "a decode engine").shape(Shape.REPEATED).later(PD),
-        flag("--prefill-policy", "policy for prefill engines").later(PD),
-        flag("--decode-policy", "policy for decode engines").later(PD),
-        flag("--vllm-discovery-address", "listener for ZMQ registrations").later(PD),
-        flag("--kv-connector", "nixl, mooncake, moriio").standard("nixl").later(PD),
         flag("--profile", "profiles of both stages")
             .shape(Shape.SWITCH)
             .only(Source.RUST)
-            .later(PD),
+            .later("profiles of engines taken by the router"),
         flag("--mini-lb", "a small balancer for debugging")
             .shape(Shape.SWITCH)
             .only(Source.PYTHON)
-            .later(PD),
+            .later("a second balancer, for debugging"),
         flag("--epd-config", "encoder engines, as JSON")
             .only(Source.RUST)
             .later("encoder disaggregation"));
@@ -80,8 +72,6 @@ final class LaterFlags {
     return List.of(
         flag("--enable-igw", "routing by model over several fleets")
             .shape(Shape.SWITCH)
-            .idle("every router here serves several models, and takes workers at run time"),
-        flag("--prefill-selector", "labels of prefill pods").shape(Shape.GROUPS).later(PD),
-        flag("--decode-selector", "labels of decode pods").shape(Shape.GROUPS).later(PD));
+            .idle("every router here serves several models, and takes workers at run time"));
   }
 }

@@ -19,6 +19,7 @@ public final class Translation {
   private int dataParallelSize = 1;
   private Backend backend = Backend.VLLM;
   private boolean discovers;
+  private final PdMode pd = new PdMode();
 
   /** The values chosen so far. */
   public ConfigValues values() {
@@ -50,6 +51,11 @@ public final class Translation {
 
   boolean discovers() {
     return discovers;
+  }
+
+  /** What is asked for of prefill and decode on two workers. */
+  PdMode pd() {
+    return pd;
   }
 
   void dataParallelSize(int size) {

@@ -9,6 +9,7 @@ import static io.pointsman.app.compat.Translation.to;
 import io.pointsman.app.compat.Flag.Shape;
 import io.pointsman.app.compat.Flag.Source;
 import io.pointsman.app.config.key.AdminKeys;
+import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
@@ -181,7 +182,9 @@ final class VllmRouterFlags {
                     ForwardKeys.TOTAL_TIMEOUT,
                     ForwardKeys.STREAM_TOTAL_TIMEOUT,
                     ForwardKeys.FIRST_BYTE_TIMEOUT,
-                    ForwardKeys.IDLE_TIMEOUT)),
+                    ForwardKeys.IDLE_TIMEOUT,
+                    DisaggKeys.PREFILL_TIMEOUT,
+                    DisaggKeys.DECODE_TIMEOUT)),
         flag("--pool-idle-timeout-secs", "how long unused connections are kept; 0 keeps none")
             .only(Source.RUST)
             .standard("2")
@@ -235,13 +238,15 @@ final class VllmRouterFlags {
 
   private static void policy(Given given, Translation into) {
     if (given.value().equals("kv_aware")) {
-      into.problems()
-          .add(
-              given.flag()
-                  + ": kv_aware is not supported yet: it routes by KV events of the engines");
+      into.problems().add(kvAware(given));
     } else {
       as(RoutingKeys.POLICY).apply(given, into);
     }
+  }
+
+  /** Why the policy of that name cannot be had. */
+  static String kvAware(Given given) {
+    return given.flag() + ": kv_aware is not supported yet: it routes by KV events of the engines";
   }
 
   private static void treeSize(Given given, Translation into) {

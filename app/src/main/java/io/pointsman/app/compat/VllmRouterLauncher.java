@@ -35,6 +35,7 @@ public final class VllmRouterLauncher {
               VllmRouterFlags.operation(),
               TracingFlags.all(),
               DiscoveryFlags.all(),
+              PdFlags.all(),
               LaterFlags.disaggregation(),
               LaterFlags.events(),
               LaterFlags.scheduling(),
@@ -56,7 +57,9 @@ public final class VllmRouterLauncher {
     TracingFlags.standard(into.values(), environment, into);
     FLAGS.apply(args, into);
     into.backend().settle(into);
-    into.values().set(RoutingKeys.WORKERS, workers(into));
+    List<WorkerSpec> workers = new ArrayList<>(workers(into));
+    workers.addAll(into.pd().settle(environment, into));
+    into.values().set(RoutingKeys.WORKERS, workers);
     DiscoveryFlags.finish(into);
     return into.orThrow();
   }

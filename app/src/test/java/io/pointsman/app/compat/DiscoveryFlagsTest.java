@@ -74,10 +74,41 @@ class DiscoveryFlagsTest {
     assertThat(refused(line)).singleElement().asString().startsWith(reason);
   }
 
-  @ParameterizedTest
-  @CsvSource({"--prefill-selector", "--decode-selector"})
-  void selectorsOfPrefillAndDecodeAreNotSupportedYet(String flag) {
-    assertThat(refused(flag + " app=x"))
-        .containsExactly(flag + ": is not supported yet: prefill/decode disaggregation");
+  @Test
+  void prefillAndDecodeHaveSelectorsOfTheirOwn() {
+    assertThat(
+            launched(
+                "--vllm-pd-disaggregation --service-discovery --selector x=y"
+                    + " --prefill-selector app=vllm role=prefill --decode-selector role=decode"))
+        .isEqualTo(
+            new KubernetesSettings(
+                Map.of(),
+                Map.of("app", "vllm", "role", "prefill"),
+                Map.of("role", "decode"),
+                "",
+                80,
+                1,
+                ""));
+  }
+
+  @Test
+  void withoutDiscoveryTheyFindNothingAsThere() {
+    assertThat(launched("--prefill-selector role=prefill").enabled()).isFalse();
+  }
+
+  @Test
+  void splitDiscoveryWithoutAnyOfThemIsRefused() {
+    assertThat(refused("--vllm-pd-disaggregation --service-discovery --selector a=b"))
+        .singleElement()
+        .asString()
+        .startsWith("--service-discovery: no --prefill-selector and no --decode-selector");
+  }
+
+  @Test
+  void theyAreRefusedWhereNothingIsSplit() {
+    assertThat(refused("--service-discovery --selector a=b --decode-selector c=d"))
+        .singleElement()
+        .asString()
+        .startsWith("--prefill-selector, --decode-selector: without --vllm-pd-disaggregation");
   }
 }

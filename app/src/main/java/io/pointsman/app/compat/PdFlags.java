@@ -1,0 +1,89 @@
+package io.pointsman.app.compat;
+
+import static io.pointsman.app.compat.Flag.flag;
+import static io.pointsman.app.compat.Translation.as;
+
+import io.pointsman.app.compat.Flag.Shape;
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.Key;
+import java.util.List;
+
+/** The flags of vllm-router 0.1.17 for prefill and decode on two workers. */
+final class PdFlags {
+  private PdFlags() {}
+
+  static List<Flag> all() {
+    return List.of(
+        flag("--vllm-pd-disaggregation", "prefill/decode mode")
+            .alias("--pd-disaggregation")
+            .shape(Shape.SWITCH)
+            .honoured((_, into) -> into.pd().turnOn()),
+        flag("--prefill", "a prefill engine, and the port of its bootstrap server or none")
+            .shape(Shape.GROUPS)
+            .honoured(
+                "engines that fail leave and return, also those without a bootstrap server",
+                PdFlags::prefills),
+        flag("--decode", "a decode engine")
+            .shape(Shape.REPEATED)
+            .honoured((given, into) -> into.pd().decodes(given.values())),
+        flag("--prefill-policy", "policy for prefill engines; unset means --policy")
+            .honoured("kv_aware is not supported yet", policy(DisaggKeys.PREFILL_POLICY)),
+        flag("--decode-policy", "policy for decode engines; unset means --policy")
+            .honoured("kv_aware is not supported yet", policy(DisaggKeys.DECODE_POLICY)),
+        flag("--vllm-discovery-address", "host:port where engines register by ZMQ")
+            .honoured(
+                "engines join beside those of --prefill and --decode, with health, load and"
+                    + " breakers as all others",
+                (given, into) -> into.pd().discovery(given.value())),
+        flag("--kv-connector", "nixl, mooncake or moriio")
+            .honoured(
+                "unset means nixl, and p2p_nccl with --vllm-discovery-address; takes every protocol"
+                    + " of docs/pd-protocols.md that needs no further settings: also p2p_nccl,"
+                    + " sglang, orchestrated, transparent",
+                (given, into) -> into.pd().connector(given, into)));
+  }
+
+  /** A policy of a stage; the same as for all, but for what that refuses. */
+  private static Effect.Action policy(Key<String> key) {
+    return (given, into) -> {
+      if (given.value().equals("kv_aware")) {
+        into.problems().add(VllmRouterFlags.kvAware(given));
+      } else {
+        as(key).apply(given, into);
+      }
+    };
+  }
+
+  /** URLs, each with a port or {@code none} after it or without. */
+  private static void prefills(Given given, Translation into) {
+    String url = null;
+    for (String word : given.values()) {
+      boolean port = word.matches("[0-9]+") || word.equals("none");
+      if (port && url != null) {
+        bootstrap(url, word, given, into);
+        url = null;
+      } else {
+        if (url != null) {
+          into.pd().prefill(url, PdMode.NO_PORT);
+        }
+        if (port) {
+          into.problem(given, word, "a URL before it");
+        }
+        url = port ? null : word;
+      }
+    }
+    if (url != null) {
+      into.pd().prefill(url, PdMode.NO_PORT);
+    }
+  }
+
+  private static void bootstrap(String url, String word, Given given, Translation into) {
+    int port =
+        word.equals("none") ? PdMode.NO_PORT : word.length() > 5 ? 65_536 : Integer.parseInt(word);
+    if (port > 65_535 || word.equals("0")) {
+      into.problem(given, url + " " + word, "a port, 1 to 65535, or none");
+    } else {
+      into.pd().prefill(url, port);
+    }
+  }
+}
