@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.app.cli.Commands;
 import io.pointsman.app.compat.VllmRouterLauncher;
+import io.pointsman.app.compat.stack.ProductionStackLauncher;
+import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
@@ -16,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -52,6 +55,12 @@ final class DocumentationTest {
     return pages.stream().sorted().toList();
   }
 
+  /** Commands that take the flags of other routers. */
+  private static final Map<String, Function<List<String>, ConfigValues>> LAUNCHERS =
+      Map.of(
+          "vllm-router", words -> VllmRouterLauncher.translate(words, Map.of()),
+          "production-stack", words -> ProductionStackLauncher.translate(words, Map.of()));
+
   @Test
   void launcherCommandsAndTheirFlagsExist() throws IOException {
     List<Typed> typed =
@@ -70,8 +79,8 @@ final class DocumentationTest {
     if (command == null) {
       throw new AssertionError(typed.page() + ": " + typed.line() + " (expected: a command)");
     }
-    if (name.equals("vllm-router")) {
-      translates(typed);
+    if (LAUNCHERS.containsKey(name)) {
+      translates(typed, LAUNCHERS.get(name));
       return;
     }
     Matcher flags = FLAG.matcher(typed.line().replaceAll("[|&;#].*", ""));
@@ -82,11 +91,11 @@ final class DocumentationTest {
     }
   }
 
-  /** That command reads its flags itself: it must take the whole line. */
-  private static void translates(Typed typed) {
+  /** Such a command reads its flags itself: it must take the whole line. */
+  private static void translates(Typed typed, Function<List<String>, ConfigValues> launcher) {
     String flags = typed.line().replaceFirst("^\\S+\\s+\\S+\\s*", "").replaceAll("\\s#.*", "");
     List<String> words = Pattern.compile("\\s+").splitAsStream(flags).toList();
-    PointsmanConfig.from(VllmRouterLauncher.translate(words, Map.of()));
+    PointsmanConfig.from(launcher.apply(words));
   }
 
   @Test

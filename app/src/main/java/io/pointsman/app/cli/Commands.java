@@ -31,6 +31,7 @@ public final class Commands {
     makers.put("replay", () -> new CommandLine(new ReplayCommand(new SystemTicker())));
     makers.put("vllm-router", VllmRouterCommand::commandLine);
     makers.put("ray-serve", RayServeCommand::commandLine);
+    makers.put("production-stack", ProductionStackCommand::commandLine);
     makers.put("version", () -> new CommandLine(new VersionCommand()));
     return makers;
   }

@@ -1,0 +1,115 @@
+package io.pointsman.app.compat.stack;
+
+import io.pointsman.app.compat.FlagTable;
+import io.pointsman.app.compat.Given;
+import io.pointsman.app.compat.Translation;
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.ForwardKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.TracingKeys;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Translates the command line of the vLLM production stack's router, and what is proposed for it,
+ * into the configuration. Everything else about running is the same as for every other launcher.
+ */
+public final class ProductionStackLauncher {
+  private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
+  private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
+
+  private ProductionStackLauncher() {}
+
+  /** Every flag, in the order in which they are documented. */
+  static FlagTable flags(Wishes wishes) {
+    return new FlagTable(
+        false,
+        "Since",
+        List.of(
+            StackFlags.listener(),
+            StackFlags.discovery(wishes),
+            StackFlags.routing(wishes),
+            StackPdFlags.all(wishes),
+            StackOperationFlags.extensions(),
+            StackOperationFlags.operation(wishes)));
+  }
+
+  /**
+   * The configuration that a command line asks for.
+   *
+   * @param environment the process's environment variables
+   * @throws ConfigException if a flag is unknown, wrong or cannot be honoured, with all reasons
+   */
+  public static ConfigValues translate(List<String> args, Map<String, String> environment) {
+    Translation into = new Translation();
+    Wishes wishes = new Wishes();
+    FlagTable flags = flags(wishes);
+    behaviour(into.values());
+    flags.applyDefaults(into);
+    environment(environment, into);
+    flags.apply(args, into);
+    if (into.problems().isEmpty()) {
+      retries(wishes, into);
+      traces(wishes, into);
+      StackFleet.settle(wishes, into);
+      StackLogic.settle(wishes, into);
+    }
+    return into.orThrow();
+  }
+
+  /** All flags with what they do here, for people. */
+  public static String help() {
+    return flags(new Wishes()).help("pointsman production-stack [flags of the stack's router]");
+  }
+
+  /** What the stack's router does without a flag for it. */
+  private static void behaviour(ConfigValues values) {
+    values.set(ForwardKeys.TOTAL_TIMEOUT, Duration.ZERO);
+    values.set(ForwardKeys.STREAM_TOTAL_TIMEOUT, Duration.ZERO);
+    values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
+    values.set(ForwardKeys.RETRY_BUDGET, 1.0);
+  }
+
+  private static void environment(Map<String, String> environment, Translation into) {
+    seconds(environment, PREFILL_TIMEOUT, "300", DisaggKeys.PREFILL_TIMEOUT, into);
+    seconds(environment, DECODE_TIMEOUT, "600", DisaggKeys.DECODE_TIMEOUT, into);
+  }
+
+  private static void seconds(
+      Map<String, String> environment,
+      String name,
+      String standard,
+      Key<Duration> key,
+      Translation into) {
+    String given = environment.getOrDefault(name, "");
+    Given value = new Given(name, List.of(given.isBlank() ? standard : given.strip()));
+    Translation.time(ChronoUnit.SECONDS, key).apply(value, into);
+  }
+
+  private static void retries(Wishes wishes, Translation into) {
+    long reroutes = into.whole(wishes.as(StackFlags.REROUTES), 0, 99);
+    if (reroutes >= 0) {
+      into.values().set(ForwardKeys.RETRY_ENABLED, reroutes > 0);
+      into.values().set(ForwardKeys.RETRY_ATTEMPTS, (int) reroutes + 1);
+    }
+  }
+
+  private static void traces(Wishes wishes, Translation into) {
+    boolean secure = wishes.has(StackOperationFlags.OTEL_SECURE);
+    String endpoint = wishes.text(StackOperationFlags.OTEL_ENDPOINT);
+    if (!endpoint.isEmpty()) {
+      into.values().set(TracingKeys.ENABLED, true);
+      into.values().set(TracingKeys.ENDPOINT, (secure ? "https://" : "http://") + bare(endpoint));
+    }
+  }
+
+  private static String bare(String endpoint) {
+    int scheme = endpoint.indexOf("://");
+    return scheme < 0 ? endpoint : endpoint.substring(scheme + 3);
+  }
+}

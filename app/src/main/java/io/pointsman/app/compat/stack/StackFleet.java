@@ -1,0 +1,216 @@
+package io.pointsman.app.compat.stack;
+
+import io.pointsman.app.compat.Given;
+import io.pointsman.app.compat.Translation;
+import io.pointsman.app.compat.Urls;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.KubernetesKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Which engines there are, and which role each one has by its label. */
+final class StackFleet {
+  private static final String STANDARD_LABEL = "default";
+
+  /** The label of pods that the stack's router compares. */
+  private static final String POD_LABEL = "model";
+
+  private final Wishes wishes;
+  private final Translation into;
+  private final List<String> prefill;
+  private final List<String> decode;
+
+  private StackFleet(Wishes wishes, Translation into) {
+    this.wishes = wishes;
+    this.into = into;
+    prefill = wishes.items(StackFlags.PREFILL_LABELS);
+    decode = wishes.items(StackFlags.DECODE_LABELS);
+  }
+
+  /** Puts engines, or where to find them, into the configuration. */
+  static void settle(Wishes wishes, Translation into) {
+    StackFleet fleet = new StackFleet(wishes, into);
+    fleet.labels();
+    switch (wishes.text(StackFlags.DISCOVERY)) {
+      case "static" -> fleet.listed();
+      case "k8s" -> fleet.pods();
+      case "external-only" ->
+          into.problems()
+              .add(
+                  StackFlags.DISCOVERY
+                      + ": external-only is not supported: there are no providers outside");
+      default -> into.problems().add(StackFlags.DISCOVERY + ": nothing (expected: static or k8s)");
+    }
+  }
+
+  private boolean split() {
+    return StackLogic.splits(wishes);
+  }
+
+  private void labels() {
+    if (split()) {
+      if (prefill.isEmpty() || decode.isEmpty()) {
+        into.problems()
+            .add(
+                wishes.text(StackFlags.LOGIC)
+                    + ": without "
+                    + (prefill.isEmpty() ? StackFlags.PREFILL_LABELS : StackFlags.DECODE_LABELS));
+      }
+      prefill.stream()
+          .filter(decode::contains)
+          .forEach(
+              label ->
+                  into.problems()
+                      .add(
+                          StackFlags.PREFILL_LABELS
+                              + ": "
+                              + label
+                              + " is one of "
+                              + StackFlags.DECODE_LABELS
+                              + " too"));
+    } else if (!prefill.isEmpty() || !decode.isEmpty()) {
+      into.problems()
+          .add(
+              StackFlags.PREFILL_LABELS
+                  + ", "
+                  + StackFlags.DECODE_LABELS
+                  + ": without a disaggregated "
+                  + StackFlags.LOGIC);
+    }
+  }
+
+  private void listed() {
+    probes(StackFlags.STATIC_TIMEOUT);
+    Translation.time(ChronoUnit.SECONDS, FleetKeys.HEALTH_INTERVAL)
+        .apply(wishes.as(StackFlags.STATIC_INTERVAL), into);
+    List<String> urls = wishes.items(StackFlags.BACKENDS);
+    List<String> models = wishes.items(StackFlags.MODELS);
+    List<String> labels = wishes.items(StackFlags.LABELS);
+    if (urls.isEmpty()) {
+      into.problems().add(StackFlags.BACKENDS + ": nothing (expected: URLs of engines)");
+    }
+    asMany(StackFlags.MODELS, models.size(), urls.size());
+    if (!labels.isEmpty() || split()) {
+      asMany(StackFlags.LABELS, labels.size(), urls.size());
+    }
+    if (into.problems().isEmpty()) {
+      into.values().set(RoutingKeys.WORKERS, workers(urls, models, labels));
+    }
+  }
+
+  private void asMany(String flag, int found, int urls) {
+    if (found != urls) {
+      into.problems().add(flag + ": " + found + " (expected: " + urls + ", one for each backend)");
+    }
+  }
+
+  private List<WorkerSpec> workers(List<String> urls, List<String> models, List<String> labels) {
+    Map<String, Set<String>> served = new LinkedHashMap<>();
+    Map<String, String> labelled = new HashMap<>();
+    for (int i = 0; i < urls.size(); i++) {
+      String url = Urls.trimmed(urls.get(i));
+      if (!Urls.valid(url)) {
+        into.problems().add(StackFlags.BACKENDS + ": " + url + " (expected: http://host:port)");
+        continue;
+      }
+      served.computeIfAbsent(url, _ -> new HashSet<>()).add(models.get(i));
+      String label = labels.isEmpty() ? STANDARD_LABEL : labels.get(i);
+      String before = labelled.put(url, label);
+      if (before != null && !before.equals(label)) {
+        into.problems().add(StackFlags.LABELS + ": " + before + " and " + label + " for " + url);
+      }
+    }
+    List<WorkerSpec> workers = new ArrayList<>();
+    served.forEach(
+        (url, names) -> {
+          String label = String.valueOf(labelled.get(url));
+          Role role = role(label);
+          if (role != null) {
+            workers.add(
+                WorkerSpec.of(url)
+                    .withModels(names)
+                    .withRole(role)
+                    .withLabels(Map.of(POD_LABEL, label)));
+          }
+        });
+    return workers;
+  }
+
+  private @Nullable Role role(String label) {
+    if (!split()) {
+      return Role.REGULAR;
+    }
+    if (prefill.contains(label)) {
+      return Role.PREFILL;
+    }
+    if (decode.contains(label)) {
+      return Role.DECODE;
+    }
+    into.problems()
+        .add(
+            StackFlags.LABELS
+                + ": "
+                + label
+                + " (expected: one of "
+                + StackFlags.PREFILL_LABELS
+                + " or "
+                + StackFlags.DECODE_LABELS
+                + ", since no other engine is used there)");
+    return null;
+  }
+
+  private void pods() {
+    probes(StackFlags.POD_TIMEOUT);
+    if (split()) {
+      partsOfPods();
+    } else if (!wishes.has(StackFlags.SELECTOR)) {
+      into.problems()
+          .add(
+              StackFlags.SELECTOR
+                  + ": nothing (expected: labels such as app=vllm; without any, each pod of the"
+                  + " namespace would be an engine)");
+    } else {
+      Translation.as(KubernetesKeys.SELECTOR).apply(wishes.as(StackFlags.SELECTOR), into);
+    }
+  }
+
+  /** Pods of a role have the common labels, and their own. */
+  private void partsOfPods() {
+    if (prefill.size() != 1 || decode.size() != 1) {
+      into.problems()
+          .add(
+              StackFlags.PREFILL_LABELS
+                  + ", "
+                  + StackFlags.DECODE_LABELS
+                  + ": "
+                  + prefill.size()
+                  + ", "
+                  + decode.size()
+                  + " (expected: one of each with k8s, where selectors compare one value)");
+      return;
+    }
+    String common = wishes.has(StackFlags.SELECTOR) ? wishes.text(StackFlags.SELECTOR) + "," : "";
+    selector(KubernetesKeys.PREFILL_SELECTOR, common, prefill.getFirst());
+    selector(KubernetesKeys.DECODE_SELECTOR, common, decode.getFirst());
+  }
+
+  private void selector(Key<Map<String, String>> key, String common, String label) {
+    String selector = common + POD_LABEL + "=" + label;
+    Translation.as(key).apply(new Given(StackFlags.SELECTOR, List.of(selector)), into);
+  }
+
+  private void probes(String flag) {
+    Translation.time(ChronoUnit.SECONDS, FleetKeys.HEALTH_TIMEOUT).apply(wishes.as(flag), into);
+  }
+}

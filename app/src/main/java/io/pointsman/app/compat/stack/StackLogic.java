@@ -1,0 +1,256 @@
+package io.pointsman.app.compat.stack;
+
+import io.pointsman.app.compat.Translation;
+import io.pointsman.app.compat.Urls;
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.YamlTree;
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.PeerKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.Raw;
+import io.pointsman.engine.disagg.peer.PeerLabels;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** How an engine, or two of them, are chosen. */
+final class StackLogic {
+  private static final String TRANSPARENT = "disaggregated_prefill";
+  private static final String ORCHESTRATED = "disaggregated_prefill_orchestrated";
+
+  /** An object of objects of lists. */
+  private static final int MOST_DEPTH = 4;
+
+  private final Wishes wishes;
+  private final Translation into;
+  private final ConfigValues values;
+
+  private StackLogic(Wishes wishes, Translation into) {
+    this.wishes = wishes;
+    this.into = into;
+    values = into.values();
+  }
+
+  /** Whether two engines serve a request. */
+  static boolean splits(Wishes wishes) {
+    String logic = wishes.text(StackFlags.LOGIC);
+    return logic.equals(TRANSPARENT) || logic.equals(ORCHESTRATED);
+  }
+
+  /** Puts it into the configuration; after the engines. */
+  static void settle(Wishes wishes, Translation into) {
+    StackLogic logic = new StackLogic(wishes, into);
+    logic.choose();
+    logic.refuseWhatIsOfNoUse();
+  }
+
+  private void choose() {
+    String logic = wishes.text(StackFlags.LOGIC);
+    switch (logic) {
+      case "roundrobin" -> values.set(RoutingKeys.POLICY, "round_robin");
+      case "session" -> session();
+      case "prefixaware" -> {
+        values.set(RoutingKeys.POLICY, "cache_aware");
+        values.set(RoutingKeys.CACHE_THRESHOLD, 0.0);
+      }
+      case TRANSPARENT -> split(wishes.has(StackPdFlags.PEER_HOST) ? "lmcache" : "transparent");
+      case ORCHESTRATED -> split(wishes.text(StackPdFlags.CONNECTOR));
+      case "kvaware" ->
+          refuse("kvaware is not supported: it asks LMCache's controller, which is not here");
+      case "ttft", "loadaware", "priority" -> refuse(logic + " is not supported yet");
+      default ->
+          refuse(
+              (logic.isEmpty() ? "nothing" : logic)
+                  + " (expected: one of roundrobin, session, prefixaware, "
+                  + TRANSPARENT
+                  + ", "
+                  + ORCHESTRATED
+                  + ")");
+    }
+  }
+
+  private void refuse(String reason) {
+    into.problems().add(StackFlags.LOGIC + ": " + reason);
+  }
+
+  private void session() {
+    if (!wishes.has(StackFlags.SESSION_KEY)) {
+      refuse("session without " + StackFlags.SESSION_KEY);
+      return;
+    }
+    values.set(RoutingKeys.POLICY, "md5_ring");
+    Translation.as(FrontKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
+  }
+
+  private void split(String protocol) {
+    String policy =
+        wishes.text(StackPdFlags.STRATEGY).equals("least_loaded") ? "least_load" : "round_robin";
+    values.set(RoutingKeys.POLICY, policy);
+    values.set(DisaggKeys.PREFILL_POLICY, policy);
+    values.set(DisaggKeys.DECODE_POLICY, policy);
+    values.set(DisaggKeys.PROTOCOL, protocol);
+    values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
+    if (protocol.equals("lmcache")) {
+      lmcache();
+    }
+  }
+
+  private void lmcache() {
+    String host =
+        wishes.has(StackPdFlags.PROXY_HOST)
+            ? wishes.text(StackPdFlags.PROXY_HOST)
+            : values.get(FrontKeys.HOST);
+    String address = host + ":" + wishes.text(StackPdFlags.PROXY_PORT);
+    values.set(PeerKeys.NOTIFICATION_ADDRESS, address);
+    if (wishes.text(StackFlags.LOGIC).equals(TRANSPARENT)) {
+      receiver(StackPdFlags.PEER_HOST, StackPdFlags.PEER_INIT, StackPdFlags.PEER_ALLOC);
+    } else if (wishes.has(StackPdFlags.REGISTRY)) {
+      registry();
+    } else if (wishes.has(StackPdFlags.DECODER_HOST)
+        && wishes.has(StackPdFlags.DECODER_INIT)
+        && wishes.has(StackPdFlags.DECODER_ALLOC)) {
+      receiver(StackPdFlags.DECODER_HOST, StackPdFlags.DECODER_INIT, StackPdFlags.DECODER_ALLOC);
+    } else {
+      into.problems()
+          .add(
+              StackPdFlags.CONNECTOR
+                  + ": lmcache without "
+                  + StackPdFlags.REGISTRY
+                  + ", or without "
+                  + StackPdFlags.DECODER_HOST
+                  + ", "
+                  + StackPdFlags.DECODER_INIT
+                  + " and "
+                  + StackPdFlags.DECODER_ALLOC);
+    }
+  }
+
+  private void receiver(String host, String init, String alloc) {
+    String text =
+        wishes.text(host)
+            + "/"
+            + String.join(",", wishes.items(init))
+            + "/"
+            + String.join(",", wishes.items(alloc));
+    checked(text, host + ", " + init + ", " + alloc);
+    values.set(DisaggKeys.RECEIVER, text);
+  }
+
+  private boolean checked(String receiver, String where) {
+    try {
+      return PeerLabels.receiver(receiver) != null;
+    } catch (IllegalArgumentException e) {
+      into.problems().add(where + ": " + e.getMessage());
+      return false;
+    }
+  }
+
+  /** Each decode engine takes blocks where the registry says. */
+  private void registry() {
+    Map<String, String> receivers = new HashMap<>();
+    try {
+      Raw tree = tree(wishes.text(StackPdFlags.REGISTRY));
+      if (!(tree instanceof Raw.Entries(Map<String, Raw> decoders, _))) {
+        throw new ConfigException(StackPdFlags.REGISTRY + ": no object (expected: {URL: {...}})");
+      }
+      decoders.forEach((url, entry) -> receivers.put(Urls.trimmed(url), receiver(url, entry)));
+    } catch (ConfigException e) {
+      into.problems().addAll(e.problems());
+      return;
+    }
+    List<WorkerSpec> workers = new ArrayList<>();
+    for (WorkerSpec worker : values.get(RoutingKeys.WORKERS)) {
+      String receiver = worker.role() == Role.DECODE ? receivers.remove(worker.url()) : null;
+      workers.add(receiver == null ? worker : received(worker, receiver));
+    }
+    values.set(RoutingKeys.WORKERS, workers);
+    receivers
+        .keySet()
+        .forEach(
+            url ->
+                into.problems()
+                    .add(StackPdFlags.REGISTRY + ": " + url + " (expected: a decode engine)"));
+  }
+
+  /** JSON is YAML too. */
+  private static Raw tree(String text) {
+    List<String> problems = new ArrayList<>();
+    Optional<Raw> tree = YamlTree.compose(StackPdFlags.REGISTRY, text, MOST_DEPTH, problems);
+    if (!problems.isEmpty()) {
+      throw new ConfigException(problems);
+    }
+    return tree.orElse(new Raw.Scalar("", StackPdFlags.REGISTRY));
+  }
+
+  private WorkerSpec received(WorkerSpec worker, String receiver) {
+    checked(receiver, StackPdFlags.REGISTRY + ": " + worker.url());
+    Map<String, String> labels = new HashMap<>(worker.labels());
+    labels.put(PeerLabels.RECEIVER, receiver);
+    return worker.withLabels(labels);
+  }
+
+  private static String receiver(String url, Raw entry) {
+    if (!(entry instanceof Raw.Entries(Map<String, Raw> members, _))) {
+      throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": no object");
+    }
+    return text(url, members, "receiver_host")
+        + "/"
+        + text(url, members, "receiver_init_port")
+        + "/"
+        + text(url, members, "receiver_alloc_port");
+  }
+
+  private static String text(String url, Map<String, Raw> members, String name) {
+    return switch (members.get(name)) {
+      case Raw.Scalar(String text, _) -> text;
+      case Raw.Items(List<Raw> items, _) ->
+          items.stream()
+              .map(item -> item instanceof Raw.Scalar(String text, _) ? text : "?")
+              .collect(Collectors.joining(","));
+      case null -> throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": no " + name);
+      case Raw.Entries _ ->
+          throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": " + name);
+    };
+  }
+
+  private void refuseWhatIsOfNoUse() {
+    String protocol = values.get(DisaggKeys.PROTOCOL);
+    boolean lmcache = protocol.equals("lmcache");
+    boolean orchestrated = wishes.text(StackFlags.LOGIC).equals(ORCHESTRATED);
+    ofNoUse(lmcache && orchestrated, StackPdFlags.REGISTRY);
+    ofNoUse(lmcache && orchestrated, StackPdFlags.DECODER_HOST);
+    ofNoUse(lmcache && !orchestrated, StackPdFlags.PEER_HOST);
+    ofNoUse(lmcache, StackPdFlags.PROXY_HOST);
+    ofNoUse(
+        orchestrated || !wishes.text(StackPdFlags.CONNECTOR).equals("lmcache"),
+        StackPdFlags.CONNECTOR);
+    if (!splits(wishes) && values.get(DisaggKeys.THRESHOLD) > 0) {
+      into.problems().add("--routing-threshold: without a disaggregated " + StackFlags.LOGIC);
+    }
+  }
+
+  private void ofNoUse(boolean used, String flag) {
+    boolean set = flag.equals(StackPdFlags.CONNECTOR) || wishes.has(flag);
+    if (set && !used) {
+      into.problems()
+          .add(
+              flag
+                  + ": of no use with "
+                  + StackFlags.LOGIC
+                  + " "
+                  + wishes.text(StackFlags.LOGIC)
+                  + " and "
+                  + StackPdFlags.CONNECTOR
+                  + " "
+                  + wishes.text(StackPdFlags.CONNECTOR));
+    }
+  }
+}

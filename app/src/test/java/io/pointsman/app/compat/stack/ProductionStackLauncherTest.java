@@ -1,0 +1,362 @@
+package io.pointsman.app.compat.stack;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.groups.Tuple.tuple;
+
+import io.pointsman.app.compat.Effect;
+import io.pointsman.app.compat.Flag;
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.KubernetesKeys;
+import io.pointsman.app.config.key.PeerKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.logging.LogSettings;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.kubernetes.KubernetesSettings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ProductionStackLauncherTest {
+  private static final String STATIC =
+      "--service-discovery static --static-backends http://a:1,http://b:2 --static-models m,m ";
+  private static final String ROUND = STATIC + "--routing-logic roundrobin ";
+  private static final String LABELS =
+      "--static-model-labels pre,dec --prefill-model-labels pre --decode-model-labels dec ";
+  private static final String SPLIT =
+      STATIC + LABELS + "--routing-logic disaggregated_prefill_orchestrated ";
+
+  private static ConfigValues translated(String line, String... further) {
+    List<String> args = new ArrayList<>(List.of(line.strip().split(" ", -1)));
+    args.addAll(List.of(further));
+    return ProductionStackLauncher.translate(args, Map.of());
+  }
+
+  private static PointsmanConfig launched(String line) {
+    return PointsmanConfig.from(translated(line));
+  }
+
+  private static List<String> refused(String line, String... further) {
+    return assertThatExceptionOfType(ConfigException.class)
+        .isThrownBy(() -> translated(line, further))
+        .actual()
+        .problems();
+  }
+
+  @Test
+  void defaultsAreThoseOfTheStack() {
+    PointsmanConfig config = launched(ROUND);
+    assertThat(config.proxy().listen().host()).isEqualTo("0.0.0.0");
+    assertThat(config.proxy().listen().port()).isEqualTo(8001);
+    assertThat(config.policy()).isEqualTo("round_robin");
+    assertThat(config.probes().interval()).isEqualTo(Duration.ofMinutes(1));
+    assertThat(config.probes().timeout()).isEqualTo(Duration.ofSeconds(10));
+    assertThat(config.proxy().timeouts().total()).isZero();
+    assertThat(config.proxy().timeouts().streamTotal()).isZero();
+    assertThat(config.tracing().enabled()).isFalse();
+    assertThat(config.kubernetes().enabled()).isFalse();
+    assertThat(translated(ROUND).get(DisaggKeys.PROTOCOL)).isEqualTo("off");
+  }
+
+  @Test
+  void aRequestIsTriedOnceUnlessToldOtherwise() {
+    assertThat(launched(ROUND).proxy().retry().maxAttempts()).isEqualTo(1);
+    assertThat(
+            launched(ROUND + "--max-instance-failover-reroute-attempts 2")
+                .proxy()
+                .retry()
+                .maxAttempts())
+        .isEqualTo(3);
+  }
+
+  @Test
+  void listedEnginesServeTheirModels() {
+    assertThat(
+            launched(
+                    "--routing-logic roundrobin --service-discovery static --static-backends"
+                        + " http://a:1,http://b/x,http://a:1/ --static-models m1,m2,m3")
+                .workers())
+        .extracting(WorkerSpec::url, WorkerSpec::role, WorkerSpec::models)
+        .containsExactly(
+            tuple("http://a:1", Role.REGULAR, Set.of("m1", "m3")),
+            tuple("http://b/x", Role.REGULAR, Set.of("m2")));
+  }
+
+  @Test
+  void everyFlagOfOperationArrives() {
+    PointsmanConfig config =
+        launched(
+            ROUND
+                + "--host 127.0.0.1 --port 9 --static-backend-health-checks"
+                + " --static-backend-health-check-interval 7"
+                + " --static-backend-health-check-timeout-seconds 3 --log-level warning"
+                + " --log-format json --otel-endpoint c:4317 --otel-service-name r --otel-secure"
+                + " --feature-gates SemanticCache=false,PIIDetection=false --log-stats"
+                + " --engine-stats-interval 15 --request-rewriter noop --root-path /x");
+    assertThat(config.proxy().listen().host()).isEqualTo("127.0.0.1");
+    assertThat(config.probes().interval()).isEqualTo(Duration.ofSeconds(7));
+    assertThat(config.probes().timeout()).isEqualTo(Duration.ofSeconds(3));
+    assertThat(config.log().level()).isEqualTo(LogSettings.Level.WARN);
+    assertThat(config.log().format()).isEqualTo(LogSettings.Format.JSON);
+    assertThat(config.tracing().enabled()).isTrue();
+    assertThat(config.tracing().endpoint()).isEqualTo("https://c:4317");
+    assertThat(config.tracing().serviceName()).isEqualTo("r");
+  }
+
+  @Test
+  void sessionsAreHashedByTheirHeader() {
+    PointsmanConfig config =
+        launched(STATIC + "--routing-logic session --session-key x-user-session");
+    assertThat(config.policy()).isEqualTo("md5_ring");
+    assertThat(config.affinity().sessionHeader()).isEqualTo("x-user-session");
+    assertThat(refused(STATIC + "--routing-logic session"))
+        .containsExactly("--routing-logic: session without --session-key");
+  }
+
+  @Test
+  void prefixesAreFollowedWhateverTheirShare() {
+    PointsmanConfig config = launched(STATIC + "--routing-logic prefixaware");
+    assertThat(config.policy()).isEqualTo("cache_aware");
+    assertThat(config.policies().cacheAware().cacheThreshold()).isZero();
+  }
+
+  @Test
+  void podsAreFoundByTheirLabels() {
+    assertThat(
+            launched(
+                    "--routing-logic roundrobin --service-discovery k8s --k8s-label-selector"
+                        + " app=vllm,tier=x --k8s-namespace n --k8s-port 9")
+                .kubernetes())
+        .isEqualTo(new KubernetesSettings(Map.of("app", "vllm", "tier", "x"), "n", 9, 1, ""));
+  }
+
+  @Test
+  void podsOfBothRolesAreFoundByTheLabelOfTheirModel() {
+    assertThat(
+            translated(
+                    "--routing-logic disaggregated_prefill_orchestrated --service-discovery k8s"
+                        + " --k8s-label-selector app=vllm --prefill-model-labels pre"
+                        + " --decode-model-labels dec")
+                .get(KubernetesKeys.PREFILL_SELECTOR))
+        .isEqualTo(Map.of("app", "vllm", "model", "pre"));
+  }
+
+  @Test
+  void rolesAreToldByWholeLabels() {
+    ConfigValues values =
+        translated(
+            "--routing-logic disaggregated_prefill_orchestrated --service-discovery static"
+                + " --static-backends http://a,http://b,http://c --static-models m,m,m"
+                + " --static-model-labels prefill,decode-1,decode-2"
+                + " --prefill-model-labels prefill,unused --decode-model-labels decode-1,decode-2");
+    assertThat(values.get(RoutingKeys.WORKERS))
+        .extracting(WorkerSpec::url, WorkerSpec::role)
+        .containsExactly(
+            tuple("http://a", Role.PREFILL),
+            tuple("http://b", Role.DECODE),
+            tuple("http://c", Role.DECODE));
+    assertThat(refused(SPLIT.replace("pre,dec", "pre,de")))
+        .singleElement()
+        .asString()
+        .startsWith("--static-model-labels: de (expected: one of --prefill-model-labels or");
+  }
+
+  @Test
+  void theOrchestratedLogicIsNixlWithTheHostOfTheUrl() {
+    ConfigValues values = translated(SPLIT);
+    assertThat(values.get(DisaggKeys.PROTOCOL)).isEqualTo("nixl");
+    assertThat(values.get(DisaggKeys.REMOTE_HOST)).isEqualTo(RemoteHost.REPLACE);
+    assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("round_robin");
+    assertThat(values.get(DisaggKeys.DECODE_POLICY)).isEqualTo("round_robin");
+    assertThat(values.get(DisaggKeys.THRESHOLD)).isZero();
+    assertThat(values.get(DisaggKeys.PREFILL_TIMEOUT)).isEqualTo(Duration.ofMinutes(5));
+    assertThat(values.get(DisaggKeys.DECODE_TIMEOUT)).isEqualTo(Duration.ofMinutes(10));
+  }
+
+  @Test
+  void thresholdAndStrategyArrive() {
+    ConfigValues values =
+        translated(SPLIT + "--routing-threshold 4096 --load-balancing-strategy least_loaded");
+    assertThat(values.get(DisaggKeys.THRESHOLD)).isEqualTo(4096);
+    assertThat(values.get(DisaggKeys.PREFILL_POLICY)).isEqualTo("least_load");
+    assertThat(values.get(DisaggKeys.DECODE_POLICY)).isEqualTo("least_load");
+  }
+
+  @Test
+  void timesOfTheStagesStandInTheEnvironment() {
+    ConfigValues values =
+        ProductionStackLauncher.translate(
+            List.of(SPLIT.strip().split(" ", -1)),
+            Map.of("ROUTER_PREFILL_TIMEOUT_SECONDS", "20", "ROUTER_DECODE_TIMEOUT_SECONDS", "30"));
+    assertThat(values.get(DisaggKeys.PREFILL_TIMEOUT)).isEqualTo(Duration.ofSeconds(20));
+    assertThat(values.get(DisaggKeys.DECODE_TIMEOUT)).isEqualTo(Duration.ofSeconds(30));
+  }
+
+  @Test
+  void theOtherDisaggregatedLogicIsTransparentOrLmcache() {
+    String logic = STATIC + LABELS + "--routing-logic disaggregated_prefill ";
+    assertThat(translated(logic).get(DisaggKeys.PROTOCOL)).isEqualTo("transparent");
+    ConfigValues values =
+        translated(logic + "--nixl-peer-host 10.0.0.9 --nixl-proxy-host 10.0.0.1");
+    assertThat(values.get(DisaggKeys.PROTOCOL)).isEqualTo("lmcache");
+    assertThat(values.get(DisaggKeys.RECEIVER)).isEqualTo("10.0.0.9/7300/7400");
+    assertThat(values.get(PeerKeys.NOTIFICATION_ADDRESS)).isEqualTo("10.0.0.1:7500");
+  }
+
+  @Test
+  void lmcacheTakesOneReceiverForAllDecoders() {
+    ConfigValues values =
+        translated(
+            SPLIT
+                + "--disagg-connector-type lmcache --decoder-host h --decoder-init-port 1,2"
+                + " --decoder-alloc-port 3,4 --nixl-proxy-port 8500");
+    assertThat(values.get(DisaggKeys.PROTOCOL)).isEqualTo("lmcache");
+    assertThat(values.get(DisaggKeys.RECEIVER)).isEqualTo("h/1,2/3,4");
+    assertThat(values.get(PeerKeys.NOTIFICATION_ADDRESS)).isEqualTo("0.0.0.0:8500");
+  }
+
+  @Test
+  void lmcacheTakesAReceiverForEachDecoder() {
+    ConfigValues values =
+        translated(
+            SPLIT + "--disagg-connector-type lmcache",
+            "--decoder-registry",
+            "{\"http://b:2\": {\"receiver_host\": \"h\", \"receiver_init_port\": [1, 2],"
+                + " \"receiver_alloc_port\": [3, 4]}}");
+    assertThat(values.get(RoutingKeys.WORKERS).getLast().labels())
+        .containsEntry("receiver", "h/1,2/3,4");
+    assertThat(values.get(RoutingKeys.WORKERS).getFirst().labels()).doesNotContainKey("receiver");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "[]|no object",
+        "{\"http://b:2\": 7}|http://b:2: no object",
+        "{\"http://b:2\": {\"receiver_host\": \"h\"}}|http://b:2: no receiver_init_port",
+        "{\"http://a:1\": {\"receiver_host\": \"h\", \"receiver_init_port\": 1,"
+            + " \"receiver_alloc_port\": 2}}|http://a:1 (expected: a decode engine)",
+        "{\"http://b:2\": {\"receiver_host\": \"h\", \"receiver_init_port\": [1],"
+            + " \"receiver_alloc_port\": [2, 3]}}|http://b:2: ports: 1 init, 2 alloc",
+        "{|--decoder-registry",
+      })
+  void aWrongRegistryIsRefused(String json, String reason) {
+    assertThat(refused(SPLIT + "--disagg-connector-type lmcache", "--decoder-registry", json))
+        .singleElement()
+        .asString()
+        .contains("--decoder-registry")
+        .contains(reason);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--routing-logic roundrobin|--service-discovery: nothing",
+        "--service-discovery external-only --routing-logic roundrobin|--service-discovery:"
+            + " external-only is not supported",
+        "--service-discovery k8s --routing-logic roundrobin|--k8s-label-selector: nothing",
+        "--service-discovery k8s --routing-logic roundrobin --k8s-label-selector a!=b"
+            + "|--k8s-label-selector: ",
+        "--service-discovery static --routing-logic roundrobin|--static-backends: nothing",
+        "--service-discovery static --routing-logic roundrobin --static-backends http://a,http://b"
+            + " --static-models m|--static-models: 1 (expected: 2",
+        "--service-discovery static --routing-logic roundrobin --static-backends a --static-models"
+            + " m|--static-backends: a (expected: http://host:port)",
+        "--service-discovery consul --routing-logic roundrobin|--service-discovery: consul",
+      })
+  void enginesThatCannotBeFoundAreRefused(String line, String reason) {
+    assertThat(refused(line)).anyMatch(problem -> problem.startsWith(reason));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--routing-logic kvaware|--routing-logic: kvaware is not supported: it asks LMCache",
+        "--routing-logic ttft|--routing-logic: ttft is not supported yet",
+        "--routing-logic fastest|--routing-logic: fastest (expected: one of roundrobin",
+        "--session-key x|--routing-logic: nothing (expected: one of roundrobin",
+        "--routing-logic disaggregated_prefill|disaggregated_prefill: without"
+            + " --prefill-model-labels",
+        "--routing-logic roundrobin --decode-model-labels d|--prefill-model-labels,"
+            + " --decode-model-labels: without a disaggregated",
+        "--routing-logic roundrobin --routing-threshold 9|--routing-threshold: without a",
+        "--routing-logic roundrobin --static-model-labels x|--static-model-labels: 1 (expected: 2",
+        "--routing-logic roundrobin --decoder-host h|--decoder-host: of no use",
+      })
+  void logicsThatCannotBeHadAreRefused(String flags, String reason) {
+    assertThat(refused(STATIC + flags)).anyMatch(problem -> problem.startsWith(reason));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--disagg-connector-type lmcache|--disagg-connector-type: lmcache without",
+        "--disagg-connector-type lmcache --decoder-host h --decoder-init-port 1"
+            + " --decoder-alloc-port x|--decoder-host, --decoder-init-port",
+        "--decoder-host h|--decoder-host: of no use",
+        "--nixl-proxy-host h|--nixl-proxy-host: of no use",
+        "--prefill-model-labels dec,pre|--prefill-model-labels: dec is one of",
+        "--load-balancing-strategy random|--load-balancing-strategy: random (expected: one of",
+        "--routing-threshold -1|--routing-threshold: -1 (expected:",
+      })
+  void splitFleetsThatContradictThemselvesAreRefused(String flags, String reason) {
+    assertThat(refused(SPLIT + flags)).anyMatch(problem -> problem.startsWith(reason));
+  }
+
+  static Stream<Flag> refusedFlags() {
+    return ProductionStackLauncher.flags(new Wishes()).flags().stream()
+        .filter(flag -> flag.effect() instanceof Effect.Refused);
+  }
+
+  @ParameterizedTest
+  @MethodSource("refusedFlags")
+  void whatCannotBeHonouredIsRefusedByName(Flag flag) {
+    String value = flag.shape() == Flag.Shape.SWITCH ? "" : " 7";
+    assertThat(refused(ROUND + flag.name() + value))
+        .singleElement()
+        .asString()
+        .startsWith(flag.name() + ": is not supported: ");
+  }
+
+  @ParameterizedTest
+  @MethodSource("refusedFlags")
+  void whatCannotBeHonouredIsAcceptedAtItsDefault(Flag flag) {
+    if (flag.standard().isEmpty()) {
+      return;
+    }
+    assertThat(translated(ROUND + flag.name() + " " + flag.standard())).isNotNull();
+  }
+
+  @Test
+  void namesHaveNoPrefixButMayBeAbbreviated() {
+    assertThat(refused(ROUND + "--router-port 1"))
+        .singleElement()
+        .asString()
+        .startsWith("--router-port: unknown flag");
+    assertThat(launched(ROUND + "--max-instance-failover 1").proxy().retry().maxAttempts())
+        .isEqualTo(2);
+  }
+
+  @Test
+  void aGateThatIsOnIsRefused() {
+    assertThat(refused(ROUND + "--feature-gates SemanticCache=true"))
+        .containsExactly(
+            "--feature-gates: SemanticCache=true (expected: gates that are off, as Name=false)");
+  }
+}
