@@ -32,6 +32,7 @@ import picocli.CommandLine.Spec;
       "",
       "  pointsman demo",
       "  pointsman demo --policy round_robin --duration 30",
+      "  pointsman demo --pd 2x4 --kv-connector nixl",
       ""
     })
 final class DemoCommand implements Callable<Integer> {
@@ -47,10 +48,24 @@ final class DemoCommand implements Callable<Integer> {
   private int engines;
 
   @Option(
+      names = "--pd",
+      paramLabel = "<PxD>",
+      description = "Prefill and decode engines instead, such as 2x4.")
+  private @Nullable String shape;
+
+  @Option(
+      names = "--kv-connector",
+      paramLabel = "<name>",
+      description = "With --pd: how KV is handed over; names as for 'engine'. Default: nixl.")
+  private @Nullable String connector;
+
+  @Option(
       names = "--policy",
       paramLabel = "<name>",
       defaultValue = "cache_aware",
-      description = "How a worker is chosen; names as for 'serve'. Default: ${DEFAULT-VALUE}.")
+      description =
+          "How a worker is chosen, with --pd a prefill worker; names as for 'serve'. Default:"
+              + " ${DEFAULT-VALUE}.")
   private String policy = "";
 
   @Option(
@@ -107,13 +122,22 @@ final class DemoCommand implements Callable<Integer> {
     try {
       String name = RoutingKeys.POLICY.type().read(new Raw.Scalar(policy, "--policy"));
       Duration duration = Duration.ofSeconds(seconds);
-      return new DemoSettings(engines, name, onPort, rate, duration, quiet);
+      return new DemoSettings(engines, name, onPort, rate, duration, quiet, split());
     } catch (IllegalArgumentException e) {
       String message = String.valueOf(e.getMessage());
       boolean named = message.startsWith("--");
       throw new ParameterException(
           spec().commandLine(), named ? message : "--policy: " + message, e);
     }
+  }
+
+  private DemoSettings.@Nullable Split split() {
+    if (shape == null && connector != null) {
+      throw new IllegalArgumentException("--kv-connector: without --pd");
+    }
+    return shape == null
+        ? null
+        : DemoSettings.Split.of(shape, connector == null ? "nixl" : connector);
   }
 
   private CommandSpec spec() {

@@ -3,6 +3,7 @@ package io.pointsman.app.demo;
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -24,6 +25,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Simulated engines, the router in front of them, and chats through it. */
 public final class Demo implements AutoCloseable {
@@ -41,6 +44,7 @@ public final class Demo implements AutoCloseable {
   private final DemoSettings settings;
   private final EventLoopGroup loops = SimEngine.newGroup(1);
   private final List<SimEngine> engines = new ArrayList<>();
+  private final @Nullable SplitFleet split;
   private final Readings readings = new Readings();
   private final Router router;
   private final DemoTraffic traffic;
@@ -50,9 +54,23 @@ public final class Demo implements AutoCloseable {
 
   private Demo(DemoSettings settings, String version, Ticker ticker, Dice dice) {
     this.settings = settings;
-    for (int i = 0; i < settings.engines(); i++) {
-      SimConfig config = SimConfig.DEFAULT.withModels(MODEL).withKv(KV_BLOCKS, BLOCK_SIZE);
-      engines.add(SimEngine.start(config, loops));
+    SimConfig config = SimConfig.DEFAULT.withModels(MODEL).withKv(KV_BLOCKS, BLOCK_SIZE);
+    DemoSettings.Split roles = settings.split();
+    if (roles == null) {
+      split = null;
+      for (int i = 0; i < settings.engines(); i++) {
+        engines.add(SimEngine.start(config, loops));
+      }
+    } else {
+      split =
+          SplitFleet.start(
+              roles.prefills(),
+              roles.decodes(),
+              roles.connector(),
+              config,
+              UnaryOperator.identity(),
+              loops);
+      engines.addAll(split.engines());
     }
     try {
       router = Router.start(routerConfig(), version);
@@ -74,6 +92,21 @@ public final class Demo implements AutoCloseable {
   }
 
   private PointsmanConfig routerConfig() {
+    ConfigValues values =
+        new ConfigValues()
+            .set(FrontKeys.PORT, settings.port())
+            .set(RoutingKeys.POLICY, settings.policy())
+            .set(OperationKeys.METRICS_PORT, 0)
+            .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO);
+    if (split != null) {
+      split.configure(values).set(DisaggKeys.PREFILL_POLICY, settings.policy());
+    } else {
+      values.set(RoutingKeys.WORKERS, workers());
+    }
+    return PointsmanConfig.from(values);
+  }
+
+  private List<WorkerSpec> workers() {
     List<WorkerSpec> workers = new ArrayList<>();
     for (int i = 0; i < engines.size(); i++) {
       String id = "engine-" + (i + 1);
@@ -81,13 +114,7 @@ public final class Demo implements AutoCloseable {
       workers.add(
           new WorkerSpec(id, url, Role.REGULAR, Set.of(MODEL), WorkerSpec.NO_RANK, 0, Map.of()));
     }
-    return PointsmanConfig.from(
-        new ConfigValues()
-            .set(FrontKeys.PORT, settings.port())
-            .set(RoutingKeys.WORKERS, workers)
-            .set(RoutingKeys.POLICY, settings.policy())
-            .set(OperationKeys.METRICS_PORT, 0)
-            .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO));
+    return workers;
   }
 
   /** The URL that requests may be sent to. */
@@ -142,8 +169,29 @@ public final class Demo implements AutoCloseable {
       inFlight += worker.inFlight();
       served += servedHere;
     }
-    rows.add(new DemoTable.Row("all", inFlight, served, hitPercent(engines), readings.millis(0.5)));
+    rows.add(new DemoTable.Row("all", inFlight, served, prefixHits(), readings.millis(0.5)));
     return rows;
+  }
+
+  /** What has become of hand-overs, in one line; empty where there are none. */
+  String handovers() {
+    if (split == null) {
+      return "";
+    }
+    SplitFleet.Handovers all = split.handovers();
+    return String.format(
+        Locale.ROOT,
+        "hand-overs %d, %.1f M tokens moved, held %d, leaks %d, wrong fields %d",
+        all.transfers(),
+        all.tokens() / 1e6,
+        all.held(),
+        all.leaked(),
+        all.fieldErrors());
+  }
+
+  /** Of the engines that compute prompts. */
+  private double prefixHits() {
+    return hitPercent(split == null ? engines : split.prefills());
   }
 
   private static double hitPercent(List<SimEngine> engines) {
@@ -157,14 +205,19 @@ public final class Demo implements AutoCloseable {
     return queries == 0 ? Double.NaN : 100.0 * hits / queries;
   }
 
-  /** One line that says how the policy did. */
+  /** One line that says how the policy did, and one for hand-overs if there are any. */
   public String summary() {
+    String handovers = handovers();
+    return policySummary() + (handovers.isEmpty() ? "" : System.lineSeparator() + handovers);
+  }
+
+  private String policySummary() {
     return String.format(
         Locale.ROOT,
         "%s: %d answers, prefix-cache hit %s, TTFT p50 %s, p95 %s, %d errors",
         settings.policy(),
         readings.answered(),
-        DemoTable.percent(hitPercent(engines)),
+        DemoTable.percent(prefixHits()),
         DemoTable.millis(readings.millis(0.5)),
         DemoTable.millis(readings.millis(0.95)),
         readings.failures());

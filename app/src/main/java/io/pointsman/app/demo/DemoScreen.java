@@ -2,6 +2,7 @@ package io.pointsman.app.demo;
 
 import java.io.Console;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -30,11 +31,21 @@ final class DemoScreen implements AutoCloseable {
         && Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
   }
 
-  void show(long second, List<DemoTable.Row> rows) {
+  /**
+   * @param footer a line below the rows; empty for none
+   */
+  void show(long second, List<DemoTable.Row> rows, String footer) {
     if (terminal) {
-      redraw(DemoTable.table(rows));
+      List<String> lines = new ArrayList<>(DemoTable.table(rows));
+      if (!footer.isEmpty()) {
+        lines.add("  " + footer);
+      }
+      redraw(lines);
     } else {
       rows.forEach(row -> out.println(DemoTable.line(second, row)));
+      if (!footer.isEmpty()) {
+        out.printf("%3d s  %s%n", second, footer);
+      }
     }
     out.flush();
   }

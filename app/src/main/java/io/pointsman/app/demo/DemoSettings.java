@@ -1,6 +1,10 @@
 package io.pointsman.app.demo;
 
+import io.pointsman.sim.kv.KvConnector;
 import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the demo does.
@@ -11,9 +15,62 @@ import java.time.Duration;
  * @param rate requests per second on average, more than 0, at most 1,000
  * @param duration how long it goes on; zero until it is stopped
  * @param quiet whether only the URL and the summary are printed
+ * @param split engines of two roles in place of {@code engines}; null for engines of one kind
  */
 public record DemoSettings(
-    int engines, String policy, int port, double rate, Duration duration, boolean quiet) {
+    int engines,
+    String policy,
+    int port,
+    double rate,
+    Duration duration,
+    boolean quiet,
+    @Nullable Split split) {
+
+  /**
+   * Prefill and decode engines.
+   *
+   * @param prefills 1 to 64
+   * @param decodes 1 to 64
+   * @param connector how they hand KV over
+   */
+  public record Split(int prefills, int decodes, KvConnector connector) {
+    private static final Pattern SHAPE = Pattern.compile("([0-9]{1,2})x([0-9]{1,2})");
+
+    public Split {
+      if (prefills < 1 || prefills > 64 || decodes < 1 || decodes > 64) {
+        throw new IllegalArgumentException(
+            "--pd: " + prefills + "x" + decodes + " (expected: such as 2x4, each 1 to 64)");
+      }
+    }
+
+    /**
+     * Reads how many there are of each role.
+     *
+     * @param shape such as {@code 2x4}, prefill first
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static Split of(String shape, String connector) {
+      Matcher match = SHAPE.matcher(shape);
+      if (!match.matches()) {
+        throw new IllegalArgumentException("--pd: " + shape + " (expected: such as 2x4)");
+      }
+      try {
+        return new Split(
+            Integer.parseInt(match.group(1)),
+            Integer.parseInt(match.group(2)),
+            KvConnector.of(connector));
+      } catch (IllegalArgumentException e) {
+        String message = String.valueOf(e.getMessage());
+        throw new IllegalArgumentException(message.startsWith("--") ? message : "--" + message, e);
+      }
+    }
+  }
+
+  /** Engines of one kind. */
+  public DemoSettings(
+      int engines, String policy, int port, double rate, Duration duration, boolean quiet) {
+    this(engines, policy, port, rate, duration, quiet, null);
+  }
 
   public DemoSettings {
     if (engines < 1 || engines > 64) {

@@ -24,7 +24,7 @@ public final class DemoShow {
     try (DemoScreen screen = new DemoScreen(out, terminal)) {
       for (long second = 1; !stop.await(1, TimeUnit.SECONDS); second++) {
         if (!settings.quiet()) {
-          screen.show(second, demo.rows());
+          screen.show(second, demo.rows(), demo.handovers());
         }
         boolean over = !settings.duration().isZero() && second >= settings.duration().toSeconds();
         if (over || out.checkError()) {
@@ -43,20 +43,30 @@ public final class DemoShow {
     } else {
       out.printf(
           """
-          Pointsman routes chats to %d simulated engine%s, policy %s, at
+          Pointsman routes chats to %s, policy %s, at
             %s
           Send a request of your own:
             %s
           Ctrl-C ends everything. Compare: ./pointsman demo --policy %s
 
           """,
-          settings.engines(),
-          settings.engines() == 1 ? "" : "s",
+          engines(),
           settings.policy(),
           demo.url(),
           demo.curl(),
           settings.policy().equals("round_robin") ? "cache_aware" : "round_robin");
     }
     out.flush();
+  }
+
+  private String engines() {
+    DemoSettings.Split split = settings.split();
+    return split == null
+        ? settings.engines() + " simulated engine" + (settings.engines() == 1 ? "" : "s")
+        : split.prefills()
+            + " prefill and "
+            + split.decodes()
+            + " decode engines that hand KV over by "
+            + split.connector().label();
   }
 }

@@ -38,8 +38,8 @@ class DemoTableTest {
   @Test
   void aPipeGetsPlainLinesOnly() {
     try (DemoScreen screen = screen(false)) {
-      screen.show(1, ROWS);
-      screen.show(2, ROWS);
+      screen.show(1, ROWS, "");
+      screen.show(2, ROWS, "");
     }
     assertThat(out.toString().lines()).hasSize(4).noneMatch(line -> line.contains("\033"));
   }
@@ -47,8 +47,8 @@ class DemoTableTest {
   @Test
   void aTerminalIsRedrawnInPlaceAndGetsItsCursorBack() {
     try (DemoScreen screen = screen(true)) {
-      screen.show(1, ROWS);
-      screen.show(2, ROWS);
+      screen.show(1, ROWS, "");
+      screen.show(2, ROWS, "");
     }
     assertThat(out.toString())
         .startsWith("\033[?25l  worker")
@@ -62,5 +62,19 @@ class DemoTableTest {
       assertThat(out.toString()).isEmpty();
     }
     assertThat(out.toString()).isEmpty();
+  }
+
+  @Test
+  void aLineBelowTheRowsIsPartOfThePicture() {
+    try (DemoScreen screen = screen(true)) {
+      screen.show(1, ROWS, "leaks 0");
+      screen.show(2, ROWS, "leaks 0");
+    }
+    assertThat(out.toString()).containsOnlyOnce("\033[4A  worker").contains("  leaks 0");
+    out.getBuffer().setLength(0);
+    try (DemoScreen screen = screen(false)) {
+      screen.show(3, ROWS, "leaks 0");
+    }
+    assertThat(out.toString()).endsWith("  3 s  leaks 0" + System.lineSeparator());
   }
 }

@@ -72,4 +72,23 @@ class DemoTest {
           .run(new CountDownLatch(1));
     }
   }
+
+  @Test
+  void prefillAndDecodeEnginesHandOverWithoutLeaks() throws Exception {
+    DemoSettings settings =
+        new DemoSettings(
+            1,
+            "cache_aware",
+            0,
+            20,
+            Duration.ofSeconds(3),
+            false,
+            DemoSettings.Split.of("1x2", "nixl"));
+    String shown = show(settings, new CountDownLatch(1));
+    assertThat(shown)
+        .contains("1 prefill and 2 decode engines that hand KV over by nixl")
+        .contains("prefill-1", "decode-1", "decode-2")
+        .contains("0 errors")
+        .containsPattern("hand-overs [1-9]\\d*, .* leaks 0, wrong fields 0");
+  }
 }
