@@ -32,6 +32,7 @@ public final class Commands {
     makers.put("vllm-router", VllmRouterCommand::commandLine);
     makers.put("ray-serve", RayServeCommand::commandLine);
     makers.put("production-stack", ProductionStackCommand::commandLine);
+    makers.put("haproxy", () -> new CommandLine(new HaproxyCommand()));
     makers.put("version", () -> new CommandLine(new VersionCommand()));
     return makers;
   }

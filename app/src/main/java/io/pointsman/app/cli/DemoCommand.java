@@ -89,6 +89,15 @@ final class DemoCommand implements Callable<Integer> {
       description = "How long it goes on; 0: until Ctrl-C. Default: ${DEFAULT-VALUE}.")
   private int seconds;
 
+  @Option(
+      names = "--plane",
+      paramLabel = "<name>",
+      defaultValue = "proxy",
+      description =
+          "Who carries the bytes: proxy (the router itself) or haproxy, which must be installed."
+              + " Default: ${DEFAULT-VALUE}.")
+  private String plane = "";
+
   @Option(names = "--quiet", description = "Print only the URL, and the summary at the end.")
   private boolean quiet;
 
@@ -122,7 +131,7 @@ final class DemoCommand implements Callable<Integer> {
     try {
       String name = RoutingKeys.POLICY.type().read(new Raw.Scalar(policy, "--policy"));
       Duration duration = Duration.ofSeconds(seconds);
-      return new DemoSettings(engines, name, onPort, rate, duration, quiet, split());
+      return new DemoSettings(engines, name, onPort, rate, duration, quiet, split(), plane());
     } catch (IllegalArgumentException e) {
       String message = String.valueOf(e.getMessage());
       boolean named = message.startsWith("--");
@@ -138,6 +147,15 @@ final class DemoCommand implements Callable<Integer> {
     return shape == null
         ? null
         : DemoSettings.Split.of(shape, connector == null ? "nixl" : connector);
+  }
+
+  private DemoSettings.Plane plane() {
+    return switch (plane) {
+      case "proxy" -> DemoSettings.Plane.PROXY;
+      case "haproxy" -> DemoSettings.Plane.HAPROXY;
+      default ->
+          throw new IllegalArgumentException("--plane: " + plane + " (expected: proxy or haproxy)");
+    };
   }
 
   private CommandSpec spec() {

@@ -8,6 +8,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.proxy.local.LocalEndpoint;
@@ -19,6 +20,7 @@ import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import java.net.URI;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +32,9 @@ import org.slf4j.LoggerFactory;
  * is the client's, whole, its head or nothing at all; the answer is flat JSON whose texts have no
  * escapes. A body that yields no key never fails a request.
  *
- * <p>Nobody says when the request has ended, so nothing is held: see {@link Choices#point}.
+ * <p>Nobody says when the request has ended, so nothing is held: see {@link Choices#point}. A plane
+ * that does say asks with {@code x-pointsman-hold: milliseconds}: it gets a lease, and errors in
+ * OpenAI's shape that it may pass on.
  */
 public final class RayRouteApi implements LocalEndpoint {
   private static final Logger log = LoggerFactory.getLogger(RayRouteApi.class);
@@ -41,6 +45,8 @@ public final class RayRouteApi implements LocalEndpoint {
   private static final String METHOD_HEADER = "x-serve-request-method";
   private static final String PATH_HEADER = "x-serve-request-path";
   private static final String TRUNCATED_HEADER = "x-body-truncated";
+  private static final String HOLD_HEADER = "x-pointsman-hold";
+  private static final String RANK_HEADER = "X-data-parallel-rank";
   private static final String ADAPTER_HEADER = "serve_multiplexed_model_id";
 
   private final RoutingEngine engine;
@@ -70,8 +76,15 @@ public final class RayRouteApi implements LocalEndpoint {
     boolean read = facts.body().kind() != BodyVerdict.Kind.MALFORMED;
     String model = read ? facts.model() : null;
     String problem = model == null && posts(request) ? unnamed(facts) : null;
+    Duration ttl;
+    try {
+      ttl = ttl(request.header(HOLD_HEADER));
+    } catch (IllegalArgumentException e) {
+      return Refusal.malformed(String.valueOf(e.getMessage()));
+    }
+    boolean holds = ttl.isPositive();
     if (problem != null) {
-      return error(400, problem);
+      return holds ? Refusal.malformed(problem) : error(400, problem);
     }
     PrefixBlocks key = read ? facts.prefix() : PrefixBlocks.NONE;
     if (key.count() == 0) {
@@ -79,12 +92,29 @@ public final class RayRouteApi implements LocalEndpoint {
     }
     RoutingRequest routing =
         RoutingRequest.builder().model(model).prefix(key).affinity(facts.affinity()).build();
-    return switch (choices.point(routing)) {
-      case Choice.Pointed(Worker worker) -> pointed(worker, model);
-      case Choice.Held(Worker worker, _, _) -> pointed(worker, model);
-      case Choice.Refused(Decision.Rejected rejected) -> refused(rejected, model);
-      case Choice.TooManyHeld(long retryAfterNanos) -> unavailable("leases", retryAfterNanos);
+    return switch (holds ? choices.choose(routing, ttl) : choices.point(routing)) {
+      case Choice.Pointed(Worker worker) -> Json.answer(200, pointed(worker, model));
+      case Choice.Held(Worker worker, String lease, _) ->
+          Json.answer(200, pointed(worker, model).put("lease", lease));
+      case Choice.Refused(Decision.Rejected rejected) ->
+          holds ? Refusal.of(rejected, model) : refused(rejected, model);
+      case Choice.TooManyHeld(long retryAfterNanos) ->
+          Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
     };
+  }
+
+  /** How long a place shall be held; 0 if none shall. */
+  private Duration ttl(@Nullable String written) {
+    if (written == null) {
+      return Duration.ZERO;
+    }
+    long most = choices.settings().maxTtl().toMillis();
+    long millis = written.matches("[0-9]{1,15}") ? Long.parseLong(written) : -1;
+    if (millis < 1 || millis > most) {
+      throw new IllegalArgumentException(
+          HOLD_HEADER + ": " + written + " (expected: milliseconds, 1 to " + most + ")");
+    }
+    return Duration.ofMillis(millis);
   }
 
   /**
@@ -137,7 +167,7 @@ public final class RayRouteApi implements LocalEndpoint {
     }
   }
 
-  private static LocalResponse pointed(Worker worker, @Nullable String model) {
+  private static ObjectNode pointed(Worker worker, @Nullable String model) {
     URI url = URI.create(worker.spec().url());
     String host = url.getHost();
     ObjectNode body = Json.object();
@@ -148,10 +178,17 @@ public final class RayRouteApi implements LocalEndpoint {
     if (deployment != null) {
       body.put(DEPLOYMENT, deployment);
     }
+    ObjectNode headers = Json.object();
     if (model != null && model.contains(":") && !worker.spec().models().contains(model)) {
-      body.putObject("request_headers").put(ADAPTER_HEADER, model);
+      headers.put(ADAPTER_HEADER, model);
     }
-    return Json.answer(200, body);
+    if (worker.spec().rank() != WorkerSpec.NO_RANK) {
+      headers.put(RANK_HEADER, Integer.toString(worker.spec().rank()));
+    }
+    if (!headers.isEmpty()) {
+      body.set("request_headers", headers);
+    }
+    return body;
   }
 
   private static int port(URI url) {

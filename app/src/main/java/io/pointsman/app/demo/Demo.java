@@ -7,7 +7,10 @@ import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.haproxy.HaproxyPlane;
+import io.pointsman.app.haproxy.HaproxySettings;
 import io.pointsman.app.wiring.Router;
+import io.pointsman.app.wiring.StartException;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
@@ -16,6 +19,9 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.live.EngineState;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -47,6 +53,7 @@ public final class Demo implements AutoCloseable {
   private final @Nullable SplitFleet split;
   private final Readings readings = new Readings();
   private final Router router;
+  private final @Nullable HaproxyPlane haproxy;
   private final DemoTraffic traffic;
 
   /** Owned by the thread that shows. */
@@ -78,7 +85,8 @@ public final class Demo implements AutoCloseable {
       closeEngines();
       throw e;
     }
-    ChatClient client = new ChatClient(router.url(), ticker);
+    haproxy = settings.plane() == DemoSettings.Plane.HAPROXY ? haproxy() : null;
+    ChatClient client = new ChatClient(url(), ticker);
     traffic = new DemoTraffic(MODEL, settings.rate(), client, readings, dice);
   }
 
@@ -89,6 +97,18 @@ public final class Demo implements AutoCloseable {
    */
   public static Demo start(DemoSettings settings, String version, Ticker ticker, Dice dice) {
     return new Demo(settings, version, ticker, dice);
+  }
+
+  private HaproxyPlane haproxy() {
+    try {
+      return HaproxyPlane.start(
+          HaproxySettings.of(
+              InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create(router.url())));
+    } catch (IOException e) {
+      router.close();
+      closeEngines();
+      throw new StartException("HAProxy does not start: " + e.getMessage(), e);
+    }
   }
 
   private PointsmanConfig routerConfig() {
@@ -119,7 +139,7 @@ public final class Demo implements AutoCloseable {
 
   /** The URL that requests may be sent to. */
   public String url() {
-    return router.url();
+    return haproxy == null ? router.url() : haproxy.url();
   }
 
   /** A command that sends a request. */
@@ -134,7 +154,7 @@ public final class Demo implements AutoCloseable {
 
   /** Waits until all engines are taken for healthy, warms up, and begins to chat. */
   public void beginTraffic(CountDownLatch stop) throws InterruptedException {
-    for (int i = 0; i < STEPS_TO_HEALTH && !allHealthy(); i++) {
+    for (int i = 0; i < STEPS_TO_HEALTH && !(allHealthy() && known()); i++) {
       if (stop.await(STEP_MILLIS, TimeUnit.MILLISECONDS)) {
         return;
       }
@@ -148,6 +168,11 @@ public final class Demo implements AutoCloseable {
       servedBefore.put(worker, worker.served());
     }
     traffic.start();
+  }
+
+  /** Whether HAProxy, if it is there, knows all engines. */
+  private boolean known() {
+    return haproxy == null || haproxy.workers() == engines.size();
   }
 
   private boolean allHealthy() {
@@ -227,6 +252,9 @@ public final class Demo implements AutoCloseable {
   @Override
   public void close() {
     traffic.close();
+    if (haproxy != null) {
+      haproxy.close();
+    }
     router.close();
     closeEngines();
   }

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param duration how long it goes on; zero until it is stopped
  * @param quiet whether only the URL and the summary are printed
  * @param split engines of two roles in place of {@code engines}; null for engines of one kind
+ * @param plane who carries the bytes
  */
 public record DemoSettings(
     int engines,
@@ -24,7 +25,8 @@ public record DemoSettings(
     double rate,
     Duration duration,
     boolean quiet,
-    @Nullable Split split) {
+    @Nullable Split split,
+    Plane plane) {
 
   /**
    * Prefill and decode engines.
@@ -66,15 +68,38 @@ public record DemoSettings(
     }
   }
 
+  /** Who carries the bytes. */
+  public enum Plane {
+    /** The router itself. */
+    PROXY,
+    /** HAProxy, which asks the router. */
+    HAPROXY
+  }
+
+  /** With the built-in proxy. */
+  public DemoSettings(
+      int engines,
+      String policy,
+      int port,
+      double rate,
+      Duration duration,
+      boolean quiet,
+      @Nullable Split split) {
+    this(engines, policy, port, rate, duration, quiet, split, Plane.PROXY);
+  }
+
   /** Engines of one kind. */
   public DemoSettings(
       int engines, String policy, int port, double rate, Duration duration, boolean quiet) {
-    this(engines, policy, port, rate, duration, quiet, null);
+    this(engines, policy, port, rate, duration, quiet, null, Plane.PROXY);
   }
 
   public DemoSettings {
     if (engines < 1 || engines > 64) {
       throw new IllegalArgumentException("--engines: " + engines + " (expected: 1 to 64)");
+    }
+    if (split != null && plane == Plane.HAPROXY) {
+      throw new IllegalArgumentException("--plane: haproxy (expected: proxy, with --pd)");
     }
     if (!(rate > 0 && rate <= 1000)) {
       throw new IllegalArgumentException("--rate: " + rate + " (expected: above 0, at most 1000)");

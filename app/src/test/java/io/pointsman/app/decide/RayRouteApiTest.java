@@ -200,6 +200,39 @@ class RayRouteApiTest {
   }
 
   @Test
+  void aPlaneThatTellsTheEndGetsALease() throws Exception {
+    plane.withWorkers(2);
+
+    String lease = routed(CHAT, "x-pointsman-hold", "5000").path("lease").asText();
+
+    assertThat(plane.inFlight()).isEqualTo(1);
+    assertThat(
+            plane.post("/v1/leases/" + lease + "/settle", "{\"outcome\":\"succeeded\"}").status())
+        .isEqualTo(200);
+    assertThat(plane.inFlight()).isZero();
+  }
+
+  @Test
+  void aPlaneThatTellsTheEndGetsErrorsToPassOn() throws Exception {
+    LocalResponse none = plane.post(ROUTE, CHAT, "x-pointsman-hold", "5000");
+    LocalResponse wrong = plane.post(ROUTE, CHAT, "x-pointsman-hold", "soon");
+
+    assertThat(none.status()).isEqualTo(503);
+    assertThat(json(none).path("error").path("code").asText()).isEqualTo("no_workers");
+    assertThat(wrong.status()).isEqualTo(400);
+    assertThat(json(wrong).path("error").path("message").asText())
+        .isEqualTo("x-pointsman-hold: soon (expected: milliseconds, 1 to 600000)");
+  }
+
+  @Test
+  void adaptersAndRanksAreToldAsHeadersToAdd() throws Exception {
+    plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withRank(2)).probed(true);
+
+    assertThat(routed(CHAT).path("request_headers").path("X-data-parallel-rank").asText())
+        .isEqualTo("2");
+  }
+
+  @Test
   void differentSessionsSpread() throws Exception {
     DecideFixture hashed = new DecideFixture("consistent_hash").withWorkers(4);
     Set<String> chosen = new HashSet<>();

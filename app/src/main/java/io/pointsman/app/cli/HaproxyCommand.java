@@ -1,0 +1,137 @@
+package io.pointsman.app.cli;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.haproxy.HaproxyPlane;
+import io.pointsman.app.haproxy.HaproxySettings;
+import io.pointsman.app.logging.LogSettings;
+import io.pointsman.app.logging.LogSetup;
+import io.pointsman.app.wiring.StartException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code pointsman haproxy}: HAProxy carries the bytes, a router decides. */
+@Command(
+    name = "haproxy",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Starts HAProxy (2.6 or newer, with Lua) in front of the workers of a running router: it asks"
+          + " the router for each POST and carries the bytes itself; docs/haproxy.md.",
+      "",
+      "  pointsman haproxy --listen 127.0.0.1:8080 --router http://127.0.0.1:30000",
+      ""
+    })
+final class HaproxyCommand implements Callable<Integer> {
+  @Spec private @Nullable CommandSpec spec;
+
+  @Option(
+      names = "--listen",
+      paramLabel = "<host:port>",
+      required = true,
+      description = "Where clients come in.")
+  private String listen = "";
+
+  @Option(
+      names = "--router",
+      paramLabel = "<url>",
+      required = true,
+      description = "The router, http://host:port.")
+  private String router = "";
+
+  @Option(
+      names = "--executable",
+      paramLabel = "<file>",
+      defaultValue = "haproxy",
+      description = "HAProxy's program. Default: ${DEFAULT-VALUE}.")
+  private String executable = "";
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "<ms>",
+      defaultValue = "1000",
+      description =
+          "How long the router may take to answer before HAProxy balances by itself. Default:"
+              + " ${DEFAULT-VALUE}.")
+  private int timeout;
+
+  @Option(
+      names = "--ttl",
+      paramLabel = "<seconds>",
+      defaultValue = "600",
+      description =
+          "How long a place is held for a stream whose end is not reported, at most the router's"
+              + " decide.max-ttl. Default: ${DEFAULT-VALUE}.")
+  private int ttl;
+
+  @Option(
+      names = "--slots",
+      paramLabel = "<n>",
+      defaultValue = "64",
+      description = "Workers that HAProxy has room for. Default: ${DEFAULT-VALUE}.")
+  private int slots;
+
+  @Option(
+      names = "--max-connections",
+      paramLabel = "<n>",
+      defaultValue = "4096",
+      description = "Most connections of clients at once. Default: ${DEFAULT-VALUE}.")
+  private int maxConnections;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    CountDownLatch stop = new CountDownLatch(1);
+    Signals.onFirst(stop::countDown);
+    LogSettings log = new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, "");
+    try (LogSetup _ = LogSetup.start(log);
+        HaproxyPlane plane = start(settings())) {
+      plane.ended().thenRun(stop::countDown);
+      PrintWriter out = requireNonNull(spec).commandLine().getOut();
+      out.println("HAProxy listens on " + plane.url() + ", decided by " + router);
+      out.flush();
+      stop.await();
+      if (plane.ended().isDone()) {
+        throw new StartException("HAProxy has ended: " + plane.output(), new IOException());
+      }
+    }
+    return 0;
+  }
+
+  private HaproxySettings settings() {
+    int colon = listen.lastIndexOf(':');
+    try {
+      int port = Integer.parseInt(listen.substring(colon + 1));
+      return new HaproxySettings(
+          InetSocketAddress.createUnresolved(listen.substring(0, Math.max(colon, 0)), port),
+          URI.create(router),
+          executable,
+          Duration.ofMillis(timeout),
+          Duration.ofSeconds(ttl),
+          slots,
+          maxConnections);
+    } catch (NumberFormatException e) {
+      throw new ConfigException("--listen: " + listen + " (expected: host:port)");
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static HaproxyPlane start(HaproxySettings settings) {
+    try {
+      return HaproxyPlane.start(settings);
+    } catch (IOException e) {
+      throw new StartException("HAProxy does not start: " + e.getMessage(), e);
+    }
+  }
+}

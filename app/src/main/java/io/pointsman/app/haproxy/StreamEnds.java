@@ -1,0 +1,125 @@
+package io.pointsman.app.haproxy;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.util.concurrent.Semaphore;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears from HAProxy's log, a datagram at the end of each stream, how requests ended, and tells the
+ * router. What gets lost on the way expires.
+ */
+final class StreamEnds implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(StreamEnds.class);
+
+  /** The lease, the status, HAProxy's two signs of termination, the server, the one decided on. */
+  private static final Pattern LINE =
+      Pattern.compile("pm ([0-9a-z]+-[0-9a-z]+) (-?\\d+) (..) (\\S+) (\\S+)\\s*");
+
+  private static final String SUCCEEDED = "{\"outcome\":\"succeeded\"}";
+  private static final String IGNORED = "{\"outcome\":\"ignored\"}";
+  private static final int AT_ONCE = 64;
+  private static final int BUFFER = 1 << 20;
+
+  private final DatagramSocket socket;
+  private final RouterCalls router;
+  private final Semaphore calls = new Semaphore(AT_ONCE);
+
+  private StreamEnds(DatagramSocket socket, RouterCalls router) {
+    this.socket = socket;
+    this.router = router;
+  }
+
+  /** Opens a socket of its own on the loopback. */
+  static StreamEnds open(RouterCalls router) throws IOException {
+    DatagramSocket socket = new DatagramSocket(0, InetAddress.getLoopbackAddress());
+    socket.setReceiveBufferSize(BUFFER);
+    StreamEnds ends = new StreamEnds(socket, router);
+    Thread.ofVirtual().name("haproxy-log").start(ends::run);
+    return ends;
+  }
+
+  int port() {
+    return socket.getLocalPort();
+  }
+
+  private void run() {
+    byte[] bytes = new byte[2048];
+    while (!socket.isClosed()) {
+      DatagramPacket packet = new DatagramPacket(bytes, bytes.length);
+      try {
+        socket.receive(packet);
+        Matcher line = LINE.matcher(new String(bytes, 0, packet.getLength(), UTF_8));
+        if (line.lookingAt()) {
+          calls.acquire();
+          settle(line.group(1), ending(line));
+        }
+      } catch (IOException e) {
+        if (!socket.isClosed()) {
+          log.warn("the log of HAProxy was not read: {}", e.toString());
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return;
+      }
+    }
+  }
+
+  private static String ending(Matcher line) {
+    return ending(
+        Integer.parseInt(line.group(2)), line.group(3), line.group(4).equals(line.group(5)));
+  }
+
+  /**
+   * The body of the settlement.
+   *
+   * @param status of the answer; -1 if none began
+   * @param signs who ended the stream, and in which state it was: the first two of HAProxy's
+   * @param decided whether the server that was decided on carried it
+   */
+  static String ending(int status, String signs, boolean decided) {
+    if (!decided) {
+      return failed("connect");
+    }
+    return switch (signs.charAt(0)) {
+      case '-' ->
+          status == 503 || status == 429 ? IGNORED : status < 500 ? SUCCEEDED : failed("error");
+      case 'S' -> failed(signs.charAt(1) == 'C' ? "connect" : "error");
+      case 's' -> failed(signs.charAt(1) == 'C' ? "connect" : "timeout");
+      default -> IGNORED;
+    };
+  }
+
+  private static String failed(String failure) {
+    return "{\"outcome\":\"failed\",\"failure\":\"" + failure + "\"}";
+  }
+
+  private void settle(String lease, String body) {
+    Thread.ofVirtual()
+        .name("haproxy-settle")
+        .start(
+            () -> {
+              try {
+                router.settle(lease, body);
+              } catch (IOException e) {
+                log.debug("lease {} not settled: {}", lease, e.toString());
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              } finally {
+                calls.release();
+              }
+            });
+  }
+
+  @Override
+  public void close() {
+    socket.close();
+  }
+}

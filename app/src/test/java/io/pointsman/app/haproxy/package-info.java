@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.haproxy;
+
+import org.jspecify.annotations.NullMarked;

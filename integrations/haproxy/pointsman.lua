@@ -1,0 +1,113 @@
+-- Asks Pointsman where a request goes, before HAProxy chooses a server.
+--
+-- Sets txn.pm_worker (the worker's id) and txn.pm_lease (the place held on it until the end of the stream, which
+-- HAProxy's log line tells). Without an answer in time it sets txn.pm_fallback, and HAProxy balances by itself.
+-- What the router refuses (unknown model, all workers busy) the client gets as it is.
+
+local ROUTER_HOST = "@ROUTER_HOST@"
+local ROUTER_PORT = @ROUTER_PORT@
+local TIMEOUT_SECONDS = @TIMEOUT_SECONDS@
+local TTL_MS = "@TTL_MS@"
+
+local NOT_FORWARDED = {
+  ["connection"] = true,
+  ["content-length"] = true,
+  ["expect"] = true,
+  ["host"] = true,
+  ["keep-alive"] = true,
+  ["te"] = true,
+  ["transfer-encoding"] = true,
+  ["upgrade"] = true,
+}
+
+local REFUSALS = {[400] = true, [401] = true, [404] = true, [413] = true, [429] = true, [503] = true}
+
+local function question(txn, body)
+  local lines = {
+    "POST /internal/route HTTP/1.0",
+    "host: " .. ROUTER_HOST,
+    "connection: close",
+    "content-length: " .. #body,
+    "x-pointsman-hold: " .. TTL_MS,
+    "x-serve-request-method: " .. txn.f:method(),
+    "x-serve-request-path: " .. txn.f:path(),
+  }
+  for name, values in pairs(txn.http:req_get_headers()) do
+    if not NOT_FORWARDED[name] then
+      for _, value in pairs(values) do
+        lines[#lines + 1] = name .. ": " .. value
+      end
+    end
+  end
+  local full = tonumber(txn.f:req_fhdr("content-length") or "")
+  if full and full > #body then
+    lines[#lines + 1] = "x-body-truncated: " .. #body .. "/" .. full
+  end
+  return table.concat(lines, "\r\n") .. "\r\n\r\n" .. body
+end
+
+-- The status, the head and the body of the router's answer; nil and a reason if there is none.
+local function ask(text)
+  local socket = core.tcp()
+  socket:settimeout(TIMEOUT_SECONDS)
+  if not socket:connect(ROUTER_HOST, ROUTER_PORT) then
+    socket:close()
+    return nil, "unreachable"
+  end
+  if not socket:send(text) then
+    socket:close()
+    return nil, "unreachable"
+  end
+  local answer, problem = socket:receive("*a")
+  socket:close()
+  if not answer then
+    return nil, problem or "timeout"
+  end
+  local status = tonumber(answer:match("^HTTP/1%.%d (%d%d%d)"))
+  local head, body = answer:match("^(.-)\r\n\r\n(.*)$")
+  if not status or not body then
+    return nil, "malformed"
+  end
+  return status, head, body
+end
+
+local function fall_back(txn, reason)
+  txn:set_var("txn.pm_fallback", reason)
+  txn:Debug("pointsman: " .. reason)
+end
+
+local function refuse(txn, status, head, body)
+  local reply = txn:reply({status = status})
+  reply:add_header("content-type", "application/json")
+  local wait = head:lower():match("\r\nretry%-after: *(%d+)")
+  if wait then
+    reply:add_header("retry-after", wait)
+  end
+  reply:set_body(body)
+  txn:done(reply)
+end
+
+local function decide(txn)
+  local status, head, body = ask(question(txn, txn.f:req_body() or ""))
+  if not status then
+    return fall_back(txn, head)
+  end
+  if REFUSALS[status] then
+    return refuse(txn, status, head, body)
+  end
+  local worker = body:match('"replica_id"%s*:%s*"([^"]+)"')
+  if status ~= 200 or not worker then
+    return fall_back(txn, "status " .. status)
+  end
+  txn:set_var("txn.pm_worker", worker)
+  local lease = body:match('"lease"%s*:%s*"([^"]+)"')
+  if lease then
+    txn:set_var("txn.pm_lease", lease)
+  end
+  local headers = body:match('"request_headers"%s*:%s*{(.-)}')
+  for name, value in (headers or ""):gmatch('"([^"]+)"%s*:%s*"([^"]*)"') do
+    txn.http:req_set_header(name, value)
+  end
+end
+
+core.register_action("pointsman_decide", {"http-req"}, decide, 0)
