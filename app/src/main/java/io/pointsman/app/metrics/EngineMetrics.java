@@ -4,6 +4,7 @@ import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -13,6 +14,7 @@ import io.prometheus.metrics.core.metrics.Counter;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,20 +22,24 @@ import org.jspecify.annotations.Nullable;
  * counting allocates nothing.
  */
 final class EngineMetrics implements EngineListener {
-  private final Map<PickReason, CounterDataPoint> decisions = new EnumMap<>(PickReason.class);
+  private final Map<Role, Map<PickReason, CounterDataPoint>> decisions = new EnumMap<>(Role.class);
   private final Map<RejectReason, CounterDataPoint> rejects = new EnumMap<>(RejectReason.class);
   private final CounterDataPoint policyFailures;
   private final DistributionDataPoint matchRatio;
   private final WorkerTallies tallies;
 
   /**
-   * @param policy the policy's configured name, used as a label
+   * @param policies the configured name of the policy for each role, used as a label
    */
-  EngineMetrics(Meters meters, String policy, WorkerTallies tallies) {
+  EngineMetrics(Meters meters, Function<Role, String> policies, WorkerTallies tallies) {
     this.tallies = tallies;
     Counter decided = meters.counter(Metric.DECISIONS);
-    for (PickReason reason : PickReason.values()) {
-      decisions.put(reason, decided.labelValues(policy, label(reason)));
+    for (Role role : Role.values()) {
+      Map<PickReason, CounterDataPoint> ofRole = new EnumMap<>(PickReason.class);
+      for (PickReason reason : PickReason.values()) {
+        ofRole.put(reason, decided.labelValues(policies.apply(role), label(reason)));
+      }
+      decisions.put(role, ofRole);
     }
     Counter rejected = meters.counter(Metric.REJECTS);
     for (RejectReason reason : RejectReason.values()) {
@@ -45,8 +51,12 @@ final class EngineMetrics implements EngineListener {
 
   /** How often a worker was chosen for {@code reason}. */
   long decided(PickReason reason) {
-    CounterDataPoint series = decisions.get(reason);
-    return series == null ? 0 : series.getLongValue();
+    // Roles with the same policy share their series.
+    return decisions.values().stream()
+        .map(ofRole -> ofRole.get(reason))
+        .distinct()
+        .mapToLong(series -> series == null ? 0 : series.getLongValue())
+        .sum();
   }
 
   /** How often no worker could be chosen. */
@@ -57,7 +67,8 @@ final class EngineMetrics implements EngineListener {
   @Override
   public void routed(RoutingRequest request, Lease lease) {
     PickNotes notes = request.notes();
-    count(decisions.get(notes.reason()));
+    Map<PickReason, CounterDataPoint> ofRole = decisions.get(request.role());
+    count(ofRole == null ? null : ofRole.get(notes.reason()));
     tallies.placed(lease.worker());
     switch (notes.reason()) {
       case PREFIX_HIT, PREFIX_MISS, LEAST_COST, LOAD_IMBALANCE ->

@@ -5,9 +5,11 @@ import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.HoldTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
@@ -28,15 +30,16 @@ public final class RouterMetrics {
   private final SplitMetrics split;
 
   /**
-   * @param policy the policy's configured name, used as a label
+   * @param policies the configured name of the policy for each role, used as a label
    * @param maxWorkers the fleet's largest number of workers
    * @param version the program's version
    */
-  public RouterMetrics(Fleet fleet, String policy, int maxWorkers, Ticker ticker, String version) {
+  public RouterMetrics(
+      Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
     this.fleet = fleet;
-    this.policy = policy;
+    policy = policies.apply(Role.REGULAR);
     tallies = new WorkerTallies(maxWorkers);
-    engine = new EngineMetrics(meters, policy, tallies);
+    engine = new EngineMetrics(meters, policies, tallies);
     ModelLabels models = new ModelLabels(MOST_MODELS);
     fleet.listen(models::learn);
     proxy = new ProxyMetrics(meters, models);

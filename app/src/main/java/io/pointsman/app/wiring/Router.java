@@ -12,6 +12,7 @@ import io.pointsman.app.decide.DecideApi;
 import io.pointsman.app.decide.LeasesApi;
 import io.pointsman.app.decide.Planes;
 import io.pointsman.app.decide.RayRouteApi;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.FleetJournal;
 import io.pointsman.app.health.KvCapacity;
@@ -26,6 +27,7 @@ import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -126,7 +128,7 @@ public final class Router implements AutoCloseable {
       fleet = new Fleet(config.fleet(), ticker);
       int maxWorkers = config.fleet().maxWorkers();
       addWorkers(maxWorkers);
-      metrics = new RouterMetrics(fleet, config.policy(), maxWorkers, ticker, version);
+      metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
       String apiKey = config.proxy().upstream().apiKey();
       client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
       cards = new ModelCards(fleet);
@@ -137,9 +139,18 @@ public final class Router implements AutoCloseable {
     /** Only {@code cost} needs the size of KV memories; others do not ask for it. */
     private void told(Worker worker, byte[] models) {
       cards.learned(worker, models);
-      if (config.policy().equals("cost")) {
+      if (policyOf(worker.spec().role()).equals("cost")) {
         new KvCapacity(client, config.probes().timeout()).learn(worker);
       }
+    }
+
+    private String policyOf(Role role) {
+      DisaggSettings disagg = config.disagg();
+      return switch (role) {
+        case REGULAR -> config.policy();
+        case PREFILL -> disagg.enabled() ? disagg.prefillPolicy() : config.policy();
+        case DECODE -> disagg.enabled() ? disagg.decodePolicy() : config.policy();
+      };
     }
 
     private void addWorkers(int maxWorkers) {

@@ -23,7 +23,7 @@ class MetricsServerTest {
   private final FakeClock clock = new FakeClock();
   private final RouterMetrics metrics =
       new RouterMetrics(
-          new Fleet(FleetSettings.DEFAULTS, clock::nanos), "random", 16, clock::nanos, "0");
+          new Fleet(FleetSettings.DEFAULTS, clock::nanos), _ -> "random", 16, clock::nanos, "0");
   private final HttpClient client = HttpClient.newHttpClient();
 
   @SuppressWarnings("NullAway.Init")

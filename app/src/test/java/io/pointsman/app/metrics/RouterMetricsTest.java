@@ -41,7 +41,7 @@ class RouterMetricsTest {
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
   private final RouterMetrics metrics =
       new RouterMetrics(
-          fleet, "cache_aware", FleetSettings.DEFAULTS.maxWorkers(), clock::nanos, "1.2.3");
+          fleet, _ -> "cache_aware", FleetSettings.DEFAULTS.maxWorkers(), clock::nanos, "1.2.3");
   private Worker worker = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("llama")));
 
   @BeforeEach

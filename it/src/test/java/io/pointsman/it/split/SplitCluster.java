@@ -148,8 +148,21 @@ final class SplitCluster implements AutoCloseable {
 
   private static String worker(SimEngine engine, String role, String more) {
     int side = engine.kvState().port();
-    return "  - {url: \"%s\", role: %s, bootstrap-port: %d, kv-address: \"127.0.0.1:%d\"%s}\n"
-        .formatted(engine.url(), role, side, side, more);
+    return "  - {url: \"%s\", role: %s, bootstrap-port: %d, kv-address: \"127.0.0.1:%d\"%s%s}\n"
+        .formatted(engine.url(), role, side, side, receiver(engine), more);
+  }
+
+  /** Where an LMCache decode engine takes blocks. */
+  private static String receiver(SimEngine engine) {
+    KvState state = engine.kvState();
+    return state.initPorts().isEmpty()
+        ? ""
+        : ", receiver: \"127.0.0.1/%s/%s\""
+            .formatted(commas(state.initPorts()), commas(state.allocPorts()));
+  }
+
+  private static String commas(List<Integer> ports) {
+    return String.join(",", ports.stream().map(port -> port.toString()).toList());
   }
 
   int port() {

@@ -264,6 +264,68 @@ class SplitFailuresTest {
     }
   }
 
+  /** Prefill has answered, its blocks are on their way, decode has not been asked. */
+  @Test
+  void whenTheClientLeavesBetweenTheTwoDecodeIsSentToFreeTheBlocks() throws IOException {
+    try (SplitCluster cluster =
+        SplitCluster.of("lmcache", KvConnector.LMCACHE).set("notification-wait", "10m").start()) {
+      SimEngine prefill = cluster.prefills.getFirst();
+      SimEngine decode = cluster.decodes.getFirst();
+      RawClient client = RawClient.connect(cluster.port());
+      client.send("POST", PATH, body(50, true));
+      Await.until(
+          "the blocks have come", Await.LONG, () -> prefill.kvState().transfers().finished() == 1);
+      Await.until(
+          "prefill has ended",
+          Await.LONG,
+          () -> cluster.metric("pointsman_split_prefills_total", "end=\"done\"") == 1);
+      assertThat(decode.requestLog()).isEmpty();
+      client.leave();
+      Await.until("decode is asked", Await.LONG, () -> decode.requestLog().size() == 1);
+      assertThat(SplitCluster.body(decode.requestLog().getFirst()))
+          .contains("\"max_tokens\":1,\"stream\":false");
+      cluster.awaitQuiet();
+      assertThat(cluster.metric("pointsman_split_handovers_total", "end=\"released\""))
+          .isEqualTo(1);
+    }
+  }
+
+  /** The decode worker has failed, and the next one is asked only after a while. */
+  @Test
+  void whenTheClientLeavesBetweenTwoDecodeWorkersTheBlocksAreFreed() throws IOException {
+    try (SplitCluster cluster =
+        nixl().engines(1, 2).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
+      cluster.decodes.forEach(each -> fail(each, 1, new Fault.Status(500, 0)));
+      RawClient client = RawClient.connect(cluster.port());
+      client.send("POST", PATH, BODY);
+      Await.until(
+          "a decode worker has failed",
+          Await.LONG,
+          () -> cluster.metric("pointsman_retries_total", "") == 1);
+      cluster.decodes.forEach(each -> each.failures().clear());
+      client.leave();
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void whenTheClientLeavesWhileItWaitsForAPlaceNothingIsLeft() throws IOException {
+    try (SplitCluster cluster =
+        nixl().engine(e -> e.withLinearLatency(1e6, 20)).decodeLimit(1).start()) {
+      RawClient first = RawClient.connect(cluster.port());
+      first.send("POST", PATH, body(20_000, true)).readHead();
+      RawClient second = RawClient.connect(cluster.port());
+      second.send("POST", PATH, BODY);
+      Await.until("it waits", Await.LONG, () -> cluster.router().running() == 2);
+      second.leave();
+      Await.until("it is gone", Await.LONG, () -> cluster.router().running() == 1);
+      first.leave();
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
+    }
+  }
+
   // Nobody is there.
 
   @Test
@@ -361,6 +423,7 @@ class SplitFailuresTest {
     try (SplitCluster cluster =
         nixl()
             .engines(1, 2)
+            .options(o -> o.withLease(1))
             .set("lease", "1ms")
             .top("retry", "{initial-backoff: 50ms, max-backoff: 50ms}")
             .start()) {

@@ -155,8 +155,28 @@ class SplitRulesTest {
     }
   }
 
+  /** Decode is asked while prefill computes: it has connected and waits for the blocks. */
   @Test
-  void oneRequestOfManyIsNotHeldUpByTheNext() throws Exception {
+  void requestsThatGoTogetherOverlap() throws Exception {
+    try (SplitCluster cluster =
+        SplitCluster.of("sglang", KvConnector.SGLANG)
+            .engine(e -> e.withLinearLatency(8, 1))
+            .start()) {
+      try (RawClient client = RawClient.connect(cluster.port())) {
+        client.send("POST", "/v1/completions", prompt(",\"stream\":true"));
+        Await.until(
+            "both work",
+            Await.LONG,
+            () ->
+                cluster.prefills.getFirst().state().sequences().running() == 1
+                    && cluster.decodes.getFirst().state().requests().inFlight() == 1);
+      }
+      cluster.awaitQuiet();
+    }
+  }
+
+  @Test
+  void theFirstBytesComeBeforeTheLastAreMade() throws Exception {
     try (SplitCluster cluster = nixl().engine(e -> e.withLinearLatency(1e6, 30)).start()) {
       try (RawClient client = RawClient.connect(cluster.port())) {
         client.send(

@@ -20,6 +20,7 @@ import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.usage.UsageTail;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
@@ -252,6 +253,9 @@ final class SideLeg implements UpstreamUser {
 
   private void answered() {
     byte[] whole = body == null ? new byte[0] : ByteBufUtil.getBytes(body);
+    if (lease.observed()) {
+      lease.reported(UsageTail.read(whole, 0, whole.length));
+    }
     end();
     owner.answered(this, whole);
   }
