@@ -10,7 +10,6 @@ import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -25,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 
 /** {@code POST /v1/decide}: where a request of another plane should go, and why. */
 public final class DecideApi {
+  private final Planes planes;
   private final RoutingEngine engine;
   private final Choices choices;
   private final Alternatives alternatives;
@@ -36,6 +36,7 @@ public final class DecideApi {
    * @param policy the policy's configured name, told in explanations
    */
   public DecideApi(Planes planes, String policy) {
+    this.planes = planes;
     engine = planes.engine();
     choices = planes.choices();
     readers = planes.readers();
@@ -91,7 +92,7 @@ public final class DecideApi {
     RoutingRequest routing =
         RoutingRequest.builder()
             .model(facts.model())
-            .role(Role.REGULAR)
+            .role(planes.roleOfWhole(facts.model()))
             .prefix(facts.prefix())
             .affinity(facts.affinity())
             .build();

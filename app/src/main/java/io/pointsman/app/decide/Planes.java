@@ -6,7 +6,9 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.request.AffinitySettings;
+import org.jspecify.annotations.Nullable;
 
 /** What the endpoints for other planes work with. */
 public final class Planes {
@@ -15,17 +17,34 @@ public final class Planes {
   private final Readers readers;
   private final Ticker ticker;
   private final Dice dice;
+  private final boolean decodeServesWhole;
 
   /**
    * @param affinity where requests say whom they belong to
+   * @param decodeServesWhole whether workers for decode may serve whole requests
    */
   public Planes(
-      RoutingEngine engine, Choices choices, AffinitySettings affinity, Ticker ticker, Dice dice) {
+      RoutingEngine engine,
+      Choices choices,
+      AffinitySettings affinity,
+      boolean decodeServesWhole,
+      Ticker ticker,
+      Dice dice) {
+    this.decodeServesWhole = decodeServesWhole;
     this.engine = requireNonNull(engine, "engine");
     this.choices = requireNonNull(choices, "choices");
     this.ticker = requireNonNull(ticker, "ticker");
     this.dice = requireNonNull(dice, "dice");
     readers = new Readers(affinity);
+  }
+
+  /** The role that serves a whole request for {@code model}. */
+  Role roleOfWhole(@Nullable String model) {
+    boolean decode =
+        decodeServesWhole
+            && !engine.serves(Role.REGULAR, model)
+            && engine.serves(Role.DECODE, model);
+    return decode ? Role.DECODE : Role.REGULAR;
   }
 
   RoutingEngine engine() {

@@ -49,12 +49,14 @@ public final class RayRouteApi implements LocalEndpoint {
   private static final String RANK_HEADER = "X-data-parallel-rank";
   private static final String ADAPTER_HEADER = "serve_multiplexed_model_id";
 
+  private final Planes planes;
   private final RoutingEngine engine;
   private final Choices choices;
   private final Readers readers;
   private final AtomicBoolean warned = new AtomicBoolean();
 
   public RayRouteApi(Planes planes) {
+    this.planes = planes;
     engine = planes.engine();
     choices = planes.choices();
     readers = planes.readers();
@@ -91,7 +93,12 @@ public final class RayRouteApi implements LocalEndpoint {
       warnOnce(request);
     }
     RoutingRequest routing =
-        RoutingRequest.builder().model(model).prefix(key).affinity(facts.affinity()).build();
+        RoutingRequest.builder()
+            .model(model)
+            .role(planes.roleOfWhole(model))
+            .prefix(key)
+            .affinity(facts.affinity())
+            .build();
     return switch (holds ? choices.choose(routing, ttl) : choices.point(routing)) {
       case Choice.Pointed(Worker worker) -> Json.answer(200, pointed(worker, model));
       case Choice.Held(Worker worker, String lease, _) ->

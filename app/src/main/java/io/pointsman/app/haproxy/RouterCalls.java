@@ -26,7 +26,7 @@ final class RouterCalls implements AutoCloseable {
     this.router = router;
   }
 
-  /** URLs of the workers that may get requests, by id, in the router's order. */
+  /** URLs of the workers that may get whole requests, by id, in the router's order. */
   Map<String, URI> workers() throws IOException, InterruptedException {
     HttpRequest request =
         HttpRequest.newBuilder(router.resolve("/workers")).timeout(TIMEOUT).build();
@@ -37,7 +37,8 @@ final class RouterCalls implements AutoCloseable {
     Map<String, URI> workers = new LinkedHashMap<>();
     for (JsonNode worker : Json.MAPPER.readTree(answer.body()).path("workers")) {
       String url = worker.path("url").asText().replaceFirst("@[0-9]+$", "");
-      if (!worker.path("draining").asBoolean()) {
+      boolean prefill = worker.path("worker_type").asText().equals("prefill");
+      if (!prefill && !worker.path("draining").asBoolean()) {
         workers.put(worker.path("id").asText(), URI.create(url));
       }
     }

@@ -281,7 +281,9 @@ public final class Router implements AutoCloseable {
 
     private void choiceForOthers(RoutingEngine engine, LocalRoutes.Builder routes) {
       Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
-      Planes planes = new Planes(engine, choices, config.affinity(), ticker, dice);
+      boolean decodeServes =
+          config.disagg().enabled() && config.disagg().split().decodeServesWhole();
+      Planes planes = new Planes(engine, choices, config.affinity(), decodeServes, ticker, dice);
       new DecideApi(planes, config.policy()).addTo(routes);
       new LeasesApi(planes).addTo(routes);
       new RayRouteApi(planes).addTo(routes);

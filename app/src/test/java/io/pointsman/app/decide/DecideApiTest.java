@@ -8,11 +8,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.local.LocalResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -121,6 +125,27 @@ class DecideApiTest {
     assertThat(chosen).hasSize(3);
     assertThat(plane.post(DECIDE, question(CHAT, ",\"exclude\":[\"x\"" + exclude + "]")).status())
         .isEqualTo(503);
+  }
+
+  @Test
+  void withoutRegularWorkersADecodeWorkerServesTheWhole() throws Exception {
+    DecideFixture plane = new DecideFixture("least_load");
+    for (Role role : List.of(Role.PREFILL, Role.DECODE)) {
+      String id = role.name().toLowerCase(Locale.ROOT);
+      plane
+          .fleet
+          .add(
+              new WorkerSpec(
+                  id, "http://" + id, role, Set.of("m"), WorkerSpec.NO_RANK, 0, Map.of()))
+          .probed(true);
+    }
+
+    JsonNode answer = plane.decided(question(CHAT, ""));
+
+    assertThat(answer.path("worker").path("id").asText()).isEqualTo("decode");
+    assertThat(plane.inFlight()).isEqualTo(1);
+    assertThat(json(plane.post("/internal/route", CHAT)).path("replica_id").asText())
+        .isEqualTo("decode");
   }
 
   @Test

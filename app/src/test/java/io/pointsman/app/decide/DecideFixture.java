@@ -67,7 +67,8 @@ final class DecideFixture implements EngineListener {
             clock::nanos,
             dice::roll);
     choices = new Choices(engine, settings, clock::nanos, dice::roll);
-    Planes planes = new Planes(engine, choices, AffinitySettings.DEFAULT, clock::nanos, dice::roll);
+    Planes planes =
+        new Planes(engine, choices, AffinitySettings.DEFAULT, true, clock::nanos, dice::roll);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new DecideApi(planes, policy).addTo(builder);
     new LeasesApi(planes).addTo(builder);
