@@ -3,6 +3,7 @@ package io.pointsman.bench;
 import io.pointsman.bench.chaos.ChaosCommand;
 import io.pointsman.bench.chaos.SoakCommand;
 import io.pointsman.bench.proxies.Proxies;
+import io.pointsman.bench.split.PdSweep;
 import java.util.concurrent.Callable;
 import org.openjdk.jmh.Main;
 import picocli.CommandLine;
@@ -14,7 +15,13 @@ import picocli.CommandLine.Parameters;
     name = "bench",
     description = "Measures the router. Each benchmark says what it compares and on what work.",
     mixinStandardHelpOptions = true,
-    subcommands = {BestOfN.class, Proxies.class, ChaosCommand.class, SoakCommand.class})
+    subcommands = {
+      BestOfN.class,
+      Proxies.class,
+      ChaosCommand.class,
+      SoakCommand.class,
+      PdSweep.class
+    })
 public final class Bench {
   private Bench() {}
 
