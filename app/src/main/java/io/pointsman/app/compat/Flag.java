@@ -43,7 +43,7 @@ public record Flag(
     /** Only this router's launcher does. */
     OWN("-"),
     /** The version of the production stack's router that is described. */
-    STACK("0.1.12"),
+    STACK("2026-08"),
     /** A change of it that is proposed. */
     STACK_PROPOSED("proposed");
 

@@ -115,8 +115,9 @@ public final class Bootstrap implements AutoCloseable {
     String url = url(worker);
     try {
       List<String> ids = BootstrapAnswer.engineIds(question.ask(url, TIMEOUT));
-      if (!worker.left()) {
-        peers.update(worker.id(), peer -> peer.withEngineIds(ids));
+      peers.update(worker.id(), peer -> peer.withEngineIds(ids));
+      if (fleet.snapshot().worker(worker.id()) == null) {
+        peers.remove(worker.id());
       }
       watch.retryNanos = FIRST_RETRY.toNanos();
       watch.dueAt = ticker.nanos() + REFRESH.toNanos();

@@ -56,6 +56,38 @@ class ProductionStackLauncherTest {
   }
 
   @Test
+  void everyFlagOfTheStackIsKnown() {
+    String all =
+        "--host --port --root-path --service-discovery --k8s-service-discovery-type"
+            + " --static-backends --static-models --static-aliases --static-model-types"
+            + " --static-model-labels --static-backend-health-checks"
+            + " --static-backend-health-check-interval"
+            + " --static-backend-health-check-timeout-seconds --k8s-port --k8s-namespace"
+            + " --k8s-label-selector --k8s-watcher-timeout-seconds"
+            + " --backend-health-check-timeout-seconds --routing-logic --lmcache-controller-port"
+            + " --lmcache-controller-reply-port --lmcache-controller-heartbeat-port"
+            + " --lmcache-health-check-interval --lmcache-worker-timeout --session-key"
+            + " --kv-aware-threshold --prefix-min-match-length"
+            + " --max-instance-failover-reroute-attempts --prefill-model-labels"
+            + " --decode-model-labels --callbacks --request-rewriter --enable-batch-api"
+            + " --file-storage-class --file-storage-path --batch-processor --engine-stats-interval"
+            + " --request-stats-window --log-stats --log-stats-interval --dynamic-config-yaml"
+            + " --dynamic-config-json --feature-gates --semantic-cache-model --semantic-cache-dir"
+            + " --semantic-cache-threshold --log-level --log-format --sentry-dsn"
+            + " --sentry-traces-sample-rate --sentry-profile-session-sample-rate --otel-endpoint"
+            + " --otel-service-name --otel-secure --external-providers-config --version"
+            + " --routing-threshold --load-balancing-strategy --disagg-connector-type"
+            + " --decoder-host --decoder-init-port --decoder-alloc-port --decoder-registry"
+            + " --nixl-peer-host --nixl-peer-init-port --nixl-peer-alloc-port --nixl-proxy-host"
+            + " --nixl-proxy-port --nixl-finished-req-ttl --nixl-cleanup-interval --tokenizer"
+            + " --enable-shared-cache --lmcache-instances";
+    assertThat(
+            ProductionStackLauncher.flags(new Wishes()).flags().stream()
+                .flatMap(flag -> flag.names().stream()))
+        .containsExactlyInAnyOrder(all.split(" ", -1));
+  }
+
+  @Test
   void defaultsAreThoseOfTheStack() {
     PointsmanConfig config = launched(ROUND);
     assertThat(config.proxy().listen().host()).isEqualTo("0.0.0.0");
