@@ -268,7 +268,10 @@ class SplitFailuresTest {
   @Test
   void whenTheClientLeavesBetweenTheTwoDecodeIsSentToFreeTheBlocks() throws IOException {
     try (SplitCluster cluster =
-        SplitCluster.of("lmcache", KvConnector.LMCACHE).set("notification-wait", "10m").start()) {
+        SplitCluster.of("lmcache", KvConnector.LMCACHE)
+            .set("notification-address", "127.0.0.1:0")
+            .set("notification-wait", "10m")
+            .start()) {
       SimEngine prefill = cluster.prefills.getFirst();
       SimEngine decode = cluster.decodes.getFirst();
       RawClient client = RawClient.connect(cluster.port());
@@ -413,6 +416,23 @@ class SplitFailuresTest {
         client.close();
       }
       assertThat(cluster.prefills.getFirst().state().requests().maxInFlight()).isEqualTo(1);
+    }
+  }
+
+  /** A busy worker gets no second attempt of a request: there is nothing to wait for. */
+  @Test
+  void whenTheOnlyWorkerHasSaidThatItIsBusyTheClientHearsItAtOnce() throws IOException {
+    try (SplitCluster cluster =
+        nixl()
+            .options(o -> o.withLease(1))
+            .set("slot-wait", "10m")
+            .set("decode-serves-whole", false)
+            .start()) {
+      fail(cluster.decodes.getFirst(), 1, new Fault.Status(503, 7));
+      Answer answer = cluster.post(PATH, BODY);
+      assertThat(answer.status()).as(answer.text()).isEqualTo(503);
+      assertThat(answer.header("retry-after")).isNotNull();
+      cluster.expectLeaks();
     }
   }
 

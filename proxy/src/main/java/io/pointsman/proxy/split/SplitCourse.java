@@ -2,7 +2,6 @@ package io.pointsman.proxy.split;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
-import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.disagg.Placement;
@@ -17,7 +16,10 @@ import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
@@ -26,14 +28,12 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
-import io.pointsman.proxy.split.SplitListener.Stage;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.request.splice.Splice;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,9 +49,6 @@ final class SplitCourse implements Course {
   /** Pairs of workers looked at until one can be planned. */
   private static final int MOST_UNPLANNED = 64;
 
-  private static final long FIRST_LOOK_NANOS = 2_000_000L;
-  private static final long MOST_LOOK_NANOS = 50_000_000L;
-
   private final LoopState state;
   private final SplitPlane plane;
   private final SplitTools tools;
@@ -61,18 +58,19 @@ final class SplitCourse implements Course {
   /** Of prefills; those of decode are the exchange's own attempts. */
   private final RetryPlan prefills;
 
+  private final SlotWait slot;
   private byte @Nullable [] body;
   private @Nullable Run run;
   private @Nullable String prefilledBy;
   private SplitRule rule = SplitRule.SPLIT;
   private boolean begun;
   private boolean prefillFailed;
+
+  /** It has failed otherwise than by being busy, and no worker alone has been looked for yet. */
+  private boolean prefillBroke;
+
   private boolean over;
   private int unplanned;
-  private boolean waiting;
-  private long waitingSince;
-  private long look = FIRST_LOOK_NANOS;
-  private @Nullable Future<?> timer;
 
   SplitCourse(
       LoopState state,
@@ -85,6 +83,7 @@ final class SplitCourse implements Course {
     this.plane = plane;
     this.tools = tools;
     this.served = served;
+    slot = new SlotWait(state, plane);
     this.body = facts.unsplittable() == null ? body : null;
     var read = served.facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts);
@@ -135,7 +134,7 @@ final class SplitCourse implements Course {
   }
 
   private void whole(Lease lease, SplitRule by) {
-    leaveRoom();
+    slot.leave();
     run = null;
     prefilledBy = null;
     rule = prefillFailed && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
@@ -144,7 +143,7 @@ final class SplitCourse implements Course {
   }
 
   private void split(Placement.Split split) {
-    leaveRoom();
+    slot.leave();
     PdPlan plan;
     PdRequest asked;
     try {
@@ -218,44 +217,38 @@ final class SplitCourse implements Course {
 
   // Waiting for a place.
 
-  /** Waits while all workers are at their limits, as far as that is allowed. */
+  /**
+   * Waits while all workers are at their limits, as far as that is allowed and one of them may
+   * still be asked.
+   */
   void waitOrRefuse(SplitDecision.Refused refused) {
-    if (refused.rejection().reason() == RejectReason.ALL_BUSY && mayWait()) {
-      timer = state.loop().schedule(this::lookAgain, look, TimeUnit.NANOSECONDS);
-      look = Math.min(2 * look, MOST_LOOK_NANOS);
+    boolean busy = refused.rejection().reason() == RejectReason.ALL_BUSY;
+    if (busy && someUntried(refused.missing()) && slot.lookLater(() -> guarded(this::place))) {
       return;
     }
-    leaveRoom();
-    if (prefillFailed) {
+    slot.leave();
+    if (prefillBroke && refused.missing() == Role.PREFILL) {
+      prefillBroke = false;
+      take(plane.router().withoutPrefill(request));
+    } else if (prefillFailed) {
       giveUpPrefill();
-      return;
-    }
-    plane.router().refused(request, refused);
-    served.refuse(refused.rejection());
-  }
-
-  private boolean mayWait() {
-    long most = plane.stages().slotWait().toNanos();
-    if (waiting) {
-      return now() - waitingSince < most;
-    }
-    waiting = most > 0 && plane.room().enter();
-    waitingSince = now();
-    look = FIRST_LOOK_NANOS;
-    return waiting;
-  }
-
-  private void leaveRoom() {
-    if (waiting) {
-      waiting = false;
-      plane.room().leave();
-      plane.listener().stage(Stage.SLOT, now() - waitingSince);
+    } else {
+      plane.router().refused(request, refused);
+      served.refuse(refused.rejection());
     }
   }
 
-  private void lookAgain() {
-    timer = null;
-    guarded(this::place);
+  /** Whether there is a worker that has had no attempt of this request: others get no other. */
+  private boolean someUntried(Role role) {
+    Pool pool = plane.engine().pool(role, request.model());
+    RoutingRequest asked =
+        switch (role) {
+          case REGULAR -> request.whole();
+          case PREFILL -> request.prefill();
+          case DECODE -> request.decode();
+        };
+    return pool != null
+        && pool.workers().stream().anyMatch(worker -> !asked.tried().contains(worker));
   }
 
   /** Runs what an event loop calls outside of the exchange: a defect must not be lost there. */
@@ -400,6 +393,7 @@ final class SplitCourse implements Course {
 
   private boolean another(RetryReason reason) {
     prefillFailed = true;
+    prefillBroke |= reason != RetryReason.BUSY;
     boolean again = prefills.another(reason, now());
     if (again) {
       served.retried(reason);
@@ -439,11 +433,7 @@ final class SplitCourse implements Course {
       return;
     }
     over = true;
-    leaveRoom();
-    if (timer != null) {
-      timer.cancel(false);
-      timer = null;
-    }
+    slot.leave();
     Run under = run;
     run = null;
     if (under != null) {
