@@ -14,6 +14,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
@@ -60,6 +61,9 @@ final class ProxyRig implements AutoCloseable {
   final List<RetryReason> retried = new CopyOnWriteArrayList<>();
   final List<Boolean> waits = new CopyOnWriteArrayList<>();
 
+  /** What learners heard of answers, in order: first tokens, and what was said of tokens. */
+  final List<Object> signals = new CopyOnWriteArrayList<>();
+
   /** Happens in each decision, and may throw. */
   volatile Runnable inDecision = () -> {};
 
@@ -97,7 +101,14 @@ final class ProxyRig implements AutoCloseable {
       throws IOException {
     ProxySettings settings = keepingConnections(given);
     fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
-    PolicySetup inOrder = new PolicySetup(pool -> (r, now) -> first(pool, r, now), List.of());
+    Signals learner = new Signals();
+    PolicySetup inOrder =
+        new PolicySetup(
+            pool -> (r, now) -> first(pool, r, now),
+            List.of(learner),
+            List.of(learner),
+            null,
+            null);
     RoutingEngine engine =
         new RoutingEngine(
             fleet,
@@ -138,6 +149,25 @@ final class ProxyRig implements AutoCloseable {
       }
     }
     return null;
+  }
+
+  /** Notes what policies learn from answers. */
+  private final class Signals implements AnswerLearner {
+    @Override
+    public void placed(RoutingRequest request, Lease lease) {}
+
+    @Override
+    public void answered(RoutingRequest request, Lease lease) {
+      signals.add("first token");
+    }
+
+    @Override
+    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+      signals.add(lease.usage());
+    }
+
+    @Override
+    public void forget(Worker worker) {}
   }
 
   /** Adds a worker that is taken to be healthy. */

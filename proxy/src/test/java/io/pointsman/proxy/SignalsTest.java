@@ -1,0 +1,86 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What policies learn from answers that pass. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class SignalsTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final String USAGE =
+      "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":3,"
+          + "\"prompt_tokens_details\":{\"cached_tokens\":8}}}";
+
+  private static void ask(ProxyRig rig, String body) throws Exception {
+    int before = rig.ended.size();
+    rig.ask(ProxyRig.post(CHAT, body));
+    ProxyRig.await("ended", () -> rig.ended.size() > before);
+  }
+
+  @Test
+  void streamTellsItsFirstTokenAndItsUsage() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                new EventStream(List.of("{\"a\":1}", "{\"b\":2}", "{\"choices\":[]," + USAGE)))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\",\"stream\":true}");
+
+      assertThat(rig.signals).containsExactly("first token", new Usage(12, 8, 3));
+    }
+  }
+
+  @Test
+  void headOfAStreamIsNoFirstToken() throws Exception {
+    CountDownLatch head = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection.beginEvents();
+                  head.await();
+                  connection.chunk("data: one\n\n").lastChunk();
+                })) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, "{\"model\":\"m\"}"));
+      client.head();
+      assertThat(rig.signals).isEmpty();
+      head.countDown();
+      client.chunk();
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+
+      assertThat(rig.signals).containsExactly("first token", Usage.UNKNOWN);
+    }
+  }
+
+  @Test
+  void answerInOnePieceTellsItsUsageAndNoFirstToken() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + USAGE))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\"}");
+
+      assertThat(rig.signals).containsExactly(new Usage(12, 8, 3));
+    }
+  }
+
+  @Test
+  void errorTellsNothing() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(new Answer(400, "{\"id\":\"a\"," + USAGE))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\"}");
+
+      assertThat(rig.signals).containsExactly(Usage.UNKNOWN);
+    }
+  }
+}
