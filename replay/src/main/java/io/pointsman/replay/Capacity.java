@@ -7,6 +7,7 @@ import io.pointsman.replay.run.SimulationSettings;
 import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.TraceRequest;
 import java.util.List;
+import java.util.Map;
 
 /** What load 1.0 means. */
 final class Capacity {
@@ -15,13 +16,16 @@ final class Capacity {
 
   private Capacity() {}
 
-  /** Requests a second that round robin completes when they all wait from the beginning on. */
+  /**
+   * Requests a second that round robin completes when they all wait from the beginning on and every
+   * engine has its usual speed.
+   */
   static double ofRoundRobin(Trace trace, SimulationSettings settings) {
     SimulationSettings whole =
         new SimulationSettings(
             settings.workers(),
             settings.kvTokens(),
-            settings.slow(),
+            Map.of(),
             List.of(),
             settings.seed(),
             settings.policies());
