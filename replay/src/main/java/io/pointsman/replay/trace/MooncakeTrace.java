@@ -14,8 +14,8 @@ import java.util.List;
 /**
  * Traces in the format of the Mooncake project: one JSON object a line with {@code timestamp} (ms),
  * {@code input_length}, {@code output_length} (tokens) and {@code hash_ids}, one for each 512
- * tokens, chained by prefix. What {@code --trace-out} writes is of the same format; its blocks are
- * smaller, as its first line says in {@code block_tokens}.
+ * tokens, chained by prefix. A first line with {@code block_tokens} says that blocks have another
+ * length.
  */
 public final class MooncakeTrace {
   private static final int BLOCK_TOKENS = 512;

@@ -66,12 +66,7 @@ class PoliciesTest {
   void defaultsAreThoseOfTheDocumentation() {
     assertThat(PolicySettings.DEFAULTS)
         .isEqualTo(
-            new PolicySettings(
-                160,
-                0,
-                CacheAwareSettings.DEFAULTS,
-                Duration.ofHours(2),
-                100_000));
+            new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000));
     assertThat(CacheAwareSettings.DEFAULTS)
         .returns(0.3, CacheAwareSettings::cacheThreshold)
         .returns(64, CacheAwareSettings::balanceAbsThreshold)
@@ -107,11 +102,7 @@ class PoliciesTest {
 
   private static PolicySettings settings(int nodes, double factor, int ttlSeconds, int sessions) {
     return new PolicySettings(
-        nodes,
-        factor,
-        CacheAwareSettings.DEFAULTS,
-        Duration.ofSeconds(ttlSeconds),
-        sessions);
+        nodes, factor, CacheAwareSettings.DEFAULTS, Duration.ofSeconds(ttlSeconds), sessions);
   }
 
   private static void assertRefused(String message, Runnable settings) {
