@@ -40,6 +40,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -89,15 +90,26 @@ final class ProxyRig implements AutoCloseable {
   }
 
   ProxyRig(Transport transport, ProxySettings settings, LocalRoutes routes) throws IOException {
-    this(transport, settings, routes, System::nanoTime);
+    this(transport, settings, routes, System::nanoTime, _ -> CourseFactory.NONE);
   }
 
   /** One whose time passes as the test says. */
   ProxyRig(Transport transport, ProxySettings settings, FakeClock clock) throws IOException {
-    this(transport, settings, LocalRoutes.NONE, clock::nanos);
+    this(transport, settings, LocalRoutes.NONE, clock::nanos, _ -> CourseFactory.NONE);
   }
 
-  private ProxyRig(Transport transport, ProxySettings given, LocalRoutes routes, Ticker ticker)
+  /** One that may need more than one worker for a request. */
+  ProxyRig(ProxySettings settings, FakeClock clock, Function<RoutingEngine, CourseFactory> courses)
+      throws IOException {
+    this(Transport.AUTO, settings, LocalRoutes.NONE, clock::nanos, courses);
+  }
+
+  private ProxyRig(
+      Transport transport,
+      ProxySettings given,
+      LocalRoutes routes,
+      Ticker ticker,
+      Function<RoutingEngine, CourseFactory> courses)
       throws IOException {
     ProxySettings settings = keepingConnections(given);
     fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
@@ -130,7 +142,7 @@ final class ProxyRig implements AutoCloseable {
                 ticker,
                 ScriptedDice.seeded(2)::roll,
                 host -> lookup.address(host),
-                CourseFactory.NONE));
+                courses.apply(engine)));
   }
 
   /** Unless a test chooses otherwise: a slow machine must not make connections seem unused. */

@@ -56,9 +56,6 @@ public interface Served {
   /** The client gets a worker's error as it came. */
   void pass(HeldAnswer held);
 
-  /** Ends an answer that has begun: its worker will not complete it. */
-  void breakOff(ProxyError error);
-
   /** The client gets the best error of all attempts. */
   void giveUp();
 

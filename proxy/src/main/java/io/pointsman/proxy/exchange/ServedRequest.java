@@ -72,11 +72,6 @@ record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) i
   }
 
   @Override
-  public void breakOff(ProxyError error) {
-    exchange.endEarly(error, null);
-  }
-
-  @Override
   public void giveUp() {
     attempts.giveUp();
   }

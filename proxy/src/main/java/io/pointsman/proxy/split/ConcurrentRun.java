@@ -27,6 +27,10 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   private final PdRequest request;
   private final PdPlan.Concurrent plan;
   private @Nullable SideLeg prefill;
+
+  /** Whether the decode lease is the attempt's. */
+  private boolean decodeSent;
+
   private long cached = NOT_KNOWN;
 
   ConcurrentRun(
@@ -39,32 +43,27 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
 
   @Override
   public void begin() {
-    SideLeg leg;
-    DecodeErrand errand;
-    try {
-      leg =
-          course.side(
-              course.body(),
-              plan.prefill(),
-              plan.prefill().edits(),
-              split.prefill(),
-              course.plane().stages().prefill(),
-              this);
-      errand =
-          new DecodeErrand(
-              course,
-              request,
-              plan.decode(),
-              course.edited(plan.decode().edits()),
-              new DecodeErrand.Expected(null, () -> cached, true, true));
-    } catch (RuntimeException e) {
-      split.prefill().ignored();
-      split.decode().ignored();
-      throw e;
-    }
+    SideLeg leg =
+        course.side(
+            course.body(),
+            plan.prefill(),
+            plan.prefill().edits(),
+            split.prefill(),
+            course.plane().stages().prefill(),
+            this);
+    DecodeErrand errand =
+        new DecodeErrand(
+            course,
+            request,
+            plan.decode(),
+            course.edited(plan.decode().edits()),
+            new DecodeErrand.Expected(null, () -> cached, true, true));
     prefill = leg;
     leg.start();
-    course.served().attempt(split.decode(), errand);
+    if (!leg.over()) {
+      decodeSent = true;
+      course.served().attempt(split.decode(), errand);
+    }
   }
 
   @Override
@@ -88,9 +87,8 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     RetryReason reason = course.settle(leg, error);
     course.guarded(
         () -> {
-          if (!course.served().withdraw()) {
+          if (!withdraw()) {
             error.release();
-            course.served().breakOff(ProxyError.UPSTREAM_BROKE_OFF);
           } else if (reason == null) {
             course.served().pass(error);
           } else {
@@ -105,12 +103,28 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     course.noAnswer(reason, error);
     course.guarded(
         () -> {
-          if (course.served().withdraw()) {
+          if (withdraw()) {
             course.bothAgain(leg.lease().worker(), reason);
-          } else {
-            course.served().breakOff(ProxyError.UPSTREAM_BROKE_OFF);
           }
         });
+  }
+
+  /**
+   * Takes the decode request back, which may not have been sent yet.
+   *
+   * @return false if a part of its answer has reached the client: the hand-over was done by then,
+   *     so it goes on without prefill
+   */
+  private boolean withdraw() {
+    settleUnsentDecode();
+    return course.served().withdraw();
+  }
+
+  private void settleUnsentDecode() {
+    if (!decodeSent) {
+      decodeSent = true;
+      split.decode().ignored();
+    }
   }
 
   @Override
@@ -135,6 +149,11 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
 
   @Override
   public void over(boolean answered) {
+    settleUnsentDecode();
+    if (prefill == null) {
+      split.prefill().ignored();
+      return;
+    }
     if (!answered) {
       cancelPrefill();
       return;

@@ -1,0 +1,140 @@
+package io.pointsman.proxy;
+
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.disagg.HeldPrefixes;
+import io.pointsman.engine.disagg.SplitRouter;
+import io.pointsman.engine.disagg.SplitRule;
+import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.disagg.peer.Peer;
+import io.pointsman.engine.disagg.peer.Receiver;
+import io.pointsman.engine.disagg.plan.Unsplittable;
+import io.pointsman.engine.disagg.protocol.PdSetup;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.engine.disagg.protocol.Protocols;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.exchange.CourseFactory;
+import io.pointsman.proxy.split.NotificationTable;
+import io.pointsman.proxy.split.SplitCourses;
+import io.pointsman.proxy.split.SplitListener;
+import io.pointsman.proxy.split.SplitPlane;
+import io.pointsman.proxy.split.StageSettings;
+import io.pointsman.proxy.split.WaitingRoom;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/** A {@link ProxyRig} in front of scripted prefill and decode engines. Its time stands still. */
+@SuppressWarnings("try") // closing may be interrupted, as tests may
+final class SplitRig implements AutoCloseable {
+  static final String PATH = "/v1/completions";
+
+  final FakeClock clock = new FakeClock();
+  final ProxyRig proxy;
+
+  /** What the listener was told, in words. */
+  final List<String> heard = new CopyOnWriteArrayList<>();
+
+  /** Happens in each call of the listener, and may throw. */
+  volatile Runnable inListener = () -> {};
+
+  final NotificationTable notifications = new NotificationTable();
+
+  SplitRig(String protocol) throws IOException {
+    this(protocol, ProxySettings.DEFAULTS);
+  }
+
+  SplitRig(String protocol, ProxySettings settings) throws IOException {
+    this(named(protocol), settings);
+  }
+
+  SplitRig(PdSetup protocol, ProxySettings settings) throws IOException {
+    proxy = new ProxyRig(settings, clock, engine -> courses(engine, protocol));
+  }
+
+  /** A protocol whose engines tell nothing of themselves. */
+  static PdSetup named(String protocol) {
+    Peer peer = Peer.UNKNOWN.withReceiver(new Receiver("h", List.of(1), List.of(2)));
+    return Protocols.create(protocol, _ -> peer, ProtocolSettings.DEFAULTS, () -> 0);
+  }
+
+  private CourseFactory courses(RoutingEngine engine, PdSetup protocol) {
+    SplitSettings split = new SplitSettings(0, 0, 2, 8, 0, true, false, false);
+    SplitPlane plane =
+        new SplitPlane(
+            engine,
+            new SplitRouter(engine, new HeldPrefixes(1 << 20, 16), split, clock::nanos),
+            split,
+            protocol,
+            StageSettings.DEFAULTS,
+            notifications,
+            new Told(),
+            new WaitingRoom(10),
+            "x-session-id",
+            true,
+            ScriptedDice.seeded(3)::roll);
+    return state -> new SplitCourses(state, plane);
+  }
+
+  Worker prefill(ScriptedEngine engine) {
+    return worker(engine.url(), Role.PREFILL);
+  }
+
+  Worker decode(ScriptedEngine engine) {
+    return worker(engine.url(), Role.DECODE);
+  }
+
+  Worker worker(String url, Role role) {
+    return proxy.worker(WorkerSpec.of(url).withModels(Set.of("m")).withRole(role));
+  }
+
+  static String request() {
+    return request("");
+  }
+
+  /**
+   * @param more further members of the body, each with a comma before it
+   */
+  static String request(String more) {
+    return ProxyRig.post(
+        PATH, "{\"model\":\"m\",\"prompt\":\"hello\",\"max_tokens\":5" + more + "}");
+  }
+
+  @Override
+  public void close() throws Exception {
+    proxy.close();
+  }
+
+  private final class Told implements SplitListener {
+    private void tell(Object what) {
+      heard.add(what.toString());
+      inListener.run();
+    }
+
+    @Override
+    public void decided(SplitRule rule, @Nullable Unsplittable why) {
+      tell(rule);
+    }
+
+    @Override
+    public void stage(Stage stage, long nanos) {
+      tell(stage);
+    }
+
+    @Override
+    public void prefill(PrefillEnd end) {
+      tell("PREFILL_" + end);
+    }
+
+    @Override
+    public void handover(HandoverEnd end) {
+      tell("HANDOVER_" + end);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package io.pointsman.proxy;
+
+import static io.pointsman.proxy.SplitRig.request;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.protocol.PdProtocol;
+import io.pointsman.engine.disagg.protocol.PdSetup;
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.Raw;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What goes wrong on one of two workers, and what the client sees of it. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class SplitServingTest {
+  private static final String EMPTY_ERROR = "HTTP/1.1 400 No\r\ncontent-length: 0\r\n\r\n";
+  private static final Pattern NONCE = Pattern.compile("\"req_id\":\"(\\w+)\"");
+  private static final String FIRST =
+      "{\"choices\":[{\"index\":0,\"text\":\" a\",\"finish_reason\":\"length\"}],"
+          + "\"kv_transfer_params\":{\"first_tok\":3}}";
+
+  /** The name is known not to be there from the second worker on: connecting fails at once. */
+  @Test
+  void aPrefillThatFailsAtOnceHasOneAnswer() throws Exception {
+    try (SplitRig rig = new SplitRig("sglang");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.proxy.lookup =
+          host -> {
+            throw new UnknownHostException(host);
+          };
+      rig.worker("http://engine.test:1", Role.PREFILL);
+      rig.worker("http://engine.test:2", Role.PREFILL);
+      rig.decode(decode);
+      WireClient client = rig.proxy.connect().send(request());
+
+      assertThat(client.read().text()).isEqualTo("{\"ok\":true}");
+      decode.now(new Answer(200, "{\"second\":true}"));
+      assertThat(client.send(request()).read().text()).isEqualTo("{\"second\":true}");
+      ProxyRig.await("both ended", () -> rig.proxy.ended.size() == 2);
+    }
+  }
+
+  @Test
+  void aStreamThatHasBegunOutlivesItsPrefill() throws Exception {
+    CountDownLatch fail = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    try (SplitRig rig = new SplitRig("sglang");
+        ScriptedEngine prefill =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  fail.await();
+                  connection.reset();
+                });
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  connection.beginEvents().chunk("data: {\"a\":1}\n\n");
+                  goOn.await();
+                  connection.chunk("data: [DONE]\n\n").lastChunk();
+                })) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient client = rig.proxy.connect().send(request(",\"stream\":true"));
+      client.head();
+      assertThat(client.chunk()).contains("\"a\":1");
+      fail.countDown();
+      ProxyRig.await("prefill failed", () -> rig.heard.contains("PREFILL_ERROR"));
+      goOn.countDown();
+
+      assertThat(client.chunk()).isEqualTo("data: [DONE]\n\n");
+      assertThat(client.chunk()).isEmpty();
+      ProxyRig.await("both settled", () -> rig.proxy.outcomes.size() == 2);
+      assertThat(rig.proxy.outcomes)
+          .containsExactly(new Outcome.Failed(Failure.ERROR), Outcome.SUCCEEDED);
+    }
+  }
+}
