@@ -11,6 +11,7 @@ import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -142,6 +143,26 @@ class BusyTest {
       assertThat(response.values("retry-after")).containsExactly("1");
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
       assertThat(resting.restLeft(clock.nanos())).isPositive();
+    }
+  }
+
+  @Test
+  void anEmptyErrorLeavesNothingBehindItOnItsConnection() throws Exception {
+    String error = "HTTP/1.1 429 Busy\r\ncontent-length: 0\r\n\r\n";
+    try (ProxyRig rig = rig();
+        ScriptedEngine engine = ScriptedEngine.start(new Raw(error))) {
+      Worker worker = rig.worker(engine.url());
+      WireClient client = rig.connect();
+
+      assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(429);
+      clock.advance(Duration.ofSeconds(1));
+      engine.now(new Raw(error + "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+      assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(429);
+      assertThat(engine.connections()).isEqualTo(1);
+      clock.advance(Duration.ofSeconds(1));
+      assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(429);
+      assertThat(engine.connections()).isEqualTo(2);
+      assertThat(worker.failures()).isZero();
     }
   }
 }

@@ -89,4 +89,40 @@ class SplitServingTest {
           .containsExactly(new Outcome.Failed(Failure.ERROR), Outcome.SUCCEEDED);
     }
   }
+
+  @Test
+  void anEmptyErrorOfPrefillReachesTheClient() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(new Raw(EMPTY_ERROR));
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient client = rig.proxy.connect();
+
+      assertThat(client.send(request()).read().status()).isEqualTo(400);
+      prefill.now(new Raw(EMPTY_ERROR + "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+      assertThat(client.send(request()).read().status()).isEqualTo(400);
+      assertThat(prefill.connections()).isEqualTo(1);
+      assertThat(client.send(request()).read().status()).isEqualTo(400);
+      assertThat(prefill.connections()).isEqualTo(2);
+      assertThat(decode.requests()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {100, 70_000, 1_000_000})
+  void theClientsErrorIsItsOwnHoweverLong(int length) throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(new Answer(422, "e".repeat(length)));
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+
+      WireResponse response = rig.proxy.ask(request());
+
+      assertThat(response.status()).isEqualTo(422);
+      assertThat(response.text()).hasSize(length);
+      assertThat(rig.proxy.outcomes).containsExactly(Outcome.SUCCEEDED, Outcome.IGNORED);
+    }
+  }
 }

@@ -197,7 +197,7 @@ final class Attempt implements UpstreamUser {
       in.release();
       return;
     }
-    if (!error.complete() && !error.keep(in)) {
+    if (!error.keep(in)) {
       protocolFault();
     } else if (error.complete()) {
       held(error);

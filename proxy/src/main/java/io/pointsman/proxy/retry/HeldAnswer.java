@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * better. Bounded. Belongs to the event loop.
  */
 public final class HeldAnswer {
-  /** Largest body that is kept; an answer with a larger one is passed on at once. */
+  /** Largest body that is kept while another worker is tried. */
   public static final int MOST_BYTES = 65_536;
 
   /** How vLLM says that its queue is full, as opposed to other reasons for a 503. */
@@ -46,18 +46,28 @@ public final class HeldAnswer {
     complete = framing.empty();
   }
 
-  /** Keeps more of the body; takes over its ownership. False if that is not possible. */
+  /**
+   * Keeps more of the body, also of one that is empty and thus complete; takes over its ownership.
+   * False if that is not possible.
+   */
   public boolean keep(ByteBuf part) {
-    int end = framing.scan(part, part.readerIndex(), part.writerIndex());
-    surplus |= end >= 0 && end < part.writerIndex();
+    int from = part.readerIndex();
+    int to = part.writerIndex();
+    int end = framing.scan(part, from, to);
+    surplus |= end >= 0 && end < to;
     complete = end >= 0;
-    body.writeBytes(part);
+    body.writeBytes(part, from, (end >= 0 ? end : to) - from);
     part.release();
     return end != ChunkFraming.MALFORMED;
   }
 
   public boolean fits() {
-    return body.readableBytes() <= MOST_BYTES;
+    return bytes() <= MOST_BYTES;
+  }
+
+  /** Bytes of the body so far, framing included. */
+  public int bytes() {
+    return body.readableBytes();
   }
 
   public boolean complete() {

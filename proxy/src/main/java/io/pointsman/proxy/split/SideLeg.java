@@ -210,13 +210,18 @@ final class SideLeg implements UpstreamUser {
     HeldAnswer error = held;
     if (error == null) {
       in.release();
-    } else if (!error.complete() && !error.keep(in)) {
+    } else if (!error.keep(in)) {
       fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
     } else if (error.complete()) {
       refused(error);
-    } else if (!error.fits()) {
+    } else if (error.bytes() > mostBytes(error)) {
       fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
     }
+  }
+
+  /** The client's own errors reach it as they are, as far as good answers may be that large. */
+  private int mostBytes(HeldAnswer error) {
+    return error.status() < 500 ? message.maxBytes() : HeldAnswer.MOST_BYTES;
   }
 
   private void refused(HeldAnswer error) {
