@@ -125,4 +125,56 @@ class SplitServingTest {
       assertThat(rig.proxy.outcomes).containsExactly(Outcome.SUCCEEDED, Outcome.IGNORED);
     }
   }
+
+  @Test
+  void aListenerThatThrowsHarmsNobody() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      rig.inListener =
+          () -> {
+            throw new IllegalStateException("a defect");
+          };
+
+      assertThat(rig.proxy.ask(request()).status()).isEqualTo(200);
+      prefill.now(new Answer(500, "{}"));
+      assertThat(rig.proxy.ask(request()).status()).isEqualTo(200);
+      assertThat(rig.heard).contains("HANDOVER_TAKEN", "PREFILL_ERROR");
+    }
+  }
+
+  /** A place among those under way that were lost would leave the second request waiting. */
+  @Test
+  void aDefectInTheHandOverLeavesNothingBehind() throws Exception {
+    PdSetup nixl = SplitRig.named("nixl");
+    PdProtocol broken =
+        (request, prefill, decode) -> {
+          PdPlan.Sequential plan =
+              (PdPlan.Sequential) nixl.protocol().plan(request, prefill, decode);
+          return new PdPlan.Sequential(
+              plan.prefill(),
+              null,
+              (_, _) -> {
+                throw new IllegalStateException("a defect");
+              },
+              plan.terms());
+        };
+    ProxySettings one =
+        ProxySettings.DEFAULTS.withAdmission(
+            new AdmissionSettings(1, 0, Duration.ofSeconds(30), 503));
+    try (SplitRig rig = new SplitRig(new PdSetup(broken, List.of()), one);
+        ScriptedEngine prefill =
+            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+
+      assertThat(rig.proxy.ask(request()).text()).contains("\"code\":\"internal\"");
+      assertThat(rig.proxy.ask(request()).text()).contains("\"code\":\"internal\"");
+      assertThat(rig.proxy.outcomes)
+          .containsExactly(Outcome.SUCCEEDED, Outcome.IGNORED, Outcome.SUCCEEDED, Outcome.IGNORED);
+    }
+  }
 }

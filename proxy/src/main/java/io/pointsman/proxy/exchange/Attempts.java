@@ -266,12 +266,12 @@ final class Attempts {
   /** Lets go of everything; no attempt is under way any more, and none follows. */
   void end() {
     retries.release();
-    if (course != null) {
-      course.over(answeredWell);
-    }
     if (timer != null) {
       timer.cancel(false);
       timer = null;
+    }
+    if (course != null) {
+      course.over(answeredWell);
     }
   }
 }

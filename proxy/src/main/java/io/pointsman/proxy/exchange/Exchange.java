@@ -479,13 +479,25 @@ final class Exchange implements Conversation, Place.Holder {
     }
     phase = Phase.ENDED;
     body.release();
-    if (attempts != null) {
-      attempts.end();
+    try {
+      endAttempts();
+    } finally {
+      place.leave();
+      report.ended(code, whose, body.total(), state.now());
+      state.count(-1);
+      plane.listener().ended(report);
     }
-    place.leave();
-    report.ended(code, whose, body.total(), state.now());
-    state.count(-1);
-    plane.listener().ended(report);
+  }
+
+  /** What throws here must not keep the client from its answer. */
+  private void endAttempts() {
+    try {
+      if (attempts != null) {
+        attempts.end();
+      }
+    } catch (RuntimeException e) {
+      LOG.error("{} {} did not end well, request {}", head.method(), head.path(), requestId, e);
+    }
   }
 
   @Override

@@ -49,11 +49,20 @@ final class Releasing implements SideLeg.Owner {
   public void answered(SideLeg leg, byte[] answer) {
     leg.lease().succeeded();
     course.plane().listener().prefill(PrefillEnd.ABORTED);
-    if (course.tools().replies().read(answer, 0, answer.length)
-        instanceof ReplyReader.Result.Read(PrefillReply reply)) {
+    PrefillReply reply = null;
+    try {
+      reply =
+          course.tools().replies().read(answer, 0, answer.length)
+                  instanceof ReplyReader.Result.Read(PrefillReply read)
+              ? read
+              : null;
+    } finally {
+      if (reply == null) {
+        run.decodeLease().ignored();
+      }
+    }
+    if (reply != null) {
       run.release(run.decodeLease(), reply, body);
-    } else {
-      run.decodeLease().ignored();
     }
   }
 

@@ -62,21 +62,14 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   @Override
   public void begin() {
-    SideLeg leg;
-    try {
-      leg =
-          course.side(
-              course.body(),
-              plan.prefill(),
-              plan.prefill().edits(),
-              split.prefill(),
-              plane.stages().prefill(),
-              this);
-    } catch (RuntimeException e) {
-      split.prefill().ignored();
-      split.decode().ignored();
-      throw e;
-    }
+    SideLeg leg =
+        course.side(
+            course.body(),
+            plan.prefill(),
+            plan.prefill().edits(),
+            split.prefill(),
+            plane.stages().prefill(),
+            this);
     Await await = plan.await();
     if (await != null) {
       expected =
@@ -180,7 +173,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
   // Decode.
 
   private void decode(Lease lease, PrefillReply read) {
-    switch (plan.handover().to(lease.worker(), read)) {
+    switch (continuation(lease, read)) {
       case Continuation.Complete _ -> {
         lease.ignored();
         errand = null;
@@ -194,6 +187,15 @@ final class SequentialRun implements Run, SideLeg.Owner {
         }
         attempt(lease, leg, first, read);
       }
+    }
+  }
+
+  private Continuation continuation(Lease lease, PrefillReply read) {
+    try {
+      return plan.handover().to(lease.worker(), read);
+    } catch (RuntimeException e) {
+      lease.ignored();
+      throw e;
     }
   }
 
@@ -287,12 +289,24 @@ final class SequentialRun implements Run, SideLeg.Owner {
     SideLeg leg = prefill;
     PrefillReply read = reply;
     DecodeErrand sent = errand;
-    if (leg != null && !leg.over()) {
+    if (leg == null) {
+      split.prefill().ignored();
+      split.decode().ignored();
+    } else if (!leg.over()) {
       endPrefill(leg);
     } else if (read != null && sent == null) {
-      release(split.decode(), read, course.body());
+      releaseUnsent(read);
     } else if (read != null) {
       endDecode(sent, read);
+    }
+  }
+
+  /** The decode request was not sent, or could not even be made. */
+  private void releaseUnsent(PrefillReply read) {
+    if (split.decode().settled()) {
+      plane.listener().handover(HandoverEnd.LEFT);
+    } else {
+      release(split.decode(), read, course.body());
     }
   }
 
@@ -347,15 +361,22 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   /** Has the decode worker of {@code lease} free what prefill holds; the lease is taken over. */
   void release(Lease lease, PrefillReply read, byte[] body) {
-    Terms terms = plan.terms();
-    boolean held = terms.release() == Terms.Release.SEND_DECODE && !nothingHeld(read);
-    if (held
-        && plan.handover().to(lease.worker(), read)
-            instanceof Continuation.Decode(Leg leg, @Nullable FirstToken _)) {
-      Releasing.send(course, body, leg, terms, lease);
-      plane.listener().handover(HandoverEnd.RELEASED);
-    } else {
-      lease.ignored();
+    try {
+      Terms terms = plan.terms();
+      boolean held = terms.release() == Terms.Release.SEND_DECODE && !nothingHeld(read);
+      if (held
+          && plan.handover().to(lease.worker(), read)
+              instanceof Continuation.Decode(Leg leg, @Nullable FirstToken _)) {
+        Releasing.send(course, body, leg, terms, lease);
+        plane.listener().handover(HandoverEnd.RELEASED);
+      } else {
+        lease.ignored();
+      }
+    } catch (RuntimeException e) {
+      if (!lease.settled()) {
+        lease.ignored();
+      }
+      throw e;
     }
   }
 

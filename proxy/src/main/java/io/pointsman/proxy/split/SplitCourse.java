@@ -436,10 +436,13 @@ final class SplitCourse implements Course {
     slot.leave();
     Run under = run;
     run = null;
-    if (under != null) {
-      under.over(answered);
+    try {
+      if (under != null) {
+        under.over(answered);
+      }
+    } finally {
+      prefills.release();
+      body = null;
     }
-    prefills.release();
-    body = null;
   }
 }

@@ -12,6 +12,7 @@ import io.pointsman.engine.env.Dice;
  * What all requests that two workers may serve have in common, on whatever event loop. Its parts
  * are immutable or safe for use by several threads.
  *
+ * @param listener may throw all the same: that is logged and has no other effect
  * @param sessionHeader the header that names a conversation
  * @param told whether answers say who served them and why, in headers
  * @param dice for names of hand-overs
@@ -35,7 +36,7 @@ public record SplitPlane(
     requireNonNull(protocol, "protocol");
     requireNonNull(stages, "stages");
     requireNonNull(notifications, "notifications");
-    requireNonNull(listener, "listener");
+    listener = new GuardedListener(requireNonNull(listener, "listener"));
     requireNonNull(room, "room");
     requireNonNull(sessionHeader, "sessionHeader");
     requireNonNull(dice, "dice");
