@@ -177,4 +177,33 @@ class SplitServingTest {
           .containsExactly(Outcome.SUCCEEDED, Outcome.IGNORED, Outcome.SUCCEEDED, Outcome.IGNORED);
     }
   }
+
+  @Test
+  void anAnswerThatGetsAFirstTokenIsNotCompressed() throws Exception {
+    try (SplitRig rig = new SplitRig("lmcache");
+        ScriptedEngine prefill =
+            ScriptedEngine.start(
+                (asked, connection) -> {
+                  Matcher id = NONCE.matcher(asked.bodyText());
+                  assertThat(id.find()).isTrue();
+                  rig.notifications.arrived(id.group(1));
+                  new Answer(200, FIRST).answer(asked, connection);
+                });
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                new Answer(200, "{\"choices\":[{\"index\":0,\"text\":\" b\"}]}"))) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+
+      WireResponse response =
+          rig.proxy.ask(
+              ProxyRig.post(
+                  SplitRig.PATH,
+                  "accept-encoding: gzip\r\n",
+                  "{\"model\":\"m\",\"prompt\":[1,2],\"max_tokens\":5}"));
+
+      assertThat(response.text()).contains("\" a b\"");
+      assertThat(decode.awaitRequest().header("accept-encoding")).isNull();
+    }
+  }
 }

@@ -71,7 +71,7 @@ final class DecodeErrand implements Errand {
 
   @Override
   public HeadChanges head() {
-    return new HeadChanges(leg.headers(), false);
+    return new HeadChanges(leg.headers(), expected.first() != null);
   }
 
   @Override
