@@ -1,6 +1,5 @@
 package io.pointsman.app.peers;
 
-
 import io.pointsman.app.wiring.SystemTicker;
 import io.pointsman.sim.zmq.ProxyNotifications;
 import io.pointsman.testkit.Await;
