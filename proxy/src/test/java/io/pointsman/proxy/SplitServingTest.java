@@ -9,8 +9,11 @@ import io.pointsman.engine.disagg.protocol.PdSetup;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.net.UnknownHostException;
@@ -204,6 +207,31 @@ class SplitServingTest {
 
       assertThat(response.text()).contains("\" a b\"");
       assertThat(decode.awaitRequest().header("accept-encoding")).isNull();
+    }
+  }
+
+  /** The decode request, too long for the buffers on its way, never arrives as a whole. */
+  @Test
+  void aHandOverThatDidNotArriveIsFreedByAnotherDecodeWorker() throws Exception {
+    ProxySettings large =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(64 << 20));
+    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), large);
+        ScriptedEngine prefill =
+            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+        ScriptedEngine deaf = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      Worker first = rig.decode(deaf);
+      rig.decode(decode);
+      deaf.deaf(true);
+      WireClient client = rig.proxy.connect();
+      client.send(request(",\"user\":\"" + "u".repeat(24 << 20) + "\""));
+      ProxyRig.await("decode is asked", () -> deaf.connections() == 1);
+      rig.proxy.fleet().remove(first.id());
+      client.reset();
+
+      assertThat(decode.awaitRequest().bodyText()).contains("\"a\":1", "\"max_tokens\":1");
+      ProxyRig.await("told", () -> rig.heard.contains("HANDOVER_RELEASED"));
     }
   }
 }

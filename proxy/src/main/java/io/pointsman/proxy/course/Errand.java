@@ -30,6 +30,9 @@ public interface Errand {
   /** The request is about to be sent. */
   void sent();
 
+  /** The whole of its body, if it has one of its own, has left the router. */
+  void written();
+
   /** It has failed: no answer came, or an error after which another worker may do better. */
   void failed(RetryReason reason);
 

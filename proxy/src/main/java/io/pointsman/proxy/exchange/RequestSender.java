@@ -36,7 +36,7 @@ final class RequestSender {
       heads.write(
           out, head, report.requestId(), changed.length, report.traceContext(), errand.head());
       to.write(out);
-      to.write(Unpooled.wrappedBuffer(changed));
+      to.write(Unpooled.wrappedBuffer(changed), errand::written);
       return true;
     }
     int room = head.length() + 512 + body.buffered();

@@ -34,7 +34,7 @@ final class DecodeErrand implements Errand {
   private final byte[] body;
   private final Expected expected;
   private long sentAt;
-  private boolean sent;
+  private boolean written;
   private @Nullable RetryReason failure;
   private int status;
 
@@ -51,7 +51,7 @@ final class DecodeErrand implements Errand {
    * fetching it or by refusing to.
    */
   boolean arrives() {
-    return busy() || (sent && failure == null);
+    return busy() || (written && failure == null);
   }
 
   /** Whether the worker has refused it because it has too much to do. */
@@ -86,8 +86,13 @@ final class DecodeErrand implements Errand {
 
   @Override
   public void sent() {
-    sent = true;
+    written = false;
     sentAt = course.now();
+  }
+
+  @Override
+  public void written() {
+    written = true;
   }
 
   @Override

@@ -35,6 +35,9 @@ record WholeErrand(byte @Nullable [] body, String lines) implements Errand {
   public void sent() {}
 
   @Override
+  public void written() {}
+
+  @Override
   public void failed(RetryReason reason) {}
 
   @Override

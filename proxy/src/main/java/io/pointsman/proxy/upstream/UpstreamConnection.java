@@ -53,6 +53,23 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     channel.write(bytes, channel.voidPromise());
   }
 
+  /**
+   * Queues bytes; takes over their ownership.
+   *
+   * @param onWritten called once they and all before them are with the system; not if they never
+   *     are
+   */
+  public void write(ByteBuf bytes, Runnable onWritten) {
+    channel
+        .write(bytes)
+        .addListener(
+            done -> {
+              if (done.isSuccess()) {
+                onWritten.run();
+              }
+            });
+  }
+
   /** Sends what was queued, at the end of the event loop's round. */
   public void flush() {
     flush.soon();
