@@ -234,4 +234,30 @@ class SplitServingTest {
       ProxyRig.await("told", () -> rig.heard.contains("HANDOVER_RELEASED"));
     }
   }
+
+  @Test
+  void whatPrefillFoundInItsCacheIsToldInAStream() throws Exception {
+    CountDownLatch prefilled = new CountDownLatch(1);
+    String usage =
+        "{\"usage\":{\"prompt_tokens\":9,\"prompt_tokens_details\":{\"cached_tokens\":%d}}}";
+    try (SplitRig rig = new SplitRig("sglang");
+        ScriptedEngine prefill =
+            ScriptedEngine.start(new EventStream(List.of("{\"a\":1}", usage.formatted(7))));
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                (asked, connection) -> {
+                  prefilled.await();
+                  new EventStream(List.of("{\"a\":1}", usage.formatted(0)))
+                      .answer(asked, connection);
+                })) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient client = rig.proxy.connect().send(request(",\"stream\":true"));
+      ProxyRig.await("prefill is done", () -> rig.heard.contains("PREFILL"));
+      prefilled.countDown();
+
+      assertThat(client.read().text())
+          .isEqualTo("data: {\"a\":1}\n\ndata: " + usage.formatted(7) + "\n\ndata: [DONE]\n\n");
+    }
+  }
 }

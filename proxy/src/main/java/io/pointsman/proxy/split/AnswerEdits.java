@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class AnswerEdits {
   private static final byte[] USAGE = ascii("\"usage\"");
+  private static final byte[] META = ascii("\"meta_info\"");
   private static final byte[] HANDED_BACK = ascii("\"kv_transfer_params\"");
 
   private final SplitTools tools;
@@ -51,7 +52,7 @@ final class AnswerEdits {
     }
     byte[] changed = withFirst(json);
     byte[] now = changed == null ? json : changed;
-    if (!contains(now, USAGE)) {
+    if (!contains(now, USAGE) && !contains(now, META)) {
       return changed;
     }
     if (given != null) {

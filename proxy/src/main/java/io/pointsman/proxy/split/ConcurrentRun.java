@@ -79,6 +79,8 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
           .protocol()
           .listeners()
           .forEach(listener -> listener.prefilled(leg.lease().worker(), reply));
+    } else {
+      cached = EventUsage.cached(course.tools().replies(), body);
     }
   }
 

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 public final class CachedTokens {
   private static final String USAGE = "usage";
 
+  /** What {@code /generate} has in place of the usage. */
+  private static final String META = "meta_info";
+
   /** In chat and text completions, and in stored responses. */
   private static final List<String> DETAILS =
       List.of("prompt_tokens_details", "input_tokens_details");
@@ -32,7 +35,8 @@ public final class CachedTokens {
   static long read(JsonCursor json, byte[] bytes, JsonMembers answer) {
     JsonMembers usage = object(json, bytes, answer, USAGE);
     if (usage == null) {
-      return -1;
+      JsonMembers meta = object(json, bytes, answer, META);
+      return meta == null ? -1 : number(meta, CACHED);
     }
     long direct = number(usage, READ);
     for (String name : DETAILS) {
@@ -113,7 +117,12 @@ public final class CachedTokens {
     }
     JsonMembers response = object(json, bytes, answer, "response");
     usage = response == null ? null : object(json, bytes, response, USAGE);
-    return usage == null ? null : edit(usage, cached, "response", USAGE);
+    if (usage != null) {
+      return edit(usage, cached, "response", USAGE);
+    }
+    return object(json, bytes, answer, META) == null
+        ? null
+        : new BodyEdit.Put(List.of(META, CACHED), RawJson.of(cached), List.of());
   }
 
   private static BodyEdit edit(JsonMembers usage, long cached, String... path) {

@@ -79,4 +79,10 @@ class CachedTokensTest {
   void eventsWithoutAnObjectAreLeftAlone(String event) {
     assertThat(putInEvent(event)).isNull();
   }
+
+  @Test
+  void generateHasAPlaceOfItsOwn() {
+    assertThat(put("{\"text\":\"a\",\"meta_info\":{\"prompt_tokens\":9,\"cached_tokens\":0}}"))
+        .isEqualTo("{\"text\":\"a\",\"meta_info\":{\"prompt_tokens\":9,\"cached_tokens\":768}}");
+  }
 }

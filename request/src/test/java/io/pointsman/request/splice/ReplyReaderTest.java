@@ -101,4 +101,10 @@ class ReplyReaderTest {
     assertThat(read("{\"usage\":{\"prompt_tokens_details\":null}}").cachedTokens()).isEqualTo(-1);
     assertThat(read("{\"usage\":null}").cachedTokens()).isEqualTo(-1);
   }
+
+  @Test
+  void generateTellsOfItsCacheElsewhere() {
+    assertThat(read("{\"meta_info\":{\"cached_tokens\":12}}").cachedTokens()).isEqualTo(12);
+    assertThat(read("{\"meta_info\":{}}").cachedTokens()).isEqualTo(-1);
+  }
 }
