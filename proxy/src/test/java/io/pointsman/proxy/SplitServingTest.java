@@ -260,4 +260,32 @@ class SplitServingTest {
           .isEqualTo("data: {\"a\":1}\n\ndata: " + usage.formatted(7) + "\n\ndata: [DONE]\n\n");
     }
   }
+
+  /** Bodies are large and streams are long. */
+  @Test
+  void aStreamThatHasBegunKeepsNoBody() throws Exception {
+    CountDownLatch goOn = new CountDownLatch(1);
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill =
+            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  connection.beginEvents().chunk("data: {\"a\":1}\n\n");
+                  goOn.await();
+                  connection.chunk("data: [DONE]\n\n").lastChunk();
+                })) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient client = rig.proxy.connect().send(request(",\"stream\":true"));
+      client.head();
+      client.chunk();
+
+      ProxyRig.await("told at once", () -> rig.heard.contains("HANDOVER_TAKEN"));
+      goOn.countDown();
+      assertThat(client.chunk()).isEqualTo("data: [DONE]\n\n");
+      assertThat(client.chunk()).isEmpty();
+      assertThat(rig.heard).containsOnlyOnce("HANDOVER_TAKEN");
+    }
+  }
 }

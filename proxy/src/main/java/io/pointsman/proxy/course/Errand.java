@@ -33,6 +33,12 @@ public interface Errand {
   /** The whole of its body, if it has one of its own, has left the router. */
   void written();
 
+  /**
+   * The first bytes of its answer go to the client: nothing is tried again, and what would have
+   * been sent for that is let go of.
+   */
+  void reached();
+
   /** It has failed: no answer came, or an error after which another worker may do better. */
   void failed(RetryReason reason);
 

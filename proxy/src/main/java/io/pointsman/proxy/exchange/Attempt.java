@@ -55,6 +55,7 @@ final class Attempt implements UpstreamUser {
   private boolean pooled;
   private boolean resent;
   private boolean requestSent;
+  private boolean reached;
   private boolean reusable;
   private int status;
   private long activeAt;
@@ -274,7 +275,9 @@ final class Attempt implements UpstreamUser {
       progressAt = activeAt;
       lease.progressed();
     }
-    switch (under.relay(in)) {
+    Relay.Progress progress = under.relay(in);
+    tellReached(under);
+    switch (progress) {
       case MORE -> {
         if (!exchange.clientWritable() && connection != null) {
           connection.setReading(false);
@@ -282,6 +285,13 @@ final class Attempt implements UpstreamUser {
       }
       case DONE -> finish(under, under.surplus());
       case MALFORMED -> breakOff(Failure.ERROR, ProxyError.UPSTREAM_BROKE_OFF);
+    }
+  }
+
+  private void tellReached(Relay under) {
+    if (errand != null && !reached && under.bytesOut() > 0) {
+      reached = true;
+      errand.reached();
     }
   }
 

@@ -150,6 +150,9 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   }
 
   @Override
+  public void reached() {}
+
+  @Override
   public void over(boolean answered) {
     settleUnsentDecode();
     if (prefill == null) {

@@ -4,6 +4,7 @@ import io.pointsman.engine.disagg.plan.FirstToken;
 import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.course.BodyRewrite;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.split.SplitListener.Stage;
@@ -30,8 +31,12 @@ final class DecodeErrand implements Errand {
 
   private final SplitCourse course;
   private final PdRequest request;
-  private final Leg leg;
-  private final byte[] body;
+  private final Worker worker;
+  private final HeadChanges head;
+
+  /** Null once the client has got a part of the answer. */
+  private byte @Nullable [] body;
+
   private final Expected expected;
   private long sentAt;
   private boolean written;
@@ -41,7 +46,8 @@ final class DecodeErrand implements Errand {
   DecodeErrand(SplitCourse course, PdRequest request, Leg leg, byte[] body, Expected expected) {
     this.course = course;
     this.request = request;
-    this.leg = leg;
+    worker = leg.worker();
+    head = new HeadChanges(leg.headers(), expected.first() != null);
     this.body = body;
     this.expected = expected;
   }
@@ -66,12 +72,16 @@ final class DecodeErrand implements Errand {
 
   @Override
   public byte[] body() {
-    return body;
+    byte[] unsent = body;
+    if (unsent == null) {
+      throw new IllegalStateException("sent again after the client got a part of its answer");
+    }
+    return unsent;
   }
 
   @Override
   public HeadChanges head() {
-    return new HeadChanges(leg.headers(), expected.first() != null);
+    return head;
   }
 
   @Override
@@ -93,6 +103,12 @@ final class DecodeErrand implements Errand {
   @Override
   public void written() {
     written = true;
+  }
+
+  @Override
+  public void reached() {
+    body = null;
+    course.reached();
   }
 
   @Override
@@ -135,7 +151,7 @@ final class DecodeErrand implements Errand {
           .plane()
           .protocol()
           .listeners()
-          .forEach(listener -> listener.decoded(request, leg.worker(), reply));
+          .forEach(listener -> listener.decoded(request, worker, reply));
     }
   }
 }

@@ -17,6 +17,9 @@ interface Run {
    */
   boolean goOn();
 
+  /** The client has got a part of decode's answer: no other decode worker is asked. */
+  void reached();
+
   /**
    * The request is over: whatever still runs for it ends, and what engines hold for it is freed.
    *

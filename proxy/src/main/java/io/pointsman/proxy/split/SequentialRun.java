@@ -284,6 +284,15 @@ final class SequentialRun implements Run, SideLeg.Owner {
   // Ending.
 
   @Override
+  public void reached() {
+    DecodeErrand answering = errand;
+    if (answering != null) {
+      reply = null;
+      tellTaken(answering);
+    }
+  }
+
+  @Override
   public void over(boolean answered) {
     stopWaiting();
     SideLeg leg = prefill;
@@ -327,12 +336,16 @@ final class SequentialRun implements Run, SideLeg.Owner {
       return;
     }
     if (last.status() > 0 || last.arrives()) {
-      boolean good = last.status() > 0 && last.status() < 400;
-      HandoverEnd end = failed == null ? HandoverEnd.TAKEN : HandoverEnd.RETAKEN;
-      plane.listener().handover(good ? end : HandoverEnd.RELEASED);
-      return;
+      tellTaken(last);
+    } else {
+      releaseAnywhere(read);
     }
-    releaseAnywhere(read);
+  }
+
+  private void tellTaken(DecodeErrand last) {
+    boolean good = last.status() > 0 && last.status() < 400;
+    HandoverEnd end = failed == null ? HandoverEnd.TAKEN : HandoverEnd.RETAKEN;
+    plane.listener().handover(good ? end : HandoverEnd.RELEASED);
   }
 
   /** Has a decode worker free what prefill holds: any, or the one that it was made out to. */

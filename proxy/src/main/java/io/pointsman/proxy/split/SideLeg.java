@@ -65,10 +65,15 @@ final class SideLeg implements UpstreamUser {
   @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
   record Message(byte[] head, byte[] body, Duration timeout, int maxBytes) {}
 
+  private static final byte[] NOTHING = {};
+
   private final LoopState state;
   private final Lease lease;
   private final UpstreamPool pool;
-  private final Message message;
+
+  /** Without its bytes once the head of the answer has come, since it is not sent again then. */
+  private Message message;
+
   private final HeadCollector heads;
   private final long startedAt;
   private Owner owner;
@@ -184,6 +189,7 @@ final class SideLeg implements UpstreamUser {
 
   private void headArrived(ResponseHead head, ByteBuf in) {
     reusable = head.reusable();
+    message = new Message(NOTHING, NOTHING, message.timeout(), message.maxBytes());
     lease.progressed();
     if (head.status() >= 400) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());

@@ -139,7 +139,7 @@ final class SplitCourse implements Course {
     prefilledBy = null;
     rule = prefillFailed && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
     plane.listener().decided(rule, request.facts().unsplittable());
-    served.attempt(lease, new WholeErrand(begun ? body : null, lines()));
+    served.attempt(lease, new WholeErrand(begun ? body : null, lines(), this::reached));
   }
 
   private void split(Placement.Split split) {
@@ -278,7 +278,15 @@ final class SplitCourse implements Course {
     return splice.toBytes(original, 0);
   }
 
-  /** The client's body, which is there until the request is over. */
+  /** The client has got a part of its answer: nothing is sent again. */
+  void reached() {
+    body = null;
+    if (run != null) {
+      run.reached();
+    }
+  }
+
+  /** The client's body, which is there until a part of the answer has reached the client. */
   byte[] body() {
     byte[] kept = body;
     if (kept == null) {

@@ -13,9 +13,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param body a copy of the client's body; null for the one that is there
  * @param lines header lines for the client's answer
+ * @param onReached called when the client gets the first bytes of the answer
  */
 @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
-record WholeErrand(byte @Nullable [] body, String lines) implements Errand {
+record WholeErrand(byte @Nullable [] body, String lines, Runnable onReached) implements Errand {
   @Override
   public HeadChanges head() {
     return HeadChanges.NONE;
@@ -36,6 +37,11 @@ record WholeErrand(byte @Nullable [] body, String lines) implements Errand {
 
   @Override
   public void written() {}
+
+  @Override
+  public void reached() {
+    onReached.run();
+  }
 
   @Override
   public void failed(RetryReason reason) {}
