@@ -1,12 +1,16 @@
 package io.pointsman.proxy.course;
 
 import io.pointsman.engine.fleet.Role;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** Makes courses for the requests of one event loop, to which it belongs. */
 public interface Courses {
   /** The course of a request whose body has been read. */
   Course of(Served request);
+
+  /** How long the head of an answer may take at least before it is late; zero for no bound. */
+  Duration firstByte();
 
   /**
    * The role to ask for requests that only the worker which keeps a stored response can serve.

@@ -70,15 +70,18 @@ public final class LoopState {
     this.pools = pools.apply(this::sweepLater);
     budget = new RetryBudget(plane.retry(), loops, plane.ticker().nanos());
     maxHeadBytes = upstream.maxHeadBytes();
-    sweepNanos = sweepNanos(plane, upstream);
-    this.courses = courses.create(this);
+    Courses made = courses.create(this);
+    this.courses = made;
+    Duration ofCourses = made == null ? Duration.ZERO : made.firstByte();
+    sweepNanos = sweepNanos(plane, upstream, ofCourses);
   }
 
-  private static long sweepNanos(Plane plane, UpstreamSettings upstream) {
+  private static long sweepNanos(Plane plane, UpstreamSettings upstream, Duration ofCourses) {
     TimeoutSettings t = plane.timeouts();
     List<Duration> all =
         List.of(
             t.firstByte(),
+            ofCourses,
             t.idle(),
             t.total(),
             t.streamTotal(),

@@ -9,6 +9,7 @@ import io.pointsman.proxy.course.Courses;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.request.RequestFacts;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** Makes the courses of one event loop's requests to a fleet of prefill and decode workers. */
@@ -41,6 +42,11 @@ public final class SplitCourses implements Courses {
     SplitSettings settings = plane.settings();
     int least = Math.max(settings.threshold(), settings.uncachedThreshold());
     return least > 0 && read.prefix().tokens() >= settings.threshold();
+  }
+
+  @Override
+  public Duration firstByte() {
+    return plane.stages().decode();
   }
 
   @Override
