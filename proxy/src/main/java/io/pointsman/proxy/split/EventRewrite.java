@@ -1,11 +1,9 @@
 package io.pointsman.proxy.split;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.pointsman.proxy.course.BodyRewrite;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Changes the events of a stream. Each goes on as soon as it is complete, and as it came if nothing
@@ -20,8 +18,12 @@ final class EventRewrite implements BodyRewrite {
   private final AnswerEdits edits;
   private final Runnable onEnd;
 
-  /** The beginning of an event. */
-  private @Nullable ByteBuf pending;
+  private static final byte[] NOTHING = {};
+
+  /** The beginning of an event, before {@link #length}; there is no end in it. */
+  private byte[] open = NOTHING;
+
+  private int length;
 
   /** Whether the event under way is passed on as it comes. */
   private boolean unread;
@@ -36,48 +38,61 @@ final class EventRewrite implements BodyRewrite {
 
   @Override
   public ByteBuf take(ByteBuf data) {
-    ByteBuf in = joined(data);
-    byte[] bytes = ByteBufUtil.getBytes(in);
-    in.release();
-    ByteBuf out = Unpooled.buffer(bytes.length + 64);
+    int searched = length;
+    append(data);
+    ByteBuf out = Unpooled.buffer(length - searched + 64);
     int done = 0;
-    for (int end = eventEnd(bytes, 0); end > 0; end = eventEnd(bytes, done)) {
+    for (int end = eventEnd(0, searched); end > 0; end = eventEnd(done, done)) {
       if (unread) {
-        out.writeBytes(bytes, done, end - done);
+        out.writeBytes(open, done, end - done);
         unread = false;
       } else {
-        write(bytes, done, end, out);
+        write(open, done, end, out);
       }
       done = end;
     }
-    keep(bytes, done, out);
+    keep(done, out);
     return out;
   }
 
-  private ByteBuf joined(ByteBuf data) {
-    ByteBuf before = pending;
-    pending = null;
-    return before == null ? data : Unpooled.wrappedBuffer(before, data);
+  private void append(ByteBuf data) {
+    int added = data.readableBytes();
+    if (length + added > open.length) {
+      open = Arrays.copyOf(open, Math.max(length + added, 2 * length));
+    }
+    data.readBytes(open, length, added);
+    data.release();
+    length += added;
   }
 
-  private void keep(byte[] bytes, int from, ByteBuf out) {
-    int length = bytes.length - from;
-    if (unread || length > LONGEST) {
-      unread = length > 0 || unread;
-      out.writeBytes(bytes, from, length);
-    } else if (length > 0) {
-      pending = Unpooled.copiedBuffer(bytes, from, length);
+  private void keep(int from, ByteBuf out) {
+    int rest = length - from;
+    if (unread || rest > LONGEST) {
+      unread = rest > 0 || unread;
+      out.writeBytes(open, from, rest);
+      rest = 0;
+    } else {
+      System.arraycopy(open, from, open, 0, rest);
+    }
+    length = rest;
+    if (rest == 0) {
+      open = NOTHING;
     }
   }
 
-  /** The index behind the first empty line from {@code from} on; 0 if there is none. */
-  private static int eventEnd(byte[] bytes, int from) {
-    for (int i = from + 1; i < bytes.length; i++) {
-      if (bytes[i] != '\n') {
+  /**
+   * The index behind the first empty line; 0 if there is none.
+   *
+   * @param from where the event begins
+   * @param unsearched no empty line ends before it
+   */
+  private int eventEnd(int from, int unsearched) {
+    for (int i = Math.max(from + 1, unsearched); i < length; i++) {
+      if (open[i] != '\n') {
         continue;
       }
-      boolean afterLf = bytes[i - 1] == '\n';
-      boolean afterCrLf = i >= from + 2 && bytes[i - 1] == '\r' && bytes[i - 2] == '\n';
+      boolean afterLf = open[i - 1] == '\n';
+      boolean afterCrLf = i >= from + 2 && open[i - 1] == '\r' && open[i - 2] == '\n';
       if (afterLf || afterCrLf) {
         return i + 1;
       }
@@ -125,10 +140,10 @@ final class EventRewrite implements BodyRewrite {
 
   @Override
   public ByteBuf end() {
-    ByteBuf rest = pending;
-    pending = null;
+    ByteBuf rest = Unpooled.copiedBuffer(open, 0, length);
+    release();
     onEnd.run();
-    return rest == null ? Unpooled.EMPTY_BUFFER : rest;
+    return rest;
   }
 
   @Override
@@ -143,9 +158,7 @@ final class EventRewrite implements BodyRewrite {
 
   @Override
   public void release() {
-    if (pending != null) {
-      pending.release();
-      pending = null;
-    }
+    open = NOTHING;
+    length = 0;
   }
 }

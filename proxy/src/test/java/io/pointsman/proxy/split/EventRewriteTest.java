@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class EventRewriteTest {
   private static final String STREAM =
@@ -141,5 +142,19 @@ class EventRewriteTest {
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("}", StandardCharsets.UTF_8))))
         .isEqualTo("}");
     assertThat(text(rewrite.end())).isEmpty();
+  }
+
+  /** With a second look at all bytes for each piece it would take hours. */
+  @Test
+  @Timeout(60)
+  void aLongEventInSmallPiecesIsLookedAtOnce() {
+    EventRewrite rewrite = new EventRewrite(edits(1, null), () -> {});
+    String event = "data: {\"a\":\"" + "x".repeat(1_000_000) + "\"}\n\n";
+    byte[] bytes = event.getBytes(StandardCharsets.UTF_8);
+    StringBuilder out = new StringBuilder();
+    for (byte each : bytes) {
+      out.append(text(rewrite.take(Unpooled.wrappedBuffer(new byte[] {each}))));
+    }
+    assertThat(out.toString()).isEqualTo(event);
   }
 }
