@@ -261,9 +261,8 @@ class SplitServingTest {
     }
   }
 
-  /** Bodies are large and streams are long. */
   @Test
-  void aStreamThatHasBegunKeepsNoBody() throws Exception {
+  void aHandOverIsOverOnceTheClientHasAToken() throws Exception {
     CountDownLatch goOn = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill =
@@ -286,6 +285,30 @@ class SplitServingTest {
       assertThat(client.chunk()).isEqualTo("data: [DONE]\n\n");
       assertThat(client.chunk()).isEmpty();
       assertThat(rig.heard).containsOnlyOnce("HANDOVER_TAKEN");
+    }
+  }
+
+  @Test
+  void neitherWorkerGetsTheRankThatTheClientNames() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                new Raw(
+                    "HTTP/1.1 200 OK\r\nx-pointsman-split: no\r\ncontent-length: 2\r\n\r\n{}"))) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+
+      WireResponse response =
+          rig.proxy.ask(
+              ProxyRig.post(
+                  SplitRig.PATH,
+                  "X-data-parallel-rank: 1\r\n",
+                  "{\"model\":\"m\",\"prompt\":\"hello\"}"));
+
+      assertThat(prefill.awaitRequest().header("x-data-parallel-rank")).isNull();
+      assertThat(decode.awaitRequest().header("x-data-parallel-rank")).isNull();
+      assertThat(response.values("x-pointsman-split")).containsExactly("split");
     }
   }
 }

@@ -53,8 +53,12 @@ public interface Served {
   /** The client gets a good answer of the router's own. */
   void answer(Reply reply);
 
-  /** The client gets a worker's error as it came. */
-  void pass(HeldAnswer held);
+  /**
+   * The client gets a worker's error as it came.
+   *
+   * @param restSeconds told as {@code Retry-After}; 0 for the worker's own
+   */
+  void pass(HeldAnswer held, long restSeconds);
 
   /** The client gets the best error of all attempts. */
   void giveUp();

@@ -67,8 +67,8 @@ record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) i
   }
 
   @Override
-  public void pass(HeldAnswer held) {
-    exchange.pass(held, 0);
+  public void pass(HeldAnswer held, long restSeconds) {
+    exchange.pass(held, restSeconds);
   }
 
   @Override

@@ -92,7 +92,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
           if (!withdraw()) {
             error.release();
           } else if (reason == null) {
-            course.served().pass(error);
+            course.served().pass(error, 0);
           } else {
             course.keep(error);
             course.bothAgain(leg.lease().worker(), reason);

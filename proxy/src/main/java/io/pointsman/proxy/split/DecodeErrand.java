@@ -47,7 +47,7 @@ final class DecodeErrand implements Errand {
     this.course = course;
     this.request = request;
     worker = leg.worker();
-    head = new HeadChanges(leg.headers(), expected.first() != null);
+    head = new HeadChanges(leg.headers(), expected.first() != null, true);
     this.body = body;
     this.expected = expected;
   }

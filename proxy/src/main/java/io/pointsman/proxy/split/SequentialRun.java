@@ -121,7 +121,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
         () -> {
           if (reason == null) {
             split.decode().ignored();
-            course.served().pass(error);
+            course.served().pass(error, 0);
           } else {
             course.keep(error);
             course.prefillAgain(split, reason);

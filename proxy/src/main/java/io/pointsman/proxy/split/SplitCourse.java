@@ -320,7 +320,7 @@ final class SplitCourse implements Course {
             served.requestId(),
             changed.length,
             served.traceContext(),
-            new HeadChanges(leg.headers(), true));
+            new HeadChanges(leg.headers(), true, true));
     byte[] bytes = ByteBufUtil.getBytes(head);
     head.release();
     SideLeg.Message message =
@@ -413,7 +413,7 @@ final class SplitCourse implements Course {
     HeldAnswer held = prefills.takeHeld();
     ProxyError error = prefills.lastError();
     if (held != null) {
-      served.pass(held);
+      served.pass(held, held.busy() ? Math.max(1, prefills.shortestRestSeconds(0)) : 0);
     } else if (error != null) {
       served.reply(error, Reply.of(error, error.message()).retryAfter(0));
     } else {

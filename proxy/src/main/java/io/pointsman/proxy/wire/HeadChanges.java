@@ -10,9 +10,11 @@ import java.util.List;
  *
  * @param headers request id or rank, each in place of the client's or the worker's own
  * @param plain whether the answer must not be encoded, because the router reads it
+ * @param part whether it is one of several requests to different engines: the rank that the client
+ *     names is a rank of one engine, so it stays behind
  */
-public record HeadChanges(List<Header> headers, boolean plain) {
-  public static final HeadChanges NONE = new HeadChanges(List.of(), false);
+public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
+  public static final HeadChanges NONE = new HeadChanges(List.of(), false, false);
 
   public HeadChanges {
     headers = List.copyOf(headers);
@@ -22,7 +24,7 @@ public record HeadChanges(List<Header> headers, boolean plain) {
   boolean replaces(HeaderName name) {
     return switch (name) {
       case REQUEST_ID -> has(Header.REQUEST_ID);
-      case RANK -> has(Header.RANK);
+      case RANK -> part;
       case ACCEPT_ENCODING -> plain;
       case AUTHORIZATION,
           CONNECTION,

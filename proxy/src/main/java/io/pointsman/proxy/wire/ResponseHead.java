@@ -225,6 +225,8 @@ public final class ResponseHead {
       case 'x' -> {
         return Bytes.is(bytes, name, colon, "x-request-id")
                 || Bytes.is(bytes, name, colon, "x-pointsman-worker")
+                || Bytes.is(bytes, name, colon, "x-pointsman-prefill-worker")
+                || Bytes.is(bytes, name, colon, "x-pointsman-split")
             ? DROP
             : KEEP;
       }
