@@ -1,5 +1,6 @@
 package io.pointsman.app.peers;
 
+import io.pointsman.engine.disagg.peer.Peer;
 import io.pointsman.engine.disagg.peer.PeerTable;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -79,7 +80,7 @@ final class Registrar {
       full = false;
       entries.put(said.httpAddress(), entry);
       log.info("engine {} has registered: {}", said.httpAddress(), said);
-    } else if (!entry.said.equals(said) || othersHaveLeft(entry)) {
+    } else if (!entry.said.equals(said) || othersHaveLeft(entry) || unknown(entry)) {
       entry.said = said;
       if (!join(entry)) {
         entries.remove(said.httpAddress());
@@ -105,6 +106,21 @@ final class Registrar {
   private boolean othersHaveLeft(Entry entry) {
     for (Map.Entry<String, @Nullable Worker> each : entry.workers.entrySet()) {
       if (each.getValue() == null && fleet.snapshot().worker(each.getKey()) == null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Whether what the engine says is not known of one of its workers: it was removed and added again
+   * by others, which forgets what was known of it.
+   */
+  private boolean unknown(Entry entry) {
+    for (String id : entry.workers.keySet()) {
+      Worker worker = fleet.snapshot().worker(id);
+      Peer known = worker == null ? null : peers.of(worker);
+      if (known != null && !entry.said.told(known).equals(known)) {
         return true;
       }
     }

@@ -128,6 +128,19 @@ class RegistrarTest {
     assertThat(ids()).containsExactly("a:1");
   }
 
+  /** Between two announcements, so that the registrar never sees the fleet without it. */
+  @Test
+  void aWorkerThatOthersRemoveAndAddAgainGetsItsAddressBack() {
+    fleet.add(WorkerSpec.of("http://a:1"));
+    registrar.heard(says(Role.PREFILL, "a:1"));
+    fleet.remove("a:1");
+    peers.remove("a:1");
+    Worker again = fleet.add(WorkerSpec.of("http://a:1"));
+    registrar.heard(says(Role.PREFILL, "a:1"));
+    assertThat(peers.of(again).kvAddress()).isEqualTo("10.0.0.1:21001");
+    assertThat(worker("a:1")).isSameAs(again);
+  }
+
   @Test
   void whenTheOthersTakeTheirWorkerAwayTheEngineIsAddedForItself() {
     fleet.add(WorkerSpec.of("http://a:1"));
