@@ -3,6 +3,7 @@ package io.pointsman.bench;
 import io.pointsman.bench.chaos.ChaosCommand;
 import io.pointsman.bench.chaos.SoakCommand;
 import io.pointsman.bench.proxies.Proxies;
+import io.pointsman.bench.split.PdDelay;
 import io.pointsman.bench.split.PdSweep;
 import java.util.concurrent.Callable;
 import org.openjdk.jmh.Main;
@@ -20,7 +21,8 @@ import picocli.CommandLine.Parameters;
       Proxies.class,
       ChaosCommand.class,
       SoakCommand.class,
-      PdSweep.class
+      PdSweep.class,
+      PdDelay.class
     })
 public final class Bench {
   private Bench() {}

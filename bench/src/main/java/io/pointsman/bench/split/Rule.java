@@ -11,7 +11,7 @@ import io.pointsman.app.config.key.DisaggKeys;
  */
 record Rule(Kind kind, int threshold) {
   /** In the configuration: a share that no worker can hold. */
-  private static final double NEVER_HELD = 2.0;
+  static final double NEVER_HELD = 2.0;
 
   enum Kind {
     ALWAYS,
@@ -32,8 +32,8 @@ record Rule(Kind kind, int threshold) {
   }
 
   /** Sets the rule, and turns all others off. */
-  void configure(ConfigValues values) {
-    values
+  ConfigValues configure(ConfigValues values) {
+    return values
         .set(DisaggKeys.HELD_SHARE, NEVER_HELD)
         .set(
             DisaggKeys.THRESHOLD,

@@ -1,18 +1,9 @@
 package io.pointsman.bench.split;
 
-import io.netty.channel.EventLoopGroup;
-import io.pointsman.app.config.ConfigValues;
-import io.pointsman.app.config.PointsmanConfig;
-import io.pointsman.app.config.key.FrontKeys;
-import io.pointsman.app.config.key.OperationKeys;
-import io.pointsman.app.demo.SplitFleet;
-import io.pointsman.app.wiring.Router;
 import io.pointsman.sim.SimConfig;
-import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -21,14 +12,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.UnaryOperator;
 
 /** One rule on one workload: fresh engines, a fresh router, all sessions. */
 final class SweepRun {
-  private static final String MODEL = "sim-model";
-  private static final Duration START_LIMIT = Duration.ofMinutes(1);
-  private static final int LOOPS = 2;
-
   private final Rule rule;
   private final SweepOptions options;
   private final List<Double> shortTtft = Collections.synchronizedList(new ArrayList<>());
@@ -47,45 +33,14 @@ final class SweepRun {
   }
 
   private Outcome run() throws InterruptedException {
-    EventLoopGroup loops = SimEngine.newGroup(LOOPS);
-    SimConfig engine = SimConfig.DEFAULT.withModels(MODEL).withSpeed(options.speed());
-    try (SplitFleet fleet =
-            SplitFleet.start(
-                options.prefills(),
-                options.decodes(),
-                KvConnector.NIXL,
-                engine,
-                UnaryOperator.identity(),
-                loops);
-        Router router = Router.start(config(fleet), "bench");
-        SessionClient client = new SessionClient(router.url(), MODEL)) {
-      awaitHealthy(router);
+    SimConfig engine = SimConfig.DEFAULT.withSpeed(options.speed());
+    try (SplitRig rig =
+            SplitRig.start(
+                options.prefills(), options.decodes(), KvConnector.NIXL, engine, rule::configure);
+        SessionClient client = new SessionClient(rig.url(), SplitRig.MODEL)) {
       long begin = System.nanoTime();
       play(client, begin);
-      return outcome(fleet, (System.nanoTime() - begin) / 1e9 * options.speed());
-    } finally {
-      loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
-    }
-  }
-
-  private PointsmanConfig config(SplitFleet fleet) {
-    ConfigValues values =
-        fleet
-            .configure(new ConfigValues())
-            .set(FrontKeys.PORT, 0)
-            .set(OperationKeys.METRICS_PORT, 0)
-            .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO);
-    rule.configure(values);
-    return PointsmanConfig.from(values);
-  }
-
-  private static void awaitHealthy(Router router) throws InterruptedException {
-    long begin = System.nanoTime();
-    while (!router.fleet().snapshot().workers().stream().allMatch(w -> w.health().healthy())) {
-      if (System.nanoTime() - begin > START_LIMIT.toNanos()) {
-        throw new IllegalStateException("engines: not healthy within " + START_LIMIT);
-      }
-      TimeUnit.MILLISECONDS.sleep(10);
+      return outcome(rig, (System.nanoTime() - begin) / 1e9 * options.speed());
     }
   }
 
@@ -136,20 +91,19 @@ final class SweepRun {
     }
   }
 
-  private Outcome outcome(SplitFleet fleet, double engineSeconds) {
+  private Outcome outcome(SplitRig rig, double engineSeconds) {
     List<Double> all = new ArrayList<>(shortTtft);
     all.addAll(longTtft);
-    long split = fleet.prefills().stream().mapToLong(e -> e.kvState().legs().prefill()).sum();
     return new Outcome(
         rule,
         all.size(),
         failures.get(),
-        all.isEmpty() ? 0 : 100.0 * split / all.size(),
+        all.isEmpty() ? 0 : 100.0 * rig.prefilled() / all.size(),
         Outcome.Pair.of(all),
         Outcome.Pair.of(shortTtft),
         Outcome.Pair.of(longTtft),
         Outcome.percentile(tokenMillis, 0.95),
         tokens.get() / engineSeconds,
-        fleet.handovers().leaked());
+        rig.fleet().handovers().leaked());
   }
 }

@@ -1,0 +1,119 @@
+package io.pointsman.bench.split;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.demo.SplitFleet;
+import io.pointsman.sim.kv.KvState;
+import java.io.IOException;
+import java.util.Random;
+
+/** A client that asks the router, or the engines themselves: one prefill, one decode engine. */
+final class HandClient implements AutoCloseable {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Wire router;
+  private final Wire prefill;
+  private final Wire decode;
+  private final KvState prefillSide;
+  private final Random random;
+  private int serial;
+
+  HandClient(SplitRig rig, Random random) throws IOException {
+    SplitFleet fleet = rig.fleet();
+    this.random = random;
+    router = new Wire(rig.url());
+    prefill = new Wire(fleet.prefills().getFirst().url());
+    decode = new Wire(fleet.decodes().getFirst().url());
+    prefillSide = fleet.prefills().getFirst().kvState();
+  }
+
+  /** Through the router. */
+  Timed routed(int prompt, int answer) throws IOException {
+    return stream(router, request(prompt, answer));
+  }
+
+  /** Whole, by the decode engine. */
+  Timed whole(int prompt, int answer) throws IOException {
+    return stream(decode, request(prompt, answer));
+  }
+
+  private static Timed stream(Wire wire, ObjectNode request) throws IOException {
+    String body = request.toString();
+    long begin = System.nanoTime();
+    wire.send(body);
+    return Timed.of(begin, wire.read());
+  }
+
+  /** Both requests of NIXL: decode gets what prefill says of its blocks. */
+  Timed nixl(int prompt, int answer) throws IOException {
+    ObjectNode asked = request(prompt, answer);
+    ObjectNode first = prefillOf(asked);
+    ObjectNode keep = first.putObject("kv_transfer_params");
+    keep.put("do_remote_decode", true).put("do_remote_prefill", false);
+    keep.putNull("remote_engine_id").putNull("remote_block_ids");
+    keep.putNull("remote_host").putNull("remote_port");
+    String body = first.toString();
+    long begin = System.nanoTime();
+    prefill.send(body);
+    JsonNode handOver = JSON.readTree(prefill.read().body()).path("kv_transfer_params");
+    decode.send(asked.set("kv_transfer_params", handOver).toString());
+    return Timed.of(begin, decode.read());
+  }
+
+  /**
+   * Both requests of Mooncake.
+   *
+   * @param atOnce whether decode's is sent together with prefill's, else after prefill's answer
+   */
+  Timed mooncake(int prompt, int answer, boolean atOnce) throws IOException {
+    ObjectNode asked = request(prompt, answer);
+    String transfer = "bench-" + serial++;
+    ObjectNode first = prefillOf(asked);
+    first
+        .putObject("kv_transfer_params")
+        .put("do_remote_decode", true)
+        .put("do_remote_prefill", false)
+        .put("transfer_id", transfer);
+    asked
+        .putObject("kv_transfer_params")
+        .put("do_remote_decode", false)
+        .put("do_remote_prefill", true)
+        .put("transfer_id", transfer)
+        .put("remote_engine_id", prefillSide.engineId())
+        .put("remote_bootstrap_addr", "http://127.0.0.1:" + prefillSide.port());
+    String prefillBody = first.toString();
+    String decodeBody = asked.toString();
+    long begin = System.nanoTime();
+    prefill.send(prefillBody, "x-data-parallel-rank: 0");
+    if (!atOnce) {
+      prefill.read();
+    }
+    decode.send(decodeBody);
+    Wire.Reply reply = decode.read();
+    if (atOnce) {
+      prefill.read();
+    }
+    return Timed.of(begin, reply);
+  }
+
+  /** Every prompt is new, so that no cache knows it. */
+  private ObjectNode request(int prompt, int answer) {
+    return JSON.createObjectNode()
+        .put("model", SplitRig.MODEL)
+        .put("prompt", SessionClient.words(prompt, random))
+        .put("max_tokens", answer)
+        .put("stream", true);
+  }
+
+  private static ObjectNode prefillOf(ObjectNode asked) {
+    return asked.deepCopy().put("max_tokens", 1).put("stream", false);
+  }
+
+  @Override
+  public void close() throws IOException {
+    router.close();
+    prefill.close();
+    decode.close();
+  }
+}

@@ -1,0 +1,149 @@
+package io.pointsman.bench.split;
+
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * One kept connection, for a client that times bytes: a write and plain reads, so that its own
+ * share in what it measures is small and the same for whoever answers.
+ */
+final class Wire implements AutoCloseable {
+  private static final int PATIENCE_MILLIS = 120_000;
+  private static final int BUFFER = 1 << 16;
+
+  private final Socket socket;
+  private final InputStream in;
+  private final byte[] buffer = new byte[BUFFER];
+  private int next;
+  private int end;
+
+  /** When the bytes in the buffer came. */
+  private long readAt;
+
+  Wire(String base) throws IOException {
+    URI url = URI.create(base);
+    socket = new Socket(url.getHost(), url.getPort());
+    socket.setTcpNoDelay(true);
+    socket.setSoTimeout(PATIENCE_MILLIS);
+    in = socket.getInputStream();
+  }
+
+  /**
+   * An answer.
+   *
+   * @param eventNanos when the last byte of each event came, as {@link System#nanoTime}
+   * @param firstNanos when the first byte of the body came
+   */
+  record Reply(String body, long firstNanos, List<Long> eventNanos) {}
+
+  /** Sends a completion request. */
+  void send(String body, String... headers) throws IOException {
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    StringBuilder head = new StringBuilder("POST /v1/completions HTTP/1.1\r\nhost: bench\r\n");
+    head.append("content-type: application/json\r\n");
+    head.append("content-length: ").append(bytes.length).append("\r\n");
+    for (String header : headers) {
+      head.append(header).append("\r\n");
+    }
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    all.writeBytes(head.append("\r\n").toString().getBytes(StandardCharsets.UTF_8));
+    all.writeBytes(bytes);
+    socket.getOutputStream().write(all.toByteArray());
+  }
+
+  /**
+   * Reads an answer to its end.
+   *
+   * @throws IOException if its status is not 200, or it is cut
+   */
+  Reply read() throws IOException {
+    String status = line();
+    long length = -1;
+    for (String header = line(); !header.isEmpty(); header = line()) {
+      String lower = header.toLowerCase(Locale.ROOT);
+      if (lower.startsWith("content-length:")) {
+        length = Long.parseLong(lower.substring(15).strip());
+      }
+    }
+    Body body = new Body();
+    if (length >= 0) {
+      body.take(length);
+    } else {
+      chunks(body);
+    }
+    String text = body.bytes.toString(StandardCharsets.UTF_8);
+    if (!status.startsWith("HTTP/1.1 200 ")) {
+      throw new IOException(status + ": " + text);
+    }
+    return new Reply(text, body.first, body.events);
+  }
+
+  private void chunks(Body body) throws IOException {
+    for (int size = size(); size > 0; size = size()) {
+      body.take(size);
+      line();
+    }
+    line();
+  }
+
+  private int size() throws IOException {
+    return Integer.parseInt(line().strip(), 16);
+  }
+
+  private String line() throws IOException {
+    StringBuilder line = new StringBuilder();
+    for (int c = next(); c != '\n'; c = next()) {
+      if (c != '\r') {
+        line.append((char) c);
+      }
+    }
+    return line.toString();
+  }
+
+  private int next() throws IOException {
+    if (next == end) {
+      next = 0;
+      end = Math.max(0, in.read(buffer));
+      readAt = System.nanoTime();
+      if (end == 0) {
+        throw new EOFException("the answer ended before its end");
+      }
+    }
+    return buffer[next++] & 0xFF;
+  }
+
+  @Override
+  public void close() throws IOException {
+    socket.close();
+  }
+
+  /** What has been read of a body. */
+  private final class Body {
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private final List<Long> events = new ArrayList<>();
+    private long first;
+    private int before;
+
+    void take(long count) throws IOException {
+      for (long i = 0; i < count; i++) {
+        int c = next();
+        if (bytes.size() == 0) {
+          first = readAt;
+        }
+        if (c == '\n' && before == '\n') {
+          events.add(readAt);
+        }
+        before = c;
+        bytes.write(c);
+      }
+    }
+  }
+}
