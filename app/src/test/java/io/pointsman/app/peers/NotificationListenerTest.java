@@ -2,6 +2,7 @@ package io.pointsman.app.peers;
 
 import io.pointsman.app.wiring.SystemTicker;
 import io.pointsman.sim.zmq.ProxyNotifications;
+import io.pointsman.sim.zmq.Sender;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.util.List;
@@ -10,9 +11,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.zeromq.SocketType;
-import org.zeromq.ZContext;
-import org.zeromq.ZMQ;
 
 /** Over real ZeroMQ sockets. */
 @Timeout(120)
@@ -57,16 +55,13 @@ class NotificationListenerTest {
   }
 
   @Test
-  void whatIsNoNotificationIsPassedOver() {
-    try (ZContext context = new ZContext(1)) {
-      ZMQ.Socket push = context.createSocket(SocketType.PUSH);
-      push.setLinger(0);
-      push.connect("tcp://" + address());
-      push.send(new byte[0]);
-      push.send(new byte[] {(byte) 0xdf, 127, 127, 127, 127});
-      push.send(Packed.registration("P", "a:1", "a:2").bytes());
-      push.send(Packed.notification("r1").bytes(), ZMQ.SNDMORE);
-      push.send(Packed.notification("r2").inBinary().bytes());
+  void whatIsNoNotificationIsPassedOver() throws IOException {
+    try (Sender push = new Sender(address(), "PUSH")) {
+      push.send(new byte[0], false);
+      push.send(new byte[] {(byte) 0xdf, 127, 127, 127, 127}, false);
+      push.send(Packed.registration("P", "a:1", "a:2").bytes(), false);
+      push.send(Packed.notification("r1").bytes(), true);
+      push.send(Packed.notification("r2").inBinary().bytes(), false);
       await("r1", "r2");
     }
   }

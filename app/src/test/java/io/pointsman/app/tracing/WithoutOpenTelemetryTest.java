@@ -9,6 +9,7 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.wiring.Router;
+import io.pointsman.proxy.Transport;
 import java.io.File;
 import java.lang.reflect.InvocationTargetException;
 import java.net.MalformedURLException;
@@ -37,6 +38,8 @@ class WithoutOpenTelemetryTest {
           new ConfigValues()
               .set(FrontKeys.PORT, 0)
               .set(OperationKeys.METRICS_PORT, 0)
+              // A second copy of a native library takes the first one's methods along when it goes.
+              .set(OperationKeys.TRANSPORT, Transport.NIO)
               .set(TracingKeys.ENABLED, enabled);
       try (Router router = Router.start(PointsmanConfig.from(values), "test");
           HttpClient http = HttpClient.newHttpClient()) {

@@ -7,9 +7,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
-import org.zeromq.SocketType;
-import org.zeromq.ZContext;
-import org.zeromq.ZMQ;
 
 /**
  * Pushes LMCache's notifications to a router: one map per rank with the request's id. Has a thread
@@ -17,7 +14,7 @@ import org.zeromq.ZMQ;
  */
 public final class ProxyNotifications implements AutoCloseable {
   private static final int WAITING = 10_000;
-  private static final int SEND_MILLIS = 1000;
+  private static final int RETRY_MILLIS = 100;
 
   private final BlockingQueue<byte[]> queue = new ArrayBlockingQueue<>(WAITING);
   private final Thread thread;
@@ -41,19 +38,24 @@ public final class ProxyNotifications implements AutoCloseable {
   }
 
   private void run(String router) {
-    try (ZContext context = new ZContext(1)) {
-      ZMQ.Socket push = context.createSocket(SocketType.PUSH);
-      push.setLinger(0);
-      push.setSendTimeOut(SEND_MILLIS);
-      push.connect("tcp://" + router);
+    try (Sender push = new Sender(router, "PUSH")) {
+      byte[] unsent = null;
       while (!stopped) {
-        byte[] message = queue.poll(100, TimeUnit.MILLISECONDS);
-        if (message != null) {
-          push.send(message, 0);
-        }
+        byte[] message = unsent != null ? unsent : queue.poll(100, TimeUnit.MILLISECONDS);
+        unsent = message == null || sent(push, message) ? null : message;
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private static boolean sent(Sender push, byte[] message) throws InterruptedException {
+    try {
+      push.send(message, false);
+      return true;
+    } catch (IOException _) {
+      TimeUnit.MILLISECONDS.sleep(RETRY_MILLIS);
+      return false;
     }
   }
 

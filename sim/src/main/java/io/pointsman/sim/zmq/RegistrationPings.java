@@ -1,10 +1,8 @@
 package io.pointsman.sim.zmq;
 
+import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.zeromq.SocketType;
-import org.zeromq.ZContext;
-import org.zeromq.ZMQ;
 
 /**
  * Registers an engine with a router again and again, as the router forgets those it does not hear
@@ -28,13 +26,13 @@ public final class RegistrationPings implements AutoCloseable {
   }
 
   private void run(String router, byte[] message, long millis) {
-    try (ZContext context = new ZContext(1)) {
-      ZMQ.Socket dealer = context.createSocket(SocketType.DEALER);
-      dealer.setLinger(0);
-      dealer.setSndHWM(4);
-      dealer.connect("tcp://" + router);
+    try (Sender dealer = new Sender(router, "DEALER")) {
       do {
-        dealer.send(message, ZMQ.DONTWAIT);
+        try {
+          dealer.send(message, false);
+        } catch (IOException _) {
+          // The router is not there at the moment; the next message tries again.
+        }
       } while (!stopped.await(millis, TimeUnit.MILLISECONDS));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
