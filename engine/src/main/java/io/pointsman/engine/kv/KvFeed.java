@@ -1,0 +1,28 @@
+package io.pointsman.engine.kv;
+
+import io.pointsman.engine.fleet.Worker;
+
+/**
+ * Hears what workers announce of their caches, in order for each worker and rank. Called on the
+ * threads that read the announcements, one at a time for each worker; must not block.
+ */
+public interface KvFeed {
+  /**
+   * The events of one announcement.
+   *
+   * @param rank the data-parallel rank whose cache it is; 0 if there are no ranks
+   */
+  void apply(Worker worker, int rank, Iterable<? extends KvEvent> events);
+
+  /**
+   * What was announced until now counts no more: announcements were missed that nobody can repeat,
+   * or the engine started anew.
+   */
+  void reset(Worker worker, int rank);
+
+  /**
+   * Whether announcements are complete from here on. While they are not (the source is gone, or has
+   * not answered yet) a worker's cache is known from placements only.
+   */
+  void live(Worker worker, int rank, boolean live);
+}
