@@ -20,6 +20,7 @@ public sealed interface KvEvent {
    *     multimodal content, a salt, a sliding window or an attention group other than the first,
    *     which count as memory in use but match no prompt
    */
+  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
   record Stored(
       long[] blocks,
       @Nullable Long parent,
@@ -31,6 +32,7 @@ public sealed interface KvEvent {
       implements KvEvent {}
 
   /** Blocks left a tier; they may still be on another. */
+  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
   record Removed(long[] blocks, KvTier tier) implements KvEvent {}
 
   /** Everything left all tiers. */
