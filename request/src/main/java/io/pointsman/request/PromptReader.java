@@ -1,6 +1,7 @@
 package io.pointsman.request;
 
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.TokenIds;
 import io.pointsman.request.json.BlockHash;
 import io.pointsman.request.json.BlockRun;
 import io.pointsman.request.json.JsonCursor;
@@ -106,10 +107,13 @@ final class PromptReader {
       blocks.copyTo(starts[i], hashes, at, counts[i]);
       at += counts[i];
     }
-    int unit = allText == 0 && allIds > 0 ? JsonCursor.IDS_PER_BLOCK : BlockHash.BLOCK;
+    boolean idsAlone = allText == 0 && allIds > 0;
+    int unit = idsAlone ? TokenIds.PER_BLOCK : BlockHash.BLOCK;
     int length = (count - 1) * unit + Math.clamp(last, 1, unit);
     int tokens = Math.clamp(allIds + allText / 4, 1, Integer.MAX_VALUE);
-    return PrefixBlocks.chain(salt, hashes, count, length, unit, tokens);
+    PrefixBlocks key = PrefixBlocks.chain(salt, hashes, count, length, unit, tokens);
+    // Of several lists of ids, or with a field beside them, the length comes out differently.
+    return idsAlone && length == allIds && salt == modelHash ? key.asTokenIds(salt) : key;
   }
 
   private void sequence(int level) {

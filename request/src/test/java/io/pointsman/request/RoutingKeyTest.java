@@ -8,6 +8,7 @@ import static io.pointsman.request.Reading.shared;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.TokenIds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -47,6 +48,49 @@ class RoutingKeyTest {
                 messages(LONG),
                 "\"seed\":1,\"stop\":[\"x\"],\"response_format\":{\"type\":\"json_object\"}"));
     assertThat(blocks(plain)).isNotEmpty().isEqualTo(blocks(tuned));
+  }
+
+  @Test
+  void tokenIdsAreHashedAsEnginesAnnouncementsAre() {
+    int[] wanted = IntStream.range(0, 100).map(i -> i * 7).toArray();
+    for (String path : List.of("/v1/completions", "/inference/v1/generate", "/generate")) {
+      String field =
+          switch (path) {
+            case "/v1/completions" -> "prompt";
+            case "/generate" -> "input_ids";
+            default -> "token_ids";
+          };
+      String ids = "\"" + field + "\":[" + ids(0, 100) + "]";
+      PrefixBlocks key = read(Endpoint.of("POST", path), body("\"model\":\"m\"", ids)).prefix();
+      assertThat(key.tokenIds()).as(path).isTrue();
+      assertThat(key.tokens()).isEqualTo(100);
+      PrefixBlocks base = TokenIds.key(0, wanted, 100, 100);
+      for (int i = 0; i < 7; i++) {
+        assertThat(key.rebased(i, base.base())).isEqualTo(base.hashes()[i]);
+        assertThat(key.hashes()[i]).isNotEqualTo(base.hashes()[i]);
+      }
+      PrefixBlocks nameless = read(Endpoint.of("POST", path), body(ids)).prefix();
+      assertThat(nameless.hashes()).isEqualTo(base.hashes());
+    }
+  }
+
+  @Test
+  void whatIsMoreThanTokenIdsIsNotComparedWithAnnouncements() {
+    String ids = "\"prompt\":[" + ids(0, 100) + "]";
+    for (String other :
+        List.of(
+            "\"cache_salt\":\"s\"",
+            "\"lora_path\":\"l\"",
+            "\"suffix\":\"x\"",
+            "\"suffix\":\"and a long end that is more than one block of sixty-four bytes of"
+                + " text\"")) {
+      assertThat(read(Endpoint.COMPLETIONS, body(ids, other)).prefix().tokenIds()).isFalse();
+    }
+    String batch = "\"prompt\":[[" + ids(0, 100) + "],[" + ids(0, 50) + "]]";
+    assertThat(read(Endpoint.COMPLETIONS, body(batch)).prefix().tokenIds()).isFalse();
+    assertThat(read(Endpoint.COMPLETIONS, body("\"prompt\":\"text\"")).prefix().tokenIds())
+        .isFalse();
+    assertThat(chat(body(messages(LONG))).prefix().tokenIds()).isFalse();
   }
 
   @Test

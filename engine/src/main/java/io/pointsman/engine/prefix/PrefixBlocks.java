@@ -12,18 +12,41 @@ package io.pointsman.engine.prefix;
  * @param length length of the whole key, in the same unit as {@code blockLength}
  * @param blockLength length of each block but the last: token ids, or bytes of text
  * @param tokens estimated or exact number of prompt tokens
+ * @param base what the chain began with, if the key consists of the prompt's token ids and nothing
+ *     but the model's name was mixed in: such a key can be told as that of another model or adapter
+ *     ({@link #rebased}); else 0
  */
 @SuppressWarnings(
     "ArrayRecordComponent") // a hot-path value: copying would cost more than the whole decision
-public record PrefixBlocks(long[] hashes, int count, int length, int blockLength, int tokens) {
+public record PrefixBlocks(
+    long[] hashes, int count, int length, int blockLength, int tokens, long base) {
 
   /** The routing key of a request that has no prompt. */
   public static final PrefixBlocks NONE = new PrefixBlocks(new long[0], 0, 0, 1, 0);
 
-  private static final long LINK = 0x8EBC6AF09C88C6E3L;
+  static final long LINK = 0x8EBC6AF09C88C6E3L;
   private static final long LINK_2 = 0x1647E11893B3ED49L;
   private static final long LINK_3 = 0xA17065A6ACD9DDBBL;
   private static final long LINK_4 = 0x788CF0A786063ED1L;
+
+  /** LINK to the powers 0 to 4,095, and to the multiples of 4,096. */
+  private static final long[] POWERS = powers(1 << 12, LINK);
+
+  private static final long[] LARGE_POWERS = powers(1 << 8, POWERS[POWERS.length - 1] * LINK);
+
+  /** A key of which nothing more is known: text, or with a salt. */
+  public PrefixBlocks(long[] hashes, int count, int length, int blockLength, int tokens) {
+    this(hashes, count, length, blockLength, tokens, 0);
+  }
+
+  private static long[] powers(int count, long base) {
+    long[] powers = new long[count];
+    powers[0] = 1;
+    for (int i = 1; i < count; i++) {
+      powers[i] = powers[i - 1] * base;
+    }
+    return powers;
+  }
 
   /**
    * Chains the plain hashes of consecutive pieces, in place.
@@ -59,6 +82,36 @@ public record PrefixBlocks(long[] hashes, int count, int length, int blockLength
     return new PrefixBlocks(pieces, count, length, blockLength, tokens);
   }
 
+  /** The same key, known to be one of token ids that was chained with {@code salt} alone. */
+  public PrefixBlocks asTokenIds(long salt) {
+    return new PrefixBlocks(hashes, count, length, blockLength, tokens, mix(salt));
+  }
+
+  /** Whether it is one of token ids, so that engines' announcements can be compared with it. */
+  public boolean tokenIds() {
+    return base != 0;
+  }
+
+  /**
+   * The hash at position {@code i} as it would be had the chain begun with {@code other}. Only for
+   * keys of token ids of at most 2^20 blocks.
+   */
+  public long rebased(int i, long other) {
+    if (other == base) {
+      return hashes[i];
+    }
+    return mix(unmix(hashes[i]) + (other - base) * power(i + 1));
+  }
+
+  private static long power(int exponent) {
+    return POWERS[exponent & POWERS.length - 1] * LARGE_POWERS[exponent >>> 12];
+  }
+
+  /** What a chain that stands at {@code before} becomes by one more piece, not yet mixed. */
+  public static long link(long before, long piece) {
+    return before * LINK + piece;
+  }
+
   /** Share of the key, 0 to 1, that the first {@code matched} blocks cover. */
   public double ratio(int matched) {
     if (count == 0) {
@@ -81,5 +134,15 @@ public record PrefixBlocks(long[] hashes, int count, int length, int blockLength
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
     z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
     return z ^ (z >>> 31);
+  }
+
+  /** Undoes {@link #mix}. */
+  static long unmix(long x) {
+    long z = x ^ (x >>> 31) ^ (x >>> 62);
+    z *= 0x319642B2D24D8EC3L;
+    z ^= (z >>> 27) ^ (z >>> 54);
+    z *= 0x96DE1B173F119089L;
+    z ^= (z >>> 30) ^ (z >>> 60);
+    return z - 0x9E3779B97F4A7C15L;
   }
 }

@@ -106,7 +106,8 @@ public final class PrefixIndex {
     return below == 0 ? 0 : Milestones.blocks(below - 1);
   }
 
-  private boolean held(long hash) {
+  /** Whether any worker holds a block. */
+  public boolean held(long hash) {
     long found = table.find(hash, 0);
     while (found != -1) {
       int claim = ClaimTable.claimOf(found);
@@ -177,6 +178,27 @@ public final class PrefixIndex {
     return holders;
   }
 
+  /** Whether the worker in {@code slot} holds a block. */
+  public boolean holds(long hash, int slot) {
+    for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
+      int claim = ClaimTable.claimOf(found);
+      if (Crowds.isReference(claim)) {
+        Crowd crowd = crowds.find(claim, hash);
+        return crowd != null && crowd.holds(slot);
+      }
+      if (Tenancies.slotOf(claim) == slot && tenancies.present(claim)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Adds one block for a worker, whatever it stands for; parameters as for {@link #add}. */
+  public void claim(long hash, int tenancy, long now) {
+    int became = put(hash, tenancy, (int) (now >>> STAMP_SHIFT));
+    table.counted(became == ClaimTable.ADDED ? 1 : 0, became == ClaimTable.REPLACED ? 1 : 0);
+  }
+
   /** Forgets that a worker holds a block, because it has evicted it. */
   public void remove(long hash, int tenancy) {
     Crowd crowd = crowd(hash);
@@ -229,6 +251,11 @@ public final class PrefixIndex {
       seen += table.touch(hashes[Milestones.blocks(i) - 1]);
     }
     return (int) seen;
+  }
+
+  /** Whether a block was added or renewed for a worker at {@code then} or later, to a second. */
+  public boolean addedSince(long hash, int tenancy, long then) {
+    return fresh(hash, tenancy, (int) (then >>> STAMP_SHIFT) - RENEWAL);
   }
 
   private boolean fresh(long hash, int tenancy, int oldest) {

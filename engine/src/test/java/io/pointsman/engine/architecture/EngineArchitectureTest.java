@@ -99,13 +99,18 @@ class EngineArchitectureTest {
   }
 
   @Test
-  void policySeesFleetPrefixAndEnvironmentOnly() {
-    sees("policy", "fleet", "prefix", "env").check(ENGINE);
+  void policySeesFleetPrefixesCachesAndEnvironmentOnly() {
+    sees("policy", "fleet", "prefix", "kv", "env").check(ENGINE);
   }
 
   @Test
   void prefixSeesNeitherPolicyNorEngine() {
     sees("prefix", "fleet", "env").check(ENGINE);
+  }
+
+  @Test
+  void cachesSeeFleetPrefixAndEnvironmentOnly() {
+    sees("kv", "fleet", "prefix", "env").check(ENGINE);
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.pointsman.engine.prefix;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
@@ -48,5 +49,36 @@ class PrefixBlocksTest {
   void saltChangesEveryHash() {
     long[] salted = chained(8, pieces(BLOCKS));
     assertThat(chained(7, pieces(BLOCKS))).doesNotContain(salted);
+  }
+
+  @Test
+  void mixingCanBeUndone() {
+    for (long x : new long[] {0, 1, -1, 77, Long.MIN_VALUE, Long.MAX_VALUE, 0x123456789ABCDEFL}) {
+      assertThat(PrefixBlocks.unmix(PrefixBlocks.mix(x))).isEqualTo(x);
+    }
+  }
+
+  @Test
+  void keyOfTokenIdsCanBeToldAsThatOfAnotherModel() {
+    int[] ids = IntStream.range(0, 100_000).toArray();
+    PrefixBlocks one = TokenIds.key(7, ids, ids.length, ids.length);
+    PrefixBlocks other = TokenIds.key(8, ids, ids.length, ids.length);
+    for (int i = 0; i < one.count(); i++) {
+      assertThat(one.rebased(i, other.base())).isEqualTo(other.hashes()[i]);
+    }
+    assertThat(one.rebased(5, one.base())).isEqualTo(one.hashes()[5]);
+  }
+
+  @Test
+  void keyOfKnownIdsIsChainedLikeAnyOther() {
+    int[] ids = IntStream.range(0, 40).toArray();
+    PrefixBlocks known = TokenIds.key(7, ids, 32, 50);
+    PrefixBlocks whole = TokenIds.key(7, ids, 40, 40);
+
+    assertThat(known.hashes()).isEqualTo(Arrays.copyOf(whole.hashes(), 2));
+    assertThat(known.tokens()).isEqualTo(50);
+    assertThat(known.length()).isEqualTo(32);
+    assertThat(whole.count()).isEqualTo(3);
+    assertThat(TokenIds.key(7, ids, 39, 39).hashes()[2]).isNotEqualTo(whole.hashes()[2]);
   }
 }

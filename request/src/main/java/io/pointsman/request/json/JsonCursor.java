@@ -1,6 +1,7 @@
 package io.pointsman.request.json;
 
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.TokenIds;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -21,9 +22,6 @@ public final class JsonCursor {
 
   /** The hash of {@code null}. */
   public static final long NULL = 0;
-
-  /** Token ids in one block. */
-  public static final int IDS_PER_BLOCK = 16;
 
   private static final int MAX_LEVELS = 128;
   private static final int MAX_ESCAPED_KEY = 256;
@@ -221,17 +219,17 @@ public final class JsonCursor {
     long hash = 0;
     boolean more = true;
     while (more) {
-      hash = BlockHash.fold(hash, id());
+      hash = TokenIds.fold(hash, id());
       count++;
-      if (count % IDS_PER_BLOCK == 0) {
-        blocks.add(PrefixBlocks.mix(hash), IDS_PER_BLOCK);
+      if (count % TokenIds.PER_BLOCK == 0) {
+        blocks.add(TokenIds.piece(hash), TokenIds.PER_BLOCK);
         hash = 0;
       }
       more = nextId();
     }
-    int rest = count % IDS_PER_BLOCK;
+    int rest = count % TokenIds.PER_BLOCK;
     if (rest != 0) {
-      blocks.add(PrefixBlocks.mix(hash + rest), rest);
+      blocks.add(TokenIds.lastPiece(hash, rest), rest);
     }
     return count;
   }

@@ -1,0 +1,367 @@
+package io.pointsman.engine.kv;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.TokenIds;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntConsumer;
+
+/**
+ * The blocks of one source as a forest: found by the engine's id, each with the block before it,
+ * the tiers it is on, and the hashes of the routing key's blocks that end in it. Engines' blocks
+ * may be shorter or longer than those: what is left over at a block's end is carried to the next.
+ *
+ * <p>A block that is on the device, as all before it are, is <em>rooted</em>. One that has left all
+ * tiers stays as long as others hang on it, so that they are found again when it returns.
+ *
+ * <p>Not safe for threads. It grows as needed, within a number of bytes that it shares with others.
+ */
+final class KvNodes {
+  static final int NONE = -1;
+
+  /** Larger blocks are not matched. */
+  private static final int LARGEST_BLOCK = 4096;
+
+  private static final int FIRST_NODES = 64;
+  private static final int NODE_BYTES = 38;
+  private static final int TIERS = 0x0F;
+  private static final int DEVICE = 1 << KvTier.DEVICE.index();
+  private static final int ROOTED = 0x10;
+  private static final int MATCHES = 0x20;
+
+  private final AtomicLong bytesLeft;
+  private long bytes;
+  private long[] ids = {};
+  private int[] sizes = {};
+  private int[] parents = {};
+  private int[] firstChild = {};
+  private int[] next = {};
+  private int[] previous = {};
+  private byte[] state = {};
+
+  /** Tokens behind the last complete block of a routing key. */
+  private byte[] fill = {};
+
+  /** Chains, not mixed, at the ends of complete blocks; where none ends here, the last before. */
+  private long[] chains = {};
+
+  /** What is folded of the incomplete block; empty if blocks always end together. */
+  private long[] folds = {};
+
+  /** Nodes by id, with linear probing; 0 is empty, else the node plus one. */
+  private int[] table = {};
+
+  private int free = NONE;
+  private int blockSize;
+  private int stride = 1;
+
+  KvNodes(AtomicLong bytesLeft) {
+    this.bytesLeft = bytesLeft;
+  }
+
+  /** Gives everything up. */
+  void clear() {
+    bytesLeft.addAndGet(bytes);
+    bytes = 0;
+    ids = new long[0];
+    sizes = new int[0];
+    parents = new int[0];
+    firstChild = new int[0];
+    next = new int[0];
+    previous = new int[0];
+    state = new byte[0];
+    fill = new byte[0];
+    chains = new long[0];
+    folds = new long[0];
+    table = new int[0];
+    free = NONE;
+    blockSize = 0;
+    stride = 1;
+  }
+
+  /** Whether blocks of this size can be matched: all of a source's are of the size of the first. */
+  boolean fits(int size) {
+    if (blockSize == 0 && size > 0 && size <= LARGEST_BLOCK) {
+      int wanted = (size + TokenIds.PER_BLOCK - 1) / TokenIds.PER_BLOCK;
+      boolean parts = size % TokenIds.PER_BLOCK != 0;
+      if (!reserve((long) ids.length * Long.BYTES * (wanted + (parts ? 1 : 0)))) {
+        return false;
+      }
+      blockSize = size;
+      stride = wanted;
+      chains = new long[ids.length * stride];
+      folds = new long[parts ? ids.length : 0];
+    }
+    return size == blockSize;
+  }
+
+  /** Tokens of a block that can be matched; 0 while there is none. */
+  int blockSize() {
+    return blockSize;
+  }
+
+  private boolean reserve(long more) {
+    if (bytesLeft.addAndGet(-more) < 0) {
+      bytesLeft.addAndGet(more);
+      return false;
+    }
+    bytes += more;
+    return true;
+  }
+
+  int find(long id) {
+    if (table.length == 0) {
+      return NONE;
+    }
+    for (int at = home(id); table[at] != 0; at = at + 1 & table.length - 1) {
+      if (ids[table[at] - 1] == id) {
+        return table[at] - 1;
+      }
+    }
+    return NONE;
+  }
+
+  private int home(long id) {
+    return (int) (PrefixBlocks.mix(id) >>> 20) & (table.length - 1);
+  }
+
+  /** A block on no tier, of which nothing is known but its size; NONE if there is no memory. */
+  int add(long id, int size) {
+    if (free == NONE && !grow()) {
+      return NONE;
+    }
+    int node = free;
+    free = next[node];
+    ids[node] = id;
+    sizes[node] = size;
+    parents[node] = NONE;
+    firstChild[node] = NONE;
+    next[node] = NONE;
+    previous[node] = NONE;
+    state[node] = 0;
+    enter(node);
+    return node;
+  }
+
+  private void enter(int node) {
+    int at = home(ids[node]);
+    while (table[at] != 0) {
+      at = at + 1 & table.length - 1;
+    }
+    table[at] = node + 1;
+  }
+
+  private boolean grow() {
+    int size = ids.length;
+    if (size > 1 << 27) {
+      return false;
+    }
+    int bigger = Math.max(FIRST_NODES, size * 2);
+    boolean parts = blockSize % TokenIds.PER_BLOCK != 0;
+    int chainBytes = blockSize == 0 ? 0 : Long.BYTES * (stride + (parts ? 1 : 0));
+    if (!reserve((long) (bigger - size) * (NODE_BYTES + chainBytes))) {
+      return false;
+    }
+    ids = Arrays.copyOf(ids, bigger);
+    sizes = Arrays.copyOf(sizes, bigger);
+    parents = Arrays.copyOf(parents, bigger);
+    firstChild = Arrays.copyOf(firstChild, bigger);
+    next = Arrays.copyOf(next, bigger);
+    previous = Arrays.copyOf(previous, bigger);
+    state = Arrays.copyOf(state, bigger);
+    fill = Arrays.copyOf(fill, bigger);
+    chains = blockSize == 0 ? chains : Arrays.copyOf(chains, bigger * stride);
+    folds = parts ? Arrays.copyOf(folds, bigger) : folds;
+    table = new int[bigger * 2];
+    for (int node = 0; node < size; node++) {
+      enter(node);
+    }
+    for (int node = bigger - 1; node >= size; node--) {
+      next[node] = free;
+      free = node;
+    }
+    return true;
+  }
+
+  int size(int node) {
+    return sizes[node];
+  }
+
+  int tiers(int node) {
+    return state[node] & TIERS;
+  }
+
+  boolean on(int node, int tier) {
+    return (state[node] & 1 << tier) != 0;
+  }
+
+  void put(int node, int tier) {
+    state[node] |= (byte) (1 << tier);
+  }
+
+  void take(int node, int tier) {
+    state[node] &= (byte) ~(1 << tier);
+  }
+
+  /** Whether it is known what a block holds, so that prompts can match it. */
+  boolean matches(int node) {
+    return (state[node] & MATCHES) != 0;
+  }
+
+  boolean rooted(int node) {
+    return (state[node] & ROOTED) != 0;
+  }
+
+  /** Whether nothing but the mark is missing. */
+  boolean rootable(int node) {
+    return (state[node] & (DEVICE | MATCHES | ROOTED)) == (DEVICE | MATCHES)
+        && (parents[node] == NONE || rooted(parents[node]));
+  }
+
+  /**
+   * Takes note of what a block holds.
+   *
+   * @param parent the block before it, which {@link #matches}; NONE at the start of a prompt
+   * @param start what the chain of a prompt begins with
+   * @param from where its tokens begin
+   */
+  void chain(int node, int parent, long start, int[] tokens, int from) {
+    long chain = parent == NONE ? start : lastChain(parent);
+    int filled = parent == NONE ? 0 : fill[parent];
+    long fold = filled == 0 ? 0 : folds[parent];
+    int at = node * stride;
+    chains[at] = chain;
+    for (int i = 0; i < blockSize; i++) {
+      fold = TokenIds.fold(fold, tokens[from + i]);
+      if (++filled == TokenIds.PER_BLOCK) {
+        chain = PrefixBlocks.link(chain, TokenIds.piece(fold));
+        chains[at++] = chain;
+        filled = 0;
+        fold = 0;
+      }
+    }
+    fill[node] = (byte) filled;
+    if (folds.length > 0) {
+      folds[node] = fold;
+    }
+    state[node] |= MATCHES;
+    parents[node] = parent;
+    if (parent != NONE) {
+      hang(node, parent);
+    }
+  }
+
+  private void hang(int node, int parent) {
+    int sibling = firstChild[parent];
+    next[node] = sibling;
+    if (sibling != NONE) {
+      previous[sibling] = node;
+    }
+    firstChild[parent] = node;
+  }
+
+  private long lastChain(int node) {
+    return chains[node * stride + Math.max(0, keys(node) - 1)];
+  }
+
+  /** How many blocks of a routing key end in a block that {@link #matches}. */
+  int keys(int node) {
+    int before = Math.floorMod(fill[node] - blockSize, TokenIds.PER_BLOCK);
+    return (before + blockSize) / TokenIds.PER_BLOCK;
+  }
+
+  /** The hash that a routing key has at the {@code i}th of them. */
+  long key(int node, int i) {
+    return PrefixBlocks.mix(chains[node * stride + i]);
+  }
+
+  /** Marks a rootable block, and all behind it that become so by that. */
+  void root(int top, IntConsumer marked) {
+    int node = top;
+    while (true) {
+      boolean news = rootable(node);
+      if (news) {
+        state[node] |= ROOTED;
+        marked.accept(node);
+      }
+      node = following(node, top, news);
+      if (node == NONE) {
+        return;
+      }
+    }
+  }
+
+  /** Takes the mark from a block and from all behind it. */
+  void unroot(int top, IntConsumer unmarked) {
+    int node = top;
+    while (true) {
+      boolean was = rooted(node);
+      if (was) {
+        state[node] &= (byte) ~ROOTED;
+        unmarked.accept(node);
+      }
+      node = following(node, top, was);
+      if (node == NONE) {
+        return;
+      }
+    }
+  }
+
+  /** The next one of a walk over all below {@code top}; NONE at its end. */
+  private int following(int node, int top, boolean deeper) {
+    if (deeper && firstChild[node] != NONE) {
+      return firstChild[node];
+    }
+    int at = node;
+    while (at != top && next[at] == NONE) {
+      at = parents[at];
+    }
+    return at == top ? NONE : next[at];
+  }
+
+  /** Lets go of a block that is nowhere and that nothing hangs on, and then of those before it. */
+  void prune(int node) {
+    int at = node;
+    while (at != NONE && (state[at] & TIERS) == 0 && firstChild[at] == NONE) {
+      int parent = parents[at];
+      if (parent != NONE) {
+        unhang(at, parent);
+      }
+      remove(ids[at]);
+      state[at] = 0;
+      next[at] = free;
+      free = at;
+      at = parent;
+    }
+  }
+
+  private void unhang(int node, int parent) {
+    int before = previous[node];
+    int after = next[node];
+    if (before == NONE) {
+      firstChild[parent] = after;
+    } else {
+      next[before] = after;
+    }
+    if (after != NONE) {
+      previous[after] = before;
+    }
+  }
+
+  /** Closes the gap behind what is taken out, so that probing needs no tombstones. */
+  private void remove(long id) {
+    int mask = table.length - 1;
+    int gap = home(id);
+    while (ids[table[gap] - 1] != id) {
+      gap = gap + 1 & mask;
+    }
+    for (int at = gap + 1 & mask; table[at] != 0; at = at + 1 & mask) {
+      int wanted = home(ids[table[at] - 1]);
+      if ((at - wanted & mask) >= (at - gap & mask)) {
+        table[gap] = table[at];
+        gap = at;
+      }
+    }
+    table[gap] = 0;
+  }
+}

@@ -1,0 +1,278 @@
+package io.pointsman.engine.kv;
+
+import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.engine.prefix.TokenIds;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * What one worker, or one of its ranks, has announced of its cache: its blocks by the engine's ids,
+ * each with the block before it, so that the ids have to mean nothing to anybody else.
+ *
+ * <p>A block is claimed in the index, under the hash that a routing key has there, only while it
+ * and all blocks before it are on the device: whoever holds a prefix in the index holds every
+ * shorter one. On other tiers each block is claimed for itself.
+ *
+ * <p>Guarded by itself; what lookups read is volatile.
+ */
+final class KvSource {
+  private static final int DEVICE = KvTier.DEVICE.index();
+
+  private final int rank;
+  private final PrefixIndex index;
+  private final int slot;
+  private final KvNodes nodes;
+
+  /** Blocks in all sources, by tier; shared. */
+  private final AtomicLongArray blocksByTier;
+
+  private final AtomicLongArray ownBlocks = new AtomicLongArray(KvTier.values().length);
+  private int tenancy;
+  private long heldTokens;
+  private volatile long deviceTokens;
+  private volatile long capacityTokens;
+  private volatile int clears;
+  private volatile int blockSize;
+  private volatile long knownSince;
+  private volatile boolean live;
+  private boolean closed;
+  private long refused;
+
+  /**
+   * @param slot its own in the index
+   * @param bytesLeft what all sources may still take
+   * @param now the present time
+   */
+  KvSource(
+      int rank,
+      PrefixIndex index,
+      int slot,
+      AtomicLong bytesLeft,
+      AtomicLongArray blocksByTier,
+      long now) {
+    this.rank = rank;
+    knownSince = now;
+    this.index = index;
+    this.slot = slot;
+    this.blocksByTier = blocksByTier;
+    nodes = new KvNodes(bytesLeft);
+    tenancy = index.tenancy(slot);
+  }
+
+  int rank() {
+    return rank;
+  }
+
+  int slot() {
+    return slot;
+  }
+
+  boolean live() {
+    return live;
+  }
+
+  synchronized void live(boolean now) {
+    live = now && !closed;
+  }
+
+  /** How often it said that all it held was gone. */
+  int clears() {
+    return clears;
+  }
+
+  /** Tokens of all blocks on its device, whether a prompt can match them or not. */
+  long deviceTokens() {
+    return deviceTokens;
+  }
+
+  /** Tokens that its device held when it evicted; 0 if it never has. */
+  long capacityTokens() {
+    return capacityTokens;
+  }
+
+  /** Whether it has blocks on a tier that prompts can match. */
+  boolean uses(int tier) {
+    return ownBlocks.getOpaque(tier) > 0;
+  }
+
+  /** Blocks that there was no memory for. */
+  synchronized long refused() {
+    return refused;
+  }
+
+  synchronized void apply(Iterable<? extends KvEvent> events, Adapters adapters, long now) {
+    if (closed) {
+      return;
+    }
+    for (KvEvent event : events) {
+      switch (event) {
+        case KvEvent.Stored stored -> stored(stored, adapters, now);
+        case KvEvent.Removed(long[] blocks, KvTier tier) -> removed(blocks, tier.index());
+        case KvEvent.Cleared _ -> {
+          clear();
+          clears = clears + 1;
+        }
+      }
+    }
+    deviceTokens = heldTokens;
+    blockSize = nodes.blockSize();
+  }
+
+  /** Tokens of an engine's block; 0 while not known. */
+  int blockSize() {
+    return blockSize;
+  }
+
+  /** Its worker has left; what still comes of it counts for nothing. */
+  synchronized void close() {
+    clear();
+    closed = true;
+    live = false;
+  }
+
+  /** What was heard counts no more, but may still be so. */
+  synchronized void reset(long now) {
+    if (!closed) {
+      knownSince = now;
+      clear();
+    }
+  }
+
+  /**
+   * From when on everything was heard: what was brought before that time may be held without being
+   * known.
+   */
+  long knownSince() {
+    return knownSince;
+  }
+
+  private void clear() {
+    nodes.clear();
+    index.forget(slot);
+    tenancy = index.tenancy(slot);
+    heldTokens = 0;
+    deviceTokens = 0;
+    for (int tier = 0; tier < ownBlocks.length(); tier++) {
+      blocksByTier.addAndGet(tier, -ownBlocks.getAndSet(tier, 0));
+    }
+  }
+
+  private void stored(KvEvent.Stored event, Adapters adapters, long now) {
+    long[] blocks = event.blocks();
+    int size = event.blockSize();
+    Long before = event.parent();
+    int parent = before == null ? KvNodes.NONE : nodes.find(before);
+    long start = adapters.start(event.adapter());
+    boolean matches =
+        event.plain()
+            && start != 0
+            && event.tokens().length >= (long) blocks.length * size
+            && nodes.fits(size)
+            && (before == null || (parent != KvNodes.NONE && nodes.matches(parent)));
+    int tier = event.tier().index();
+    for (int i = 0; i < blocks.length; i++) {
+      int node = nodes.find(blocks[i]);
+      if (node == KvNodes.NONE) {
+        node = nodes.add(blocks[i], size);
+        if (node == KvNodes.NONE) {
+          refused += blocks.length - i;
+          return;
+        }
+      }
+      if (matches && !nodes.matches(node)) {
+        nodes.chain(node, parent, start, event.tokens(), i * size);
+        enterTiers(node, now);
+      }
+      put(node, tier, now);
+      // Behind a block that is chained, because it was announced in full before, others can be.
+      matches &= nodes.matches(node);
+      parent = node;
+    }
+  }
+
+  /** The tiers that a block was on before it was known what it holds. */
+  private void enterTiers(int node, long now) {
+    int tiers = nodes.tiers(node);
+    for (int tier = 0; tier < ownBlocks.length(); tier++) {
+      if ((tiers & 1 << tier) != 0) {
+        enter(node, tier, now);
+      }
+    }
+  }
+
+  private void put(int node, int tier, long now) {
+    if (nodes.on(node, tier)) {
+      return;
+    }
+    nodes.put(node, tier);
+    if (tier == DEVICE) {
+      heldTokens += nodes.size(node);
+    }
+    enter(node, tier, now);
+  }
+
+  private void enter(int node, int tier, long now) {
+    if (!nodes.matches(node)) {
+      return;
+    }
+    count(tier, 1);
+    if (tier != DEVICE) {
+      claim(node, tier, now);
+    } else if (nodes.rootable(node)) {
+      nodes.root(node, rooted -> claim(rooted, DEVICE, now));
+    }
+  }
+
+  private void count(int tier, int change) {
+    ownBlocks.addAndGet(tier, change);
+    blocksByTier.addAndGet(tier, change);
+  }
+
+  private void removed(long[] blocks, int tier) {
+    if (tier == DEVICE && blocks.length > 0) {
+      noteCapacity();
+    }
+    for (long block : blocks) {
+      int node = nodes.find(block);
+      if (node == KvNodes.NONE || !nodes.on(node, tier)) {
+        continue;
+      }
+      nodes.take(node, tier);
+      if (tier == DEVICE) {
+        heldTokens -= nodes.size(node);
+      }
+      if (nodes.matches(node)) {
+        count(tier, -1);
+        if (tier != DEVICE) {
+          unclaim(node, tier);
+        } else if (nodes.rooted(node)) {
+          nodes.unroot(node, unrooted -> unclaim(unrooted, DEVICE));
+        }
+      }
+      nodes.prune(node);
+    }
+  }
+
+  /** An engine evicts when it is full: at once when more is held, slowly when less. */
+  private void noteCapacity() {
+    long before = capacityTokens;
+    capacityTokens = heldTokens >= before ? heldTokens : before - (before - heldTokens) / 64;
+  }
+
+  private void claim(int node, int tier, long now) {
+    for (int i = 0; i < nodes.keys(node); i++) {
+      index.claim(onTier(nodes.key(node, i), tier), tenancy, now);
+    }
+  }
+
+  private void unclaim(int node, int tier) {
+    for (int i = 0; i < nodes.keys(node); i++) {
+      index.remove(onTier(nodes.key(node, i), tier), tenancy);
+    }
+  }
+
+  /** What a block is claimed under when it is on {@code tier}. */
+  static long onTier(long key, int tier) {
+    return tier == DEVICE ? key : TokenIds.piece(key + tier);
+  }
+}
