@@ -53,7 +53,9 @@ public final class ModelCards {
       return;
     }
     byWorker.put(worker, cards);
-    forgetOthers(fleet.snapshot());
+    if (fleet.snapshot().worker(worker.id()) != worker) {
+      byWorker.remove(worker);
+    }
   }
 
   /** A card for each model of the fleet, by name; the first worker that serves it describes it. */

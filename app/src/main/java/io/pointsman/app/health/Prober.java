@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,9 @@ public final class Prober implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Prober.class);
 
   private static final long LONGEST_WAIT = TimeUnit.MINUTES.toNanos(1);
+
+  /** Several times what a change of the fleet costs for each of its workers. */
+  private static final long GATHERING_NANOS_PER_WORKER = 10_000;
 
   /** What a probe says of its worker. */
   private enum Verdict {
@@ -221,13 +225,18 @@ public final class Prober implements AutoCloseable {
   }
 
   /**
-   * Has the fleet take note, together with whatever other probes have learned while it was busy
-   * with an earlier change: a large fleet changes a few times at its start, not once per worker.
+   * Has the fleet take note, together with whatever other probes learn in the meantime: each change
+   * costs as much as the fleet has workers, so a large one changes a few times at its start, not
+   * once per worker. What is no news costs nothing.
    */
   private void learn(Worker worker, Set<String> models) {
+    if (worker.hasTold(models)) {
+      return;
+    }
     synchronized (learned) {
       learned.put(worker, models);
     }
+    LockSupport.parkNanos(GATHERING_NANOS_PER_WORKER * fleet.snapshot().workers().size());
     learning.lock();
     try {
       Map<Worker, Set<String>> batch;
@@ -235,7 +244,9 @@ public final class Prober implements AutoCloseable {
         batch = Map.copyOf(learned);
         learned.clear();
       }
-      fleet.learnModels(batch);
+      if (!batch.isEmpty()) {
+        fleet.learnModels(batch);
+      }
     } finally {
       learning.unlock();
     }

@@ -104,11 +104,19 @@ public final class Worker {
    * @return whether that is news
    */
   boolean learnModels(Set<String> learned) {
-    boolean any = learned.isEmpty();
-    boolean news = any != anyModel || !learned.equals(models);
+    boolean news = !hasTold(learned);
     models = Set.copyOf(learned);
-    anyModel = any;
+    anyModel = learned.isEmpty();
     return news;
+  }
+
+  /**
+   * Whether these are the models that it is known to serve.
+   *
+   * @param told empty if it is known not to tell
+   */
+  public boolean hasTold(Set<String> told) {
+    return told.isEmpty() == anyModel && told.equals(models);
   }
 
   /** Tokens that its KV memory holds, as it says; 0 if it does not. */
