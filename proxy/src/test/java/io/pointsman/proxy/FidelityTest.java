@@ -316,7 +316,7 @@ class FidelityTest {
 
     assertThat(response.status()).isEqualTo(422);
     assertThat(response.text()).isEqualTo("{\"detail\":\"no\"}");
-    assertThat(rig.outcomes).containsExactly(Outcome.SUCCEEDED);
+    assertThat(rig.outcomes).containsExactly(Outcome.REFUSED);
   }
 
   @Test

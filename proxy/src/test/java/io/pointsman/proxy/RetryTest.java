@@ -66,7 +66,7 @@ class RetryTest {
 
   @Test
   void after408WhichIsNoFailure() throws Exception {
-    nextOneServes(new Answer(408, "{}"), RetryReason.STATUS, Outcome.SUCCEEDED);
+    nextOneServes(new Answer(408, "{}"), RetryReason.STATUS, Outcome.REFUSED);
   }
 
   @Test

@@ -125,7 +125,7 @@ class SplitServingTest {
 
       assertThat(response.status()).isEqualTo(422);
       assertThat(response.text()).hasSize(length);
-      assertThat(rig.proxy.outcomes).containsExactly(Outcome.SUCCEEDED, Outcome.IGNORED);
+      assertThat(rig.proxy.outcomes).containsExactly(Outcome.REFUSED, Outcome.IGNORED);
     }
   }
 

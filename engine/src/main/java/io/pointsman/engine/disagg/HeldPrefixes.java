@@ -97,8 +97,8 @@ public final class HeldPrefixes implements Learner {
     Worker worker = lease.worker();
     int tenancy = index.tenancy(worker.slot());
     // While it has not left, the slot was its own when the tenancy was read.
-    boolean answered = outcome instanceof Outcome.Succeeded && !worker.left();
-    if (answered && request.role() == Role.DECODE) {
+    boolean served = outcome instanceof Outcome.Succeeded(boolean computed) && computed;
+    if (served && !worker.left() && request.role() == Role.DECODE) {
       index.add(request.prefix(), tenancy, 0, lease.placedAt());
     }
   }

@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 
 /**
  * The accounting of one request placed on one worker. It is taken when the request is placed and
- * settled exactly once, by one of three endings; in between the worker's count of requests in
- * flight includes it. Counts and breaker samples move only through leases.
+ * settled exactly once, by one of its endings; in between the worker's count of requests in flight
+ * includes it. Counts and breaker samples move only through leases.
  *
  * <p>Any thread may settle it; the first ending counts. A second one changes nothing, answers
  * false, and is an error under {@code -ea}: whoever settles twice has lost track of the request.
@@ -184,9 +184,14 @@ public final class Lease {
     return probe && (boolean) PROBE.getAndSet(this, false);
   }
 
-  /** The worker answered, with success or with an error of the client's. */
+  /** The worker answered, with success. */
   public boolean succeeded() {
     return settle(Outcome.SUCCEEDED);
+  }
+
+  /** The worker answered with an error of the client's: it is well, and has computed nothing. */
+  public boolean refused() {
+    return settle(Outcome.REFUSED);
   }
 
   /** The worker is to blame for the failure. */

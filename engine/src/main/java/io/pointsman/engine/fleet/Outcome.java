@@ -2,8 +2,13 @@ package io.pointsman.engine.fleet;
 
 /** How a lease ended. */
 public sealed interface Outcome {
-  /** The worker answered, be it with a client's error (4xx). */
-  record Succeeded() implements Outcome {}
+  /**
+   * The worker answered.
+   *
+   * @param served false if it did so with an error of the client's (4xx), which says well of the
+   *     worker, but that it has computed nothing
+   */
+  record Succeeded(boolean served) implements Outcome {}
 
   /** The worker is to blame. */
   record Failed(Failure failure) implements Outcome {}
@@ -14,6 +19,7 @@ public sealed interface Outcome {
    */
   record Ignored() implements Outcome {}
 
-  Outcome SUCCEEDED = new Succeeded();
+  Outcome SUCCEEDED = new Succeeded(true);
+  Outcome REFUSED = new Succeeded(false);
   Outcome IGNORED = new Ignored();
 }

@@ -117,6 +117,22 @@ class SplitRouterTest {
     assertThat(fleet.placed(fleet.router.decide(request(80))).rule()).isEqualTo(SplitRule.SPLIT);
   }
 
+  /** A prompt that a decode worker has refused to compute (4xx) is not in its cache. */
+  @Test
+  void nobodyHoldsAPromptThatWasOnlyRefused() {
+    SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 1);
+    Split first = fleet.split(request(64));
+    first.prefill().succeeded();
+    first.decode().refused();
+    assertThat(fleet.placed(fleet.router.decide(request(64))).rule()).isEqualTo(SplitRule.SPLIT);
+
+    Split second = fleet.split(request(64));
+    second.prefill().succeeded();
+    second.decode().succeeded();
+    assertThat(fleet.placed(fleet.router.decide(request(64))).rule())
+        .isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+  }
+
   @Test
   void ofManyWorkersThatHoldThePromptTheLeastLoadedServes() {
     SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 0, 0, true, false, false), 1, 8);

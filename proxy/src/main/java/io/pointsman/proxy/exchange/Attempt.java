@@ -235,6 +235,8 @@ final class Attempt implements UpstreamUser {
   private void settle() {
     if (workersFault()) {
       lease.failed(Failure.ERROR);
+    } else if (status >= 400) {
+      lease.refused();
     } else {
       lease.succeeded();
     }

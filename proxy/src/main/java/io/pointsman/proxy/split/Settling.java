@@ -21,7 +21,7 @@ record Settling(SplitListener listener) implements SideLeg.Owner {
     } else if (error.workersFault()) {
       leg.lease().failed(Failure.ERROR);
     } else {
-      leg.lease().succeeded();
+      leg.lease().refused();
     }
     error.release();
     listener.prefill(PrefillEnd.ERROR);

@@ -361,7 +361,7 @@ final class SplitCourse implements Course {
       plane.listener().prefill(PrefillEnd.ERROR);
       return RetryReason.STATUS;
     }
-    lease.succeeded();
+    lease.refused();
     plane.listener().prefill(PrefillEnd.CLIENT_ERROR);
     return null;
   }
