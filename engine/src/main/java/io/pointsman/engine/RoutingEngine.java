@@ -254,6 +254,21 @@ public final class RoutingEngine {
     return worker != null && pool.workers().contains(worker) ? worker : null;
   }
 
+  /**
+   * Why every worker of {@code pool} that could serve the request is busy; null if one may be had,
+   * or if it is for another reason that none can. Nothing is placed or counted.
+   */
+  public Decision.@Nullable Rejected full(RoutingRequest request, Pool pool) {
+    long now = ticker.nanos();
+    for (Worker worker : pool.workers()) {
+      if (request.admits(worker, now)) {
+        return null;
+      }
+    }
+    Decision.Rejected refusal = Refusals.none(pool.workers(), request, now);
+    return refusal.reason() == RejectReason.ALL_BUSY ? refusal : null;
+  }
+
   private Decision rejectByState(RoutingRequest request, long now) {
     Pickers current = pickers;
     PooledPicker pooled = current.forRequest(request, settings.unknownModel());

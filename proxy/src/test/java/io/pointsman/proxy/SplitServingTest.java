@@ -288,6 +288,62 @@ class SplitServingTest {
     }
   }
 
+  /** Engines send the head of a stream before they have the blocks. */
+  @Test
+  void aDecodeThatBreaksOffBehindItsHeadIsReplaced() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill =
+            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+        ScriptedEngine breaks =
+            ScriptedEngine.start((_, connection) -> connection.beginEvents().reset());
+        ScriptedEngine decode = ScriptedEngine.start(new EventStream(List.of("{\"b\":1}")))) {
+      rig.prefill(prefill);
+      Worker first = rig.decode(breaks);
+      rig.decode(decode);
+      WireResponse response = rig.proxy.ask(request(",\"stream\":true"));
+
+      assertThat(response.status()).isEqualTo(200);
+      assertThat(response.text()).isEqualTo("data: {\"b\":1}\n\ndata: [DONE]\n\n");
+      assertThat(breaks.requests()).hasSize(1);
+      assertThat(prefill.requests()).hasSize(1);
+      assertThat(rig.heard).contains("HANDOVER_RETAKEN");
+      assertThat(first.inFlight()).isZero();
+      assertThat(rig.proxy.outcomes)
+          .containsExactly(Outcome.SUCCEEDED, new Outcome.Failed(Failure.ERROR), Outcome.SUCCEEDED);
+    }
+  }
+
+  /** Cancelling it would free nothing, since it has computed what it was asked. */
+  @Test
+  void aPrefillWhoseAnswerIsUnderWayWhenTheClientLeavesIsFreedByDecode() throws Exception {
+    CountDownLatch goOn = new CountDownLatch(1);
+    String answer = "{\"kv_transfer_params\":{\"a\":1}}";
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill =
+            ScriptedEngine.start(
+                (_, connection) -> {
+                  connection.send(
+                      "HTTP/1.1 200 OK\r\ncontent-length: " + answer.length() + "\r\n\r\n{");
+                  goOn.await();
+                  connection.send(answer.substring(1));
+                });
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      Worker first = rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient client = rig.proxy.connect().send(request());
+      prefill.awaitRequest();
+      ProxyRig.await("its answer has begun", () -> first.pendingTokens() == 0);
+      client.reset();
+      ProxyRig.await("the request has ended", () -> rig.proxy.ended.size() == 1);
+      goOn.countDown();
+
+      assertThat(decode.awaitRequest().bodyText()).contains("\"a\":1", "\"max_tokens\":1");
+      ProxyRig.await("told", () -> rig.heard.contains("HANDOVER_RELEASED"));
+      ProxyRig.await("both settled", () -> rig.proxy.outcomes.size() == 2);
+      assertThat(rig.proxy.outcomes).containsExactly(Outcome.SUCCEEDED, Outcome.SUCCEEDED);
+    }
+  }
+
   @Test
   void neitherWorkerGetsTheRankThatTheClientNames() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");

@@ -86,6 +86,11 @@ enum Metric {
       "requests",
       "Requests that two workers cannot serve, by what stands against it.",
       "reason"),
+  SPLIT_WAITING(
+      Kind.GAUGE,
+      "pointsman_split_waiting",
+      "requests",
+      "Requests that wait for a place on prefill or decode workers that are at their limits."),
   SPLIT_STAGE_SECONDS(
       Kind.HISTOGRAM,
       "pointsman_split_stage_seconds",

@@ -10,6 +10,7 @@ import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /**
@@ -66,6 +67,12 @@ public final class RouterMetrics {
   /** Reads the number of requests that wait for admission. Call once. */
   public RouterMetrics queue(LongSupplier length) {
     meters.pulled(Metric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));
+    return this;
+  }
+
+  /** Reads the number of requests that wait for prefill or decode workers. Call once. */
+  public RouterMetrics splitWaiting(IntSupplier waiting) {
+    meters.pulled(Metric.SPLIT_WAITING, sink -> sink.put(waiting.getAsInt()));
     return this;
   }
 

@@ -227,6 +227,7 @@ public final class Router implements AutoCloseable {
               config.affinity().sessionHeader(),
               config.proxy().headers().workerHeader(),
               dice);
+      metrics.splitWaiting(plane.room()::waiting);
       return state -> new SplitCourses(state, plane);
     }
 

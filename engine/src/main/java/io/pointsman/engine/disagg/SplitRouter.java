@@ -49,11 +49,9 @@ public final class SplitRouter {
    * it may be decided anew: {@link #refused} says that it stands.
    */
   public SplitDecision decide(SplitRequest request) {
-    if (request.facts().unsplittable() != null) {
-      return whole(request, SplitRule.UNSPLITTABLE);
-    }
-    if (tokens(request) < settings.threshold()) {
-      return whole(request, SplitRule.SHORT_INPUT);
+    SplitRule alone = servedAlone(request);
+    if (alone != null) {
+      return whole(request, alone);
     }
     Single known = settings.decodeServesWhole() ? byHeldPrefix(request) : null;
     if (known != null) {
@@ -61,6 +59,10 @@ public final class SplitRouter {
     }
     if (prefillLoaded(request)) {
       return whole(request, SplitRule.PREFILL_LOADED);
+    }
+    Decision.Rejected full = prefillsFull(request);
+    if (full != null) {
+      return asRefused(request, Role.PREFILL, full);
     }
     return switch (engine.attempt(request.decode())) {
       case Decision.Routed(Lease lease) -> {
@@ -73,21 +75,60 @@ public final class SplitRouter {
   }
 
   /**
-   * After prefill has failed: another prefill worker, else the decode worker alone. The failed
-   * lease is settled by the caller, the decode lease is carried on, or settled where nobody can be
-   * had.
+   * Decides a request that must not overtake others: it is placed only where they do not want to
+   * go, else refused as if all workers were busy.
    */
-  public SplitDecision prefillAgain(SplitRequest request, Split before) {
-    request.prefill().exclude(before.prefill().worker());
-    return withPrefill(request, before.decode(), SplitRule.PREFILL_FAILED);
+  public SplitDecision decideBehindOthers(SplitRequest request) {
+    SplitRule alone = servedAlone(request);
+    boolean regular = engine.serves(Role.REGULAR, request.model());
+    if (alone != null && regular) {
+      return whole(request, alone);
+    }
+    Role wanted =
+        engine.serves(Role.DECODE, request.model()) || !regular ? Role.DECODE : Role.REGULAR;
+    return new Refused(wanted, new Decision.Rejected(RejectReason.ALL_BUSY, 0));
+  }
+
+  /** Why one worker serves the request whatever state the workers are in; null if two may. */
+  private @Nullable SplitRule servedAlone(SplitRequest request) {
+    if (request.facts().unsplittable() != null) {
+      return SplitRule.UNSPLITTABLE;
+    }
+    return tokens(request) < settings.threshold() ? SplitRule.SHORT_INPUT : null;
+  }
+
+  /**
+   * Why the request has to wait for prefill; null if it has not. Asked before decode is placed, so
+   * that requests that wait leave no trace in what policies know of decode workers.
+   */
+  private Decision.@Nullable Rejected prefillsFull(SplitRequest request) {
+    Pool pool = settings.wholeWhenPrefillBusy() ? null : engine.pool(Role.PREFILL, request.model());
+    Pool decodes = pool == null ? null : engine.pool(Role.DECODE, request.model());
+    return pool == null || decodes == null || !anyAdmitted(request.decode(), decodes)
+        ? null
+        : engine.full(request.prefill(), pool);
+  }
+
+  private boolean anyAdmitted(RoutingRequest request, Pool pool) {
+    long now = ticker.nanos();
+    return pool.workers().stream().anyMatch(worker -> request.admits(worker, now));
+  }
+
+  /**
+   * After prefill has failed: another prefill worker, else the decode worker alone. Who failed is
+   * excluded by the caller, unless it is only busy. The failed lease is settled by the caller, the
+   * decode lease is carried on, or settled where nobody can be had.
+   */
+  public SplitDecision prefillAgain(SplitRequest request, Lease decode) {
+    return withPrefill(request, decode, SplitRule.PREFILL_FAILED);
   }
 
   /**
    * After decode has failed before its first byte: another decode worker, for the same hand-over or
-   * for a whole request. Both failed and finished leases are settled by the caller.
+   * for a whole request. Who failed is excluded by the caller, unless it is only busy; both failed
+   * and finished leases are settled by it.
    */
-  public SplitDecision decodeAgain(SplitRequest request, Worker failed) {
-    request.decode().exclude(failed);
+  public SplitDecision decodeAgain(SplitRequest request) {
     return switch (engine.attempt(request.decode())) {
       case Decision.Routed(Lease lease) -> new Placed(new Single(lease, SplitRule.SPLIT));
       case Decision.Rejected rejection -> asRefused(request, Role.DECODE, rejection);
@@ -162,6 +203,16 @@ public final class SplitRouter {
             ? new Decision.Rejected(RejectReason.NO_WORKERS, rejection.retryAfterNanos())
             : rejection;
     return new Refused(missing, told);
+  }
+
+  /**
+   * Whether there is a worker of a role that has had no attempt of the request: others get no
+   * other, so that there is nothing to wait for.
+   */
+  public boolean someUntried(SplitRequest request, Role role) {
+    Pool pool = engine.pool(role, request.model());
+    return pool != null
+        && pool.workers().stream().anyMatch(worker -> !request.of(role).tried().contains(worker));
   }
 
   /** Says that a request is refused after all: to be called once for each that is. */

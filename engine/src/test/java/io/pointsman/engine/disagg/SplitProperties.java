@@ -133,7 +133,8 @@ class SplitProperties {
       if (unsent.contains(before.decode())) {
         leases.remove(before.decode());
         unsent.remove(before.decode());
-        took(request, fleet.router.prefillAgain(request, before));
+        request.prefill().exclude(before.prefill().worker());
+        took(request, fleet.router.prefillAgain(request, before.decode()));
       }
     }
 
@@ -143,7 +144,8 @@ class SplitProperties {
         Split before = splits.remove(i);
         SplitRequest request = requests.remove(i);
         end(before.decode(), 2);
-        took(request, fleet.router.decodeAgain(request, before.decode().worker()));
+        request.decode().exclude(before.decode().worker());
+        took(request, fleet.router.decodeAgain(request));
       }
     }
   }

@@ -310,17 +310,81 @@ class SplitRouterTest {
     Split first = fleet.split(request);
     first.prefill().failed(Failure.ERROR);
 
-    SplitDecision next = fleet.router.prefillAgain(request, first);
+    request.prefill().exclude(first.prefill().worker());
+    SplitDecision next = fleet.router.prefillAgain(request, first.decode());
     Split second = (Split) fleet.placed(next);
     assertThat(second.prefill().worker()).isNotEqualTo(first.prefill().worker());
     assertThat(second.decode()).isSameAs(first.decode());
     second.prefill().failed(Failure.ERROR);
 
-    Single last = fleet.single(fleet.router.prefillAgain(request, second));
+    request.prefill().exclude(second.prefill().worker());
+    Single last = fleet.single(fleet.router.prefillAgain(request, second.decode()));
     assertThat(last.lease()).isSameAs(first.decode());
     assertThat(last.rule()).isEqualTo(SplitRule.PREFILL_FAILED);
     last.lease().succeeded();
     assertThat(fleet.inFlight()).isZero();
+  }
+
+  @Test
+  void aRequestThatFindsPrefillFullTouchesNoDecodeWorker() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
+    fleet.add("p", Role.PREFILL, 1);
+    fleet.split(request(4));
+    int routed = fleet.routed;
+
+    for (int i = 0; i < 10; i++) {
+      assertThat(fleet.router.decide(request(4))).isInstanceOf(Refused.class);
+    }
+    assertThat(fleet.routed).isEqualTo(routed);
+  }
+
+  @Test
+  void aFullPrefillKeepsNobodyWaitingWhereThereIsNoDecode() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
+    fleet.add("p", Role.PREFILL, 1);
+    fleet.split(request(4));
+    fleet.add("r", Role.REGULAR, 0);
+    fleet.worker("d0").drain(true);
+
+    Single single = fleet.single(fleet.router.decide(request(4)));
+    assertThat(single.rule()).isEqualTo(SplitRule.NO_DECODE);
+    assertThat(single.lease().worker().id()).isEqualTo("r");
+  }
+
+  @Test
+  void aPrefillWorkerThatIsOnlyBusyIsWaitedFor() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
+    SplitRequest request = request(4);
+    Split first = fleet.split(request);
+    first.prefill().ignored();
+    fleet.worker("p0").rest(1_000_000_000L);
+
+    Refused refused = (Refused) fleet.router.prefillAgain(request, first.decode());
+    assertThat(refused.missing()).isEqualTo(Role.PREFILL);
+    assertThat(refused.rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
+    assertThat(fleet.inFlight()).isZero();
+    assertThat(fleet.router.decide(request)).isEqualTo(refused);
+  }
+
+  @Test
+  void whoComesBehindOthersGoesOnlyWhereTheyDoNotWait() {
+    SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
+    assertThat(fleet.router.decideBehindOthers(request(64))).isInstanceOf(Refused.class);
+    assertThat(fleet.router.decideBehindOthers(request(1))).isInstanceOf(Refused.class);
+    fleet.add("r0", Role.REGULAR, 0);
+    assertThat(fleet.router.decideBehindOthers(request(64))).isInstanceOf(Refused.class);
+    assertThat(fleet.single(fleet.router.decideBehindOthers(request(1))).lease().worker().id())
+        .isEqualTo("r0");
+    assertThat(fleet.inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void whoComesBehindOthersWaitsForThoseThatThereAre() {
+    SplitFleet fleet = new SplitFleet(threshold(100), 0, 0);
+    fleet.add("r0", Role.REGULAR, 1);
+    Refused refused = (Refused) fleet.router.decideBehindOthers(request(64));
+    assertThat(refused.missing()).isEqualTo(Role.REGULAR);
+    assertThat(refused.rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
   }
 
   @Test
@@ -331,11 +395,12 @@ class SplitRouterTest {
     first.prefill().succeeded();
     first.decode().failed(Failure.CONNECT);
 
-    Single second = fleet.single(fleet.router.decodeAgain(request, first.decode().worker()));
+    request.decode().exclude(first.decode().worker());
+    Single second = fleet.single(fleet.router.decodeAgain(request));
     assertThat(second.lease().worker()).isNotEqualTo(first.decode().worker());
     second.lease().failed(Failure.CONNECT);
-    assertThat(fleet.router.decodeAgain(request, second.lease().worker()))
-        .isInstanceOf(Refused.class);
+    request.decode().exclude(second.lease().worker());
+    assertThat(fleet.router.decodeAgain(request)).isInstanceOf(Refused.class);
     assertThat(fleet.inFlight()).isZero();
   }
 

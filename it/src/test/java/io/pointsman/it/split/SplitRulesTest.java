@@ -3,12 +3,15 @@ package io.pointsman.it.split;
 import static io.pointsman.it.split.SplitProtocolsTest.WORDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -16,6 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which requests are split, which go to one worker, and what answers say of it. */
 class SplitRulesTest {
+  private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":(\\d+)");
+
   private static SplitCluster.Setup nixl() {
     return SplitCluster.of("nixl", KvConnector.NIXL).direct();
   }
@@ -113,46 +118,72 @@ class SplitRulesTest {
   @Test
   void workersGetRolesAtRunTime() throws IOException {
     try (SplitCluster cluster = nixl().start();
-        SimEngine late =
-            SimEngine.start(cluster.prefills.getFirst().config().withPort(0).withId("late"))) {
+        SimEngine prefill =
+            SimEngine.start(cluster.prefills.getFirst().config().withPort(0).withId("late-p"));
+        SimEngine decode =
+            SimEngine.start(cluster.decodes.getFirst().config().withPort(0).withId("late-d"))) {
       cluster.worker(cluster.prefills.getFirst()).drain(true);
       assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
           .isEqualTo("no_prefill");
-      Answer added =
-          cluster.post(
-              "/workers", "{\"url\":\"%s\",\"worker_type\":\"prefill\"}".formatted(late.url()));
-      assertThat(added.status()).as(added.text()).isEqualTo(200);
-      Await.until(
-          "its models are known", Await.LONG, () -> !cluster.worker(late).models().isEmpty());
-      Answer answer = cluster.post("/v1/completions", prompt(",\"user\":\"other\""));
+      add(cluster, prefill, "prefill");
+      assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
+          .isEqualTo("split");
+      assertThat(prefill.kvState().legs().prefill()).isEqualTo(1);
+
+      cluster.worker(cluster.decodes.getFirst()).drain(true);
+      add(cluster, decode, "decode");
+      Answer answer = cluster.post("/v1/completions", prompt(""));
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-      assertThat(late.kvState().legs().prefill()).isLessThanOrEqualTo(1);
-      assertThat(answer.header("x-pointsman-split")).isIn("split", "decode_holds_prefix");
+      assertThat(answer.header("x-pointsman-prefill-worker"))
+          .isEqualTo(cluster.worker(prefill).id());
+      assertThat(answer.header("x-pointsman-worker")).isEqualTo(cluster.worker(decode).id());
+      assertThat(decode.kvState().legs().decode()).isEqualTo(1);
       cluster.awaitQuiet();
     }
   }
 
-  /** The figure is prefill's: decode has the whole prompt from there. */
+  private static void add(SplitCluster cluster, SimEngine engine, String role) throws IOException {
+    Answer added =
+        cluster.post(
+            "/workers", "{\"url\":\"%s\",\"worker_type\":\"%s\"}".formatted(engine.url(), role));
+    assertThat(added.status()).as(added.text()).isEqualTo(200);
+    Await.until(
+        "its models are known",
+        Await.LONG,
+        () -> {
+          Worker worker = cluster.worker(engine);
+          return worker.health().healthy() && !worker.models().isEmpty();
+        });
+  }
+
+  /** The figure is prefill's, which had the prompt already: decode got all of it from there. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void usageTellsWhatPrefillFoundInItsCache(boolean stream) throws IOException {
-    try (SplitCluster cluster = nixl().set("held-share", 2).start()) {
+    try (SplitCluster cluster = nixl().engines(1, 2).set("decode-policy", "round_robin").start()) {
       String more =
           ",\"stream\":" + stream + (stream ? ",\"stream_options\":{\"include_usage\":true}" : "");
-      cluster.post("/v1/completions", prompt(more));
-      cluster.awaitQuiet();
+      Answer first = cluster.post("/v1/completions", prompt(more));
+      assertThat(figure(first)).isZero();
       Answer again = cluster.post("/v1/completions", prompt(more));
       assertThat(again.complete()).isTrue();
+      assertThat(cluster.decodes).allMatch(each -> each.requestLog().size() == 1);
       Answer prefilled =
           RawClient.call(
               cluster.prefills.getFirst().port(),
               "POST",
               "/v1/completions",
               prompt(",\"stream\":false"));
-      String figure = prefilled.text().replaceFirst("(?s).*(\"cached_tokens\":\\d+).*", "$1");
-      assertThat(figure).matches("\"cached_tokens\":[1-9]\\d*");
-      assertThat(again.text()).contains(figure);
+      assertThat(figure(again)).isPositive().isEqualTo(figure(prefilled));
     }
+  }
+
+  private static int figure(Answer answer) {
+    Matcher figures = CACHED.matcher(answer.text());
+    assertThat(figures.find()).as(answer.text()).isTrue();
+    int figure = Integer.parseInt(figures.group(1));
+    assertThat(figures.find()).as("one figure: " + answer.text()).isFalse();
+    return figure;
   }
 
   /** Decode is asked while prefill computes: it has connected and waits for the blocks. */

@@ -24,6 +24,13 @@ public interface Errand {
    */
   Duration firstByte(Duration usual);
 
+  /**
+   * Whether another worker is asked if it takes longer.
+   *
+   * @param usual what holds for other requests
+   */
+  boolean againAfterTimeout(boolean usual);
+
   /** Whether the client gets no head before the first byte of the answer's body. */
   boolean holdsHead();
 
@@ -39,7 +46,10 @@ public interface Errand {
    */
   void reached();
 
-  /** It has failed: no answer came, or an error after which another worker may do better. */
+  /**
+   * It has failed: no answer came, or a part of one, or an error after which another worker may do
+   * better.
+   */
   void failed(RetryReason reason);
 
   /** Header lines for the client's answer, each with its line break. */

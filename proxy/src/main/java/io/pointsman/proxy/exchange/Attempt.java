@@ -227,13 +227,8 @@ final class Attempt implements UpstreamUser {
     attempts.held(this, error);
   }
 
-  /** 5xx is the worker's fault, but for those that say that it does not know how. */
-  private boolean workersFault() {
-    return status >= 500 && status != 501 && status != 505;
-  }
-
   private void settle() {
-    if (workersFault()) {
+    if (HeldAnswer.workersFault(status)) {
       lease.failed(Failure.ERROR);
     } else if (status >= 400) {
       lease.refused();
@@ -244,7 +239,7 @@ final class Attempt implements UpstreamUser {
 
   private void relayFrom(ResponseHead head, ByteBuf in) {
     attempts.answering();
-    if (!workersFault()) {
+    if (!HeldAnswer.workersFault(status)) {
       lease.answersWell();
     }
     Relay begun = exchange.beginRelay(this, head);
@@ -377,11 +372,20 @@ final class Attempt implements UpstreamUser {
     }
   }
 
-  /** The answer cannot be completed. */
+  /** The answer cannot be completed; what the client has seen nothing of may be tried again. */
   private void breakOff(Failure failure, ProxyError error) {
     Relay under = relay;
     drop();
     lease.failed(failure);
+    RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : RetryReason.RESET;
+    if (under != null && errand != null && under.bytesOut() == 0 && errand.body() != null) {
+      under.release();
+      attempts.failed(this, why, error);
+      return;
+    }
+    if (errand != null) {
+      errand.failed(why);
+    }
     if (under != null) {
       exchange.brokenOff(under, error);
     }

@@ -152,8 +152,13 @@ final class Attempts {
     tell(attempt, reason);
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
-    boolean again = reason != RetryReason.TIMEOUT || plane.retry().afterTimeout();
+    boolean again = reason != RetryReason.TIMEOUT || againAfterTimeout(attempt.errand());
     tryAgainOrGiveUp(attempt.worker(), reason, again && exchange.replayable());
+  }
+
+  private boolean againAfterTimeout(@Nullable Errand errand) {
+    boolean usual = plane.retry().afterTimeout();
+    return errand == null ? usual : errand.againAfterTimeout(usual);
   }
 
   /** An attempt has ended with an error that the client gets if nobody does better. */

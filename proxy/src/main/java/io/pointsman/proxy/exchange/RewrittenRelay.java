@@ -204,7 +204,8 @@ final class RewrittenRelay implements Relay {
 
   @Override
   public void keepAlive() {
-    if (events && headSent && rewrite.betweenEvents()) {
+    if (events && rewrite.streams() && rewrite.betweenEvents()) {
+      begin();
       frame(Unpooled.wrappedBuffer(ascii(KEEPALIVE)));
     }
   }

@@ -103,8 +103,12 @@ public final class HeldAnswer {
     return retryAfterSeconds > 0 ? retryAfterSeconds * 1_000_000_000L : REST_NANOS;
   }
 
-  /** Whether it is the worker's fault: 5xx, but for those that say that it does not know how. */
   public boolean workersFault() {
+    return workersFault(status);
+  }
+
+  /** Whether it is the worker's fault: 5xx, but for those that say that it does not know how. */
+  public static boolean workersFault(int status) {
     return status >= 500 && status != 501 && status != 505;
   }
 

@@ -44,20 +44,22 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   @Override
   public void begin() {
     SideLeg leg =
-        course.side(
-            course.body(),
-            plan.prefill(),
-            plan.prefill().edits(),
-            split.prefill(),
-            course.plane().stages().prefill(),
-            this);
+        course
+            .legs()
+            .side(
+                course.body(),
+                plan.prefill(),
+                plan.prefill().edits(),
+                split.prefill(),
+                course.plane().stages().prefill(),
+                this);
     DecodeErrand errand =
         new DecodeErrand(
             course,
             request,
             plan.decode(),
-            course.edited(plan.decode().edits()),
-            new DecodeErrand.Expected(null, () -> cached, true, true));
+            course.legs().edited(course.body(), plan.decode().edits()),
+            new DecodeErrand.Expected(null, () -> cached, true));
     prefill = leg;
     leg.start();
     if (!leg.over()) {
@@ -69,6 +71,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   @Override
   public void answered(SideLeg leg, byte[] body) {
     leg.lease().succeeded();
+    course.prefills().succeeded();
     course.plane().listener().prefill(PrefillEnd.DONE);
     course.plane().listener().stage(Stage.PREFILL, leg.nanos());
     if (course.tools().replies().read(body, 0, body.length)
@@ -86,7 +89,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
 
   @Override
   public void refused(SideLeg leg, HeldAnswer error) {
-    RetryReason reason = course.settle(leg, error);
+    RetryReason reason = course.prefills().settle(leg, error);
     course.guarded(
         () -> {
           if (!withdraw()) {
@@ -94,7 +97,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
           } else if (reason == null) {
             course.served().pass(error, 0);
           } else {
-            course.keep(error);
+            course.prefills().keep(error);
             course.bothAgain(leg.lease().worker(), reason);
           }
         });
@@ -102,7 +105,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
 
   @Override
   public void failed(SideLeg leg, RetryReason reason, ProxyError error) {
-    course.noAnswer(reason, error);
+    course.prefills().noAnswer(reason, error);
     course.guarded(
         () -> {
           if (withdraw()) {

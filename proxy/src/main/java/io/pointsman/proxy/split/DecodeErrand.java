@@ -24,10 +24,8 @@ final class DecodeErrand implements Errand {
    * @param first goes before it; null if nothing
    * @param cached prompt tokens that prefill found in its cache; negative while not known
    * @param mayBeCounted whether {@code cached} is known or may become known
-   * @param holdsHead as in {@link Errand}
    */
-  record Expected(
-      @Nullable FirstToken first, LongSupplier cached, boolean mayBeCounted, boolean holdsHead) {}
+  record Expected(@Nullable FirstToken first, LongSupplier cached, boolean mayBeCounted) {}
 
   private final SplitCourse course;
   private final PdRequest request;
@@ -53,16 +51,22 @@ final class DecodeErrand implements Errand {
   }
 
   /**
-   * Whether the worker knows of the hand-over, so that it frees what prefill holds, be it by
-   * fetching it or by refusing to.
+   * Whether the worker certainly knows of the hand-over, so that it frees what prefill holds. One
+   * that answers with an error may not have got as far as that, one that is busy may say so by a
+   * queue before its engine.
    */
-  boolean arrives() {
-    return busy() || (written && failure == null);
+  boolean arrived() {
+    return failure == null && (status > 0 ? status < 400 : written);
   }
 
-  /** Whether the worker has refused it because it has too much to do. */
-  boolean busy() {
-    return failure == RetryReason.BUSY;
+  /** Whether the whole of it has left the router. */
+  boolean sentWhole() {
+    return written;
+  }
+
+  /** Whether it was answered with an error that is not that the worker is busy. */
+  boolean refused() {
+    return failure == RetryReason.STATUS;
   }
 
   /** The status of its answer; 0 before. */
@@ -90,8 +94,14 @@ final class DecodeErrand implements Errand {
   }
 
   @Override
+  public boolean againAfterTimeout(boolean usual) {
+    return true;
+  }
+
+  /** Engines send the head before they have the blocks: another one may still take them. */
+  @Override
   public boolean holdsHead() {
-    return expected.holdsHead();
+    return true;
   }
 
   @Override

@@ -1,18 +1,12 @@
 package io.pointsman.proxy.split;
 
-import io.pointsman.engine.disagg.plan.BodyEdit;
-import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.disagg.plan.PrefillReply;
-import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Failure;
-import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.splice.ReplyReader;
-import java.util.ArrayList;
-import java.util.List;
 
 /**
  * Frees the blocks of a prefill whose answer was under way when its client left: cancelling it
@@ -28,21 +22,6 @@ final class Releasing implements SideLeg.Owner {
     this.run = run;
     this.course = course;
     body = course.body();
-  }
-
-  /** Sends a decode request that only fetches the blocks; its answer is dropped. */
-  static void send(SplitCourse course, byte[] body, Leg leg, Terms terms, Lease lease) {
-    List<BodyEdit> edits = new ArrayList<>(leg.edits());
-    edits.addAll(terms.releasing());
-    SideLeg release =
-        course.side(
-            body,
-            leg,
-            edits,
-            lease,
-            course.plane().stages().release(),
-            new Settling(SplitListener.NONE));
-    release.start();
   }
 
   @Override
@@ -62,7 +41,7 @@ final class Releasing implements SideLeg.Owner {
       }
     }
     if (reply != null) {
-      run.release(run.decodeLease(), reply, body);
+      run.release(run.decodeLease(), reply, body, course.now());
     }
   }
 

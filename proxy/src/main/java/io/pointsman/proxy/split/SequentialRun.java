@@ -1,12 +1,9 @@
 package io.pointsman.proxy.split;
 
-import io.netty.util.concurrent.Future;
-import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.disagg.Placement;
 import io.pointsman.engine.disagg.SplitDecision;
 import io.pointsman.engine.disagg.SplitRule;
-import io.pointsman.engine.disagg.plan.Await;
 import io.pointsman.engine.disagg.plan.Continuation;
 import io.pointsman.engine.disagg.plan.FirstToken;
 import io.pointsman.engine.disagg.plan.Leg;
@@ -16,9 +13,7 @@ import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.HandoverEnd;
@@ -26,7 +21,7 @@ import io.pointsman.proxy.split.SplitListener.PrefillEnd;
 import io.pointsman.proxy.split.SplitListener.Stage;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.splice.ReplyReader;
-import java.util.concurrent.TimeUnit;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,14 +35,23 @@ final class SequentialRun implements Run, SideLeg.Owner {
   private final Placement.Split split;
   private final PdRequest request;
   private final PdPlan.Sequential plan;
+  private final ArrivalWait arrivals;
   private @Nullable SideLeg prefill;
   private @Nullable PrefillReply reply;
   private long repliedAt;
-  private Notifications.@Nullable Expected expected;
-  private boolean notified;
-  private @Nullable Future<?> timer;
   private @Nullable DecodeErrand errand;
+
+  /** Whom the last decode request went to. */
+  private @Nullable Worker asked;
+
+  /** The last decode worker that failed. */
   private @Nullable Worker failed;
+
+  /** Whether a decode worker that failed had got the hand-over before, and may have fetched it. */
+  private boolean maybeFetched;
+
+  /** Whether the hand-over may be gone: a second decode worker could make nothing of it. */
+  private boolean doubtful;
 
   SequentialRun(
       SplitCourse course, Placement.Split split, PdRequest request, PdPlan.Sequential plan) {
@@ -56,6 +60,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     this.request = request;
     this.plan = plan;
     plane = course.plane();
+    arrivals = new ArrivalWait(course, plan.await());
   }
 
   // Prefill.
@@ -63,23 +68,16 @@ final class SequentialRun implements Run, SideLeg.Owner {
   @Override
   public void begin() {
     SideLeg leg =
-        course.side(
-            course.body(),
-            plan.prefill(),
-            plan.prefill().edits(),
-            split.prefill(),
-            plane.stages().prefill(),
-            this);
-    Await await = plan.await();
-    if (await != null) {
-      expected =
-          plane
-              .notifications()
-              .expect(
-                  await.id(),
-                  await.notifications(),
-                  () -> course.state().loop().execute(() -> course.guarded(this::allNotified)));
-    }
+        course
+            .legs()
+            .side(
+                course.body(),
+                plan.prefill(),
+                plan.prefill().edits(),
+                split.prefill(),
+                plane.stages().prefill(),
+                this);
+    arrivals.expect();
     prefill = leg;
     leg.start();
   }
@@ -93,6 +91,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
       }
       case ReplyReader.Result.Read(PrefillReply read) -> {
         leg.lease().succeeded();
+        course.prefills().succeeded();
         plane.listener().prefill(PrefillEnd.DONE);
         plane.listener().stage(Stage.PREFILL, leg.nanos());
         reply = read;
@@ -104,26 +103,20 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   private void replied(Worker by, PrefillReply read) {
     plane.protocol().listeners().forEach(listener -> listener.prefilled(by, read));
-    Await await = plan.await();
-    if (await == null || notified) {
-      decode(split.decode(), read);
-    } else {
-      long most = await.atMost().toNanos();
-      timer = course.state().loop().schedule(this::lastWait, most, TimeUnit.NANOSECONDS);
-    }
+    arrivals.then(() -> decode(split.decode(), read));
   }
 
   @Override
   public void refused(SideLeg leg, HeldAnswer error) {
-    stopWaiting();
-    RetryReason reason = course.settle(leg, error);
+    arrivals.stop();
+    RetryReason reason = course.prefills().settle(leg, error);
     course.guarded(
         () -> {
           if (reason == null) {
             split.decode().ignored();
             course.served().pass(error, 0);
           } else {
-            course.keep(error);
+            course.prefills().keep(error);
             course.prefillAgain(split, reason);
           }
         });
@@ -131,43 +124,9 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   @Override
   public void failed(SideLeg leg, RetryReason reason, ProxyError error) {
-    stopWaiting();
-    course.noAnswer(reason, error);
+    arrivals.stop();
+    course.prefills().noAnswer(reason, error);
     course.guarded(() -> course.prefillAgain(split, reason));
-  }
-
-  // Waiting for notifications.
-
-  private void allNotified() {
-    notified = true;
-    PrefillReply read = reply;
-    if (read != null && timer != null) {
-      endWait(read);
-    }
-  }
-
-  private void lastWait() {
-    PrefillReply read = reply;
-    if (read != null && timer != null) {
-      course.guarded(() -> endWait(read));
-    }
-  }
-
-  private void endWait(PrefillReply read) {
-    stopWaiting();
-    plane.listener().stage(Stage.NOTIFICATION, course.now() - repliedAt);
-    decode(split.decode(), read);
-  }
-
-  private void stopWaiting() {
-    if (timer != null) {
-      timer.cancel(false);
-      timer = null;
-    }
-    if (expected != null) {
-      expected.cancel();
-      expected = null;
-    }
   }
 
   // Decode.
@@ -208,13 +167,14 @@ final class SequentialRun implements Run, SideLeg.Owner {
               course,
               request,
               leg,
-              course.edited(leg.edits()),
-              new DecodeErrand.Expected(first, () -> cached, cached >= 0, false));
+              course.legs().edited(course.body(), leg.edits()),
+              new DecodeErrand.Expected(first, () -> cached, cached >= 0));
     } catch (RuntimeException e) {
       lease.ignored();
       throw e;
     }
     errand = next;
+    asked = lease.worker();
     course.served().attempt(lease, next);
   }
 
@@ -226,25 +186,37 @@ final class SequentialRun implements Run, SideLeg.Owner {
     return asked && read.kvTransferParams() == null;
   }
 
+  /**
+   * One that failed after it got the hand-over may have fetched it: the error of the next one then
+   * says nothing of that worker, which may be asked again, but that the prompt is to be computed
+   * anew.
+   */
   @Override
   public void decodeFailed(Worker worker) {
+    DecodeErrand last = errand;
+    doubtful = maybeFetched && last != null && last.refused();
+    maybeFetched |= last != null && last.sentWhole();
     failed = worker;
+    if (!doubtful) {
+      course.request().decode().exclude(worker);
+    }
   }
 
   @Override
   public boolean goOn() {
     PrefillReply read = reply;
-    Worker last = failed;
-    if (read == null || last == null) {
+    if (read == null || failed == null) {
       return false;
     }
-    if (!mayRetake()) {
-      course.request().decode().exclude(last);
+    if (doubtful || plan.terms().bond() != Terms.Bond.ANY_DECODE || !leased()) {
       recompute(read);
       return false;
     }
-    switch (plane.router().decodeAgain(course.request(), last)) {
-      case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule _)) -> decode(lease, read);
+    switch (plane.router().decodeAgain(course.request())) {
+      case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule _)) -> {
+        course.leaveRoom();
+        decode(lease, read);
+      }
       case SplitDecision.Placed(Placement.Split other) ->
           throw new IllegalStateException("two workers for one part: " + other);
       case SplitDecision.Refused refused -> {
@@ -258,15 +230,6 @@ final class SequentialRun implements Run, SideLeg.Owner {
     return true;
   }
 
-  /**
-   * Whether another decode worker may take the same hand-over. One that was too busy has told
-   * prefill that it does not come, and what it held is gone.
-   */
-  private boolean mayRetake() {
-    boolean told = errand != null && errand.busy();
-    return plan.terms().bond() == Terms.Bond.ANY_DECODE && leased() && !told;
-  }
-
   /** Whether prefill still holds what it has computed, if nobody has fetched it. */
   private boolean leased() {
     return course.now() - repliedAt < plan.terms().lease().toNanos();
@@ -276,8 +239,8 @@ final class SequentialRun implements Run, SideLeg.Owner {
   private void recompute(PrefillReply read) {
     plane.listener().handover(HandoverEnd.RECOMPUTED);
     DecodeErrand last = errand;
-    if (last != null && !last.arrives()) {
-      releaseAnywhere(read);
+    if (last != null && !last.arrived()) {
+      freeing(read, course.body(), repliedAt).ifPresent(Freeing::begin);
     }
   }
 
@@ -286,15 +249,16 @@ final class SequentialRun implements Run, SideLeg.Owner {
   @Override
   public void reached() {
     DecodeErrand answering = errand;
-    if (answering != null) {
+    PrefillReply read = reply;
+    if (answering != null && read != null) {
       reply = null;
-      tellTaken(answering);
+      endDecode(answering, read);
     }
   }
 
   @Override
   public void over(boolean answered) {
-    stopWaiting();
+    arrivals.stop();
     SideLeg leg = prefill;
     PrefillReply read = reply;
     DecodeErrand sent = errand;
@@ -305,7 +269,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
       endPrefill(leg);
     } else if (read != null && sent == null) {
       releaseUnsent(read);
-    } else if (read != null) {
+    } else if (read != null && sent != null) {
       endDecode(sent, read);
     }
   }
@@ -315,7 +279,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     if (split.decode().settled()) {
       plane.listener().handover(HandoverEnd.LEFT);
     } else {
-      release(split.decode(), read, course.body());
+      release(split.decode(), read, course.body(), repliedAt);
     }
   }
 
@@ -330,67 +294,42 @@ final class SequentialRun implements Run, SideLeg.Owner {
     plane.listener().prefill(PrefillEnd.ABORTED);
   }
 
-  /** The decode request was sent, or would have been; its lease is settled. */
-  private void endDecode(@Nullable DecodeErrand last, PrefillReply read) {
-    if (last == null) {
+  /** The decode request was sent, or would have been. */
+  private void endDecode(DecodeErrand last, PrefillReply read) {
+    if (last.arrived()) {
+      tellTaken(last);
       return;
     }
-    if (last.status() > 0 || last.arrives()) {
-      tellTaken(last);
-    } else {
-      releaseAnywhere(read);
+    if (asked != null) {
+      course.request().decode().exclude(asked);
     }
+    freeing(read, course.body(), repliedAt).ifPresent(Freeing::begin);
   }
 
   private void tellTaken(DecodeErrand last) {
-    boolean good = last.status() > 0 && last.status() < 400;
     HandoverEnd end = failed == null ? HandoverEnd.TAKEN : HandoverEnd.RETAKEN;
-    plane.listener().handover(good ? end : HandoverEnd.RELEASED);
+    plane.listener().handover(last.status() > 0 ? end : HandoverEnd.RELEASED);
   }
 
-  /** Has a decode worker free what prefill holds: any, or the one that it was made out to. */
-  private void releaseAnywhere(PrefillReply read) {
-    RoutingRequest anew =
-        RoutingRequest.builder()
-            .model(course.request().model())
-            .role(Role.DECODE)
-            .prefix(course.request().decode().prefix())
-            .build();
-    Lease lease = leased() ? place(anew) : null;
-    if (lease == null) {
-      plane.listener().handover(HandoverEnd.LEFT);
-    } else {
-      release(lease, read, course.body());
+  /**
+   * Has the decode worker of {@code lease} free what prefill holds, or another one; the lease is
+   * taken over.
+   *
+   * @param since when prefill has answered
+   */
+  void release(Lease lease, PrefillReply read, byte[] body, long since) {
+    freeing(read, body, since).ifPresentOrElse(freeing -> freeing.begin(lease), lease::ignored);
+  }
+
+  /** Empty if nothing is held. */
+  private Optional<Freeing> freeing(PrefillReply read, byte[] body, long since) {
+    Terms terms = plan.terms();
+    if (terms.release() != Terms.Release.SEND_DECODE || nothingHeld(read)) {
+      return Optional.empty();
     }
-  }
-
-  private @Nullable Lease place(RoutingRequest anew) {
-    return switch (plan.terms().bond()) {
-      case ANY_DECODE ->
-          plane.engine().attempt(anew) instanceof Decision.Routed(Lease lease) ? lease : null;
-      case THIS_DECODE -> plane.engine().place(anew, split.decode().worker());
-    };
-  }
-
-  /** Has the decode worker of {@code lease} free what prefill holds; the lease is taken over. */
-  void release(Lease lease, PrefillReply read, byte[] body) {
-    try {
-      Terms terms = plan.terms();
-      boolean held = terms.release() == Terms.Release.SEND_DECODE && !nothingHeld(read);
-      if (held
-          && plan.handover().to(lease.worker(), read)
-              instanceof Continuation.Decode(Leg leg, @Nullable FirstToken _)) {
-        Releasing.send(course, body, leg, terms, lease);
-        plane.listener().handover(HandoverEnd.RELEASED);
-      } else {
-        lease.ignored();
-      }
-    } catch (RuntimeException e) {
-      if (!lease.settled()) {
-        lease.ignored();
-      }
-      throw e;
-    }
+    long until = since + terms.lease().toNanos();
+    Worker madeOutTo = split.decode().worker();
+    return Optional.of(new Freeing(course, new Freeing.Held(plan, madeOutTo, read, body, until)));
   }
 
   /** The decode lease, for whoever goes on without the client. */

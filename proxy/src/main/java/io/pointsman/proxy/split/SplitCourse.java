@@ -1,39 +1,25 @@
 package io.pointsman.proxy.split;
 
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
+import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.disagg.Placement;
 import io.pointsman.engine.disagg.SplitDecision;
 import io.pointsman.engine.disagg.SplitRequest;
 import io.pointsman.engine.disagg.SplitRule;
-import io.pointsman.engine.disagg.plan.BodyEdit;
-import io.pointsman.engine.disagg.plan.Leg;
-import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.SplitFacts;
-import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
-import io.pointsman.proxy.reply.ProxyError;
-import io.pointsman.proxy.reply.Reply;
-import io.pointsman.proxy.retry.HeldAnswer;
-import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
 import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.proxy.wire.HeadChanges;
-import io.pointsman.request.splice.Splice;
-import java.time.Duration;
-import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,21 +40,22 @@ final class SplitCourse implements Course {
   private final SplitTools tools;
   private final Served served;
   private final SplitRequest request;
-
-  /** Of prefills; those of decode are the exchange's own attempts. */
-  private final RetryPlan prefills;
-
-  private final SlotWait slot;
+  private final LegWriter legs;
+  private final PrefillRetries prefills;
+  private final Waiting waiting;
   private byte @Nullable [] body;
   private @Nullable Run run;
   private @Nullable String prefilledBy;
   private SplitRule rule = SplitRule.SPLIT;
   private boolean begun;
-  private boolean prefillFailed;
 
-  /** It has failed otherwise than by being busy, and no worker alone has been looked for yet. */
-  private boolean prefillBroke;
+  /** Whether {@link #rule} is yet to be told. */
+  private boolean decided;
 
+  /** Of a decode worker that waits for the next prefill. */
+  private @Nullable Lease keptDecode;
+
+  private @Nullable Future<?> timer;
   private boolean over;
   private int unplanned;
 
@@ -83,11 +70,12 @@ final class SplitCourse implements Course {
     this.plane = plane;
     this.tools = tools;
     this.served = served;
-    slot = new SlotWait(state, plane);
     this.body = facts.unsplittable() == null ? body : null;
     var read = served.facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts);
-    prefills = new RetryPlan(state.plane().retry(), state.plane().backoff(), state.budget());
+    legs = new LegWriter(state, plane, tools, served);
+    prefills = new PrefillRetries(state, plane, served);
+    waiting = new Waiting(state, plane, this::lookAgain);
   }
 
   SplitPlane plane() {
@@ -110,6 +98,14 @@ final class SplitCourse implements Course {
     return request;
   }
 
+  LegWriter legs() {
+    return legs;
+  }
+
+  PrefillRetries prefills() {
+    return prefills;
+  }
+
   long now() {
     return state.now();
   }
@@ -119,8 +115,23 @@ final class SplitCourse implements Course {
   @Override
   public void place() {
     Run under = run;
-    if (under == null || !under.goOn()) {
-      run = null;
+    if (under != null && under.goOn()) {
+      return;
+    }
+    run = null;
+    if (under == null || prefills.anew()) {
+      decide();
+    } else {
+      take(plane.router().withoutPrefill(request));
+    }
+  }
+
+  private void decide() {
+    if (prefills.spent()) {
+      take(plane.router().withoutPrefill(request));
+    } else if (waiting.behind(line())) {
+      take(plane.router().decideBehindOthers(request));
+    } else {
       take(plane.router().decide(request));
     }
   }
@@ -134,20 +145,20 @@ final class SplitCourse implements Course {
   }
 
   private void whole(Lease lease, SplitRule by) {
-    slot.leave();
+    leaveRoom();
     run = null;
     prefilledBy = null;
-    rule = prefillFailed && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
-    plane.listener().decided(rule, request.facts().unsplittable());
+    rule = prefills.failed() && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
+    decided = true;
     served.attempt(lease, new WholeErrand(begun ? body : null, lines(), this::reached));
   }
 
   private void split(Placement.Split split) {
-    slot.leave();
+    leaveRoom();
     PdPlan plan;
     PdRequest asked;
     try {
-      asked = asked();
+      asked = PdRequests.of(served, request.facts(), plane);
       plan =
           plane
               .protocol()
@@ -172,32 +183,9 @@ final class SplitCourse implements Course {
     rule = SplitRule.SPLIT;
     prefilledBy = split.prefill().worker().id();
     run = next;
-    plane.listener().decided(rule, null);
+    decided = true;
     prefills.attempted();
     next.begin();
-  }
-
-  private PdRequest asked() {
-    SplitFacts facts = request.facts();
-    PdEndpoint endpoint = facts.endpoint();
-    if (endpoint == null) {
-      throw new IllegalStateException("split without an endpoint that can be");
-    }
-    return new PdRequest(
-        endpoint, served.head().uri(), served.requestId(), nonce(), conversation(), facts);
-  }
-
-  private @Nullable String conversation() {
-    String session = served.head().first(plane.sessionHeader());
-    return session == null || session.isBlank() ? null : session;
-  }
-
-  private String nonce() {
-    StringBuilder hex = new StringBuilder(32);
-    while (hex.length() < 32) {
-      hex.append("%04x".formatted(plane.dice().roll(1 << 16)));
-    }
-    return hex.toString();
   }
 
   /** Something is not known of a worker: another pair may do. */
@@ -209,7 +197,7 @@ final class SplitCourse implements Course {
     split.decode().ignored();
     (prefill ? request.prefill() : request.decode()).exclude(worker);
     if (++unplanned < MOST_UNPLANNED) {
-      take(plane.router().decide(request));
+      decide();
     } else {
       served.refuse(new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0));
     }
@@ -222,33 +210,38 @@ final class SplitCourse implements Course {
    * still be asked.
    */
   void waitOrRefuse(SplitDecision.Refused refused) {
-    boolean busy = refused.rejection().reason() == RejectReason.ALL_BUSY;
-    if (busy && someUntried(refused.missing()) && slot.lookLater(() -> guarded(this::place))) {
+    boolean full = refused.rejection().reason() == RejectReason.ALL_BUSY;
+    if (full
+        && plane.router().someUntried(request, refused.missing())
+        && waiting.begin(line(), refused.rejection().retryAfterNanos())) {
       return;
     }
-    slot.leave();
-    if (prefillBroke && refused.missing() == Role.PREFILL) {
-      prefillBroke = false;
+    leaveRoom();
+    if (refused.missing() == Role.PREFILL && prefills.takeBroke()) {
       take(plane.router().withoutPrefill(request));
-    } else if (prefillFailed) {
-      giveUpPrefill();
+    } else if (prefills.failed()) {
+      prefills.giveUp();
     } else {
       plane.router().refused(request, refused);
       served.refuse(refused.rejection());
     }
   }
 
-  /** Whether there is a worker that has had no attempt of this request: others get no other. */
-  private boolean someUntried(Role role) {
-    Pool pool = plane.engine().pool(role, request.model());
-    RoutingRequest asked =
-        switch (role) {
-          case REGULAR -> request.whole();
-          case PREFILL -> request.prefill();
-          case DECODE -> request.decode();
-        };
-    return pool != null
-        && pool.workers().stream().anyMatch(worker -> !asked.tried().contains(worker));
+  /**
+   * Requests for the same model wait for the same workers. One that has been tried already has
+   * waited its turn, and may look for others than the rest: it waits for itself.
+   */
+  private Object line() {
+    String model = request.model();
+    return begun ? this : model == null ? "" : model;
+  }
+
+  void leaveRoom() {
+    waiting.end();
+  }
+
+  private void lookAgain() {
+    guarded(this::place);
   }
 
   /** Runs what an event loop calls outside of the exchange: a defect must not be lost there. */
@@ -265,24 +258,19 @@ final class SplitCourse implements Course {
 
   // Sending.
 
-  /** The client's body with {@code edits}. */
-  byte[] edited(List<BodyEdit> edits) {
-    return edited(body(), edits);
-  }
-
-  private byte[] edited(byte[] original, List<BodyEdit> edits) {
-    Splice splice = tools.editor().edit(original, 0, original.length, edits);
-    if (splice == null) {
-      throw new IllegalStateException("a body that was read cannot be edited");
-    }
-    return splice.toBytes(original, 0);
-  }
-
   /** The client has got a part of its answer: nothing is sent again. */
   void reached() {
-    body = null;
+    tellDecided();
     if (run != null) {
       run.reached();
+    }
+    body = null;
+  }
+
+  private void tellDecided() {
+    if (decided) {
+      decided = false;
+      plane.listener().decided(rule, request.facts().unsplittable());
     }
   }
 
@@ -293,39 +281,6 @@ final class SplitCourse implements Course {
       throw new IllegalStateException("no body is kept");
     }
     return kept;
-  }
-
-  /**
-   * A request to a worker whose answer is read here.
-   *
-   * @param original the client's body
-   * @param edits what is changed in it
-   */
-  SideLeg side(
-      byte[] original,
-      Leg leg,
-      List<BodyEdit> edits,
-      Lease lease,
-      Duration timeout,
-      SideLeg.Owner owner) {
-    byte[] changed = edited(original, edits);
-    ByteBuf head = state.allocator().buffer(served.head().length() + 512);
-    state
-        .pools()
-        .to(lease.worker())
-        .heads()
-        .write(
-            head,
-            served.head(),
-            served.requestId(),
-            changed.length,
-            served.traceContext(),
-            new HeadChanges(leg.headers(), true, true));
-    byte[] bytes = ByteBufUtil.getBytes(head);
-    head.release();
-    SideLeg.Message message =
-        new SideLeg.Message(bytes, changed, timeout, plane.stages().maxReplyBytes());
-    return new SideLeg(state, lease, message, owner);
   }
 
   /** Header lines for the client's answer. */
@@ -343,81 +298,56 @@ final class SplitCourse implements Course {
 
   // After a failed prefill.
 
-  /**
-   * Settles the lease of a prefill that was refused.
-   *
-   * @return why another worker is to be tried; null if the error is the client's
-   */
-  @Nullable RetryReason settle(SideLeg leg, HeldAnswer error) {
-    Lease lease = leg.lease();
-    if (error.busy()) {
-      lease.worker().rest(error.restNanos());
-      lease.ignored();
-      plane.listener().prefill(PrefillEnd.BUSY);
-      return RetryReason.BUSY;
-    }
-    if (error.workersFault()) {
-      lease.failed(Failure.ERROR);
-      plane.listener().prefill(PrefillEnd.ERROR);
-      return RetryReason.STATUS;
-    }
-    lease.refused();
-    plane.listener().prefill(PrefillEnd.CLIENT_ERROR);
-    return null;
-  }
-
-  /** Keeps the error of a prefill, to be told if nothing else helps. */
-  void keep(HeldAnswer error) {
-    prefills.hold(error);
-  }
-
-  /** Notes that a prefill ended without an answer. */
-  void noAnswer(RetryReason reason, ProxyError error) {
-    prefills.failed(error);
-    plane.listener().prefill(reason == RetryReason.TIMEOUT ? PrefillEnd.TIMEOUT : PrefillEnd.ERROR);
-  }
-
   /** Goes on after a failed prefill whose decode worker still waits. */
   void prefillAgain(Placement.Split split, RetryReason reason) {
     run = null;
-    if (another(reason)) {
-      take(plane.router().prefillAgain(request, split));
+    exclude(split.prefill().worker(), reason);
+    if (prefills.another(reason)) {
+      Lease decode = split.decode();
+      keptDecode = decode;
+      after(
+          prefills.waitNanos(reason),
+          () -> {
+            keptDecode = null;
+            take(plane.router().prefillAgain(request, decode));
+          });
     } else {
       split.decode().ignored();
-      take(plane.router().withoutPrefill(request));
+      withoutPrefill(reason);
     }
   }
 
   /** Goes on after a failed prefill whose decode request was taken back. */
   void bothAgain(Worker failed, RetryReason reason) {
     run = null;
-    if (another(reason)) {
+    exclude(failed, reason);
+    if (prefills.another(reason)) {
+      after(prefills.waitNanos(reason), this::decide);
+    } else {
+      withoutPrefill(reason);
+    }
+  }
+
+  /** A busy one is kept out by its rest, and may be waited for. */
+  private void exclude(Worker failed, RetryReason reason) {
+    if (reason != RetryReason.BUSY) {
       request.prefill().exclude(failed);
-      take(plane.router().decide(request));
+    }
+  }
+
+  private void withoutPrefill(RetryReason reason) {
+    if (reason == RetryReason.BUSY && !plane.settings().wholeWhenPrefillBusy()) {
+      prefills.giveUp();
     } else {
       take(plane.router().withoutPrefill(request));
     }
   }
 
-  private boolean another(RetryReason reason) {
-    prefillFailed = true;
-    prefillBroke |= reason != RetryReason.BUSY;
-    boolean again = prefills.another(reason, now());
-    if (again) {
-      served.retried(reason);
-    }
-    return again;
-  }
-
-  private void giveUpPrefill() {
-    HeldAnswer held = prefills.takeHeld();
-    ProxyError error = prefills.lastError();
-    if (held != null) {
-      served.pass(held, held.busy() ? Math.max(1, prefills.shortestRestSeconds(0)) : 0);
-    } else if (error != null) {
-      served.reply(error, Reply.of(error, error.message()).retryAfter(0));
+  private void after(long nanos, Runnable step) {
+    if (nanos == 0) {
+      step.run();
     } else {
-      served.giveUp();
+      timer = state.loop().schedule(() -> guarded(step), nanos, TimeUnit.NANOSECONDS);
     }
   }
 
@@ -426,12 +356,12 @@ final class SplitCourse implements Course {
   @Override
   public void failed(Worker failed) {
     Run under = run;
-    if (under == null) {
+    if (under != null) {
+      under.decodeFailed(failed);
+    } else {
       request.whole().exclude(failed);
       request.wholeByPrefill().exclude(failed);
       request.decode().exclude(failed);
-    } else {
-      under.decodeFailed(failed);
     }
   }
 
@@ -441,7 +371,16 @@ final class SplitCourse implements Course {
       return;
     }
     over = true;
-    slot.leave();
+    leaveRoom();
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+    if (keptDecode != null) {
+      keptDecode.ignored();
+      keptDecode = null;
+    }
+    tellDecided();
     Run under = run;
     run = null;
     try {

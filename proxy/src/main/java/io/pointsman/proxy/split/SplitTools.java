@@ -6,13 +6,17 @@ import io.pointsman.request.splice.FirstText;
 import io.pointsman.request.splice.ReplyReader;
 import io.pointsman.request.splice.SplitFactsReader;
 
-/** What reads and edits bodies on one event loop, with its scratch memory. */
+/** What reads, edits and keeps bodies on one event loop, with its scratch memory. */
 record SplitTools(
     SplitFactsReader facts,
     BodyEditor editor,
     ReplyReader replies,
     CachedTokens cached,
-    FirstText firstText) {
+    FirstText firstText,
+    HeldBodies bodies) {
+  /** Of bodies kept to free what prefill holds, in bytes on each event loop. */
+  private static final long MOST_HELD_BYTES = 64L << 20;
+
   /**
    * @param maxReplyBytes as in {@link StageSettings}
    */
@@ -22,6 +26,7 @@ record SplitTools(
         new BodyEditor(),
         new ReplyReader(maxReplyBytes),
         new CachedTokens(),
-        new FirstText());
+        new FirstText(),
+        new HeldBodies(MOST_HELD_BYTES));
   }
 }

@@ -28,6 +28,11 @@ record WholeErrand(byte @Nullable [] body, String lines, Runnable onReached) imp
   }
 
   @Override
+  public boolean againAfterTimeout(boolean usual) {
+    return usual;
+  }
+
+  @Override
   public boolean holdsHead() {
     return false;
   }

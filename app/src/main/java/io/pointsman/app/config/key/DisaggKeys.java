@@ -161,7 +161,8 @@ public final class DisaggKeys {
           ROOT + "decode-timeout",
           durationOrOff(MILLI, DAY),
           STAGES.decode(),
-          "From the decode request to the head of its answer, transfer of the blocks included.",
+          "From the decode request to the head of its answer, transfer of the blocks included; then"
+              + " another decode worker is tried.",
           "Short gives up before large prompts are transferred; off waits for hung workers.");
 
   public static final Key<Duration> RELEASE_TIMEOUT =
@@ -169,8 +170,8 @@ public final class DisaggKeys {
           ROOT + "release-timeout",
           duration(MILLI, DAY),
           STAGES.release(),
-          "Longest that a decode request may take that only frees the blocks of a prefill whose"
-              + " client has left.",
+          "Longest that a decode request may take that only frees the blocks of a prefill that"
+              + " nobody wants; then another decode worker is asked.",
           "Longer than the lease serves nothing.");
 
   public static final Key<Long> MAX_REPLY_BYTES =

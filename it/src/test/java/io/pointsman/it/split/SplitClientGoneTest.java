@@ -1,0 +1,124 @@
+package io.pointsman.it.split;
+
+import static io.pointsman.it.split.SplitFaults.BODY;
+import static io.pointsman.it.split.SplitFaults.PATH;
+import static io.pointsman.it.split.SplitFaults.body;
+import static io.pointsman.it.split.SplitFaults.fail;
+import static io.pointsman.it.split.SplitFaults.handovers;
+import static io.pointsman.it.split.SplitFaults.nixl;
+import static io.pointsman.it.split.SplitFaults.prefillsEnded;
+import static io.pointsman.it.split.SplitFaults.send;
+import static io.pointsman.it.split.SplitFaults.slowDecode;
+import static io.pointsman.it.split.SplitFaults.stream;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.kv.KvConnector;
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The client leaves, in each phase of its request. The cluster checks at its end that no lease is
+ * open and that nothing is held.
+ */
+class SplitClientGoneTest {
+  @Test
+  void whenTheClientLeavesInPrefillItIsAborted() throws IOException {
+    try (SplitCluster cluster = nixl().engine(e -> e.withLinearLatency(4, 1)).start()) {
+      SimEngine prefill = cluster.prefills.getFirst();
+      RawClient client = send(cluster, BODY);
+      Await.until("prefill runs", Await.LONG, () -> prefill.state().requests().inFlight() == 1);
+      client.leave();
+      Await.until(
+          "prefill is aborted", Await.LONG, () -> prefill.state().requests().inFlight() == 0);
+      cluster.awaitQuiet();
+      assertThat(cluster.decodes.getFirst().requestLog()).isEmpty();
+      assertThat(prefillsEnded(cluster, "aborted")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void whenTheClientLeavesWhileDecodeFetchesTheBlocksAreFreed() throws IOException {
+    try (SplitCluster cluster = nixl().options(o -> o.withLink(1_000_000_000L, 1)).start()) {
+      SimEngine decode = cluster.decodes.getFirst();
+      RawClient client = send(cluster, BODY);
+      Await.until(
+          "decode fetches", Await.LONG, () -> decode.kvState().transfers().inProgress() == 1);
+      client.leave();
+      cluster.awaitQuiet();
+    }
+  }
+
+  @Test
+  void whenTheClientLeavesWithinTheStreamDecodeIsAborted() throws IOException {
+    try (SplitCluster cluster = slowDecode().start()) {
+      RawClient client = RawClient.connect(cluster.port());
+      client.send("POST", PATH, body(20_000, true)).readHead();
+      client.readSome(new byte[500], 500);
+      client.leave();
+      cluster.awaitQuiet();
+      assertThat(cluster.decodes.getFirst().state().abortedInAll()).isEqualTo(1);
+    }
+  }
+
+  /** Prefill has answered, its blocks are on their way, decode has not been asked. */
+  @Test
+  void whenTheClientLeavesBetweenTheTwoDecodeIsSentToFreeTheBlocks() throws IOException {
+    try (SplitCluster cluster =
+        SplitCluster.of("lmcache", KvConnector.LMCACHE)
+            .set("notification-address", "127.0.0.1:0")
+            .set("notification-wait", "10m")
+            .start()) {
+      SimEngine prefill = cluster.prefills.getFirst();
+      SimEngine decode = cluster.decodes.getFirst();
+      RawClient client = RawClient.connect(cluster.port());
+      client.send("POST", PATH, body(50, true));
+      Await.until(
+          "the blocks have come", Await.LONG, () -> prefill.kvState().transfers().finished() == 1);
+      Await.until("prefill has ended", Await.LONG, () -> prefillsEnded(cluster, "done") == 1);
+      assertThat(decode.requestLog()).isEmpty();
+      client.leave();
+      Await.until("decode is asked", Await.LONG, () -> decode.requestLog().size() == 1);
+      assertThat(SplitCluster.body(decode.requestLog().getFirst()))
+          .contains("\"max_tokens\":1,\"stream\":false");
+      cluster.awaitQuiet();
+      assertThat(handovers(cluster, "released")).isEqualTo(1);
+    }
+  }
+
+  /** The decode worker has failed, and the next one is asked only after a while. */
+  @Test
+  void whenTheClientLeavesBetweenTwoDecodeWorkersTheBlocksAreFreed() throws IOException {
+    try (SplitCluster cluster =
+        nixl().engines(1, 2).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
+      fail(cluster.decodes, 1, new Fault.Status(500, 0));
+      RawClient client = send(cluster, BODY);
+      Await.until(
+          "a decode worker has failed",
+          Await.LONG,
+          () -> cluster.metric("pointsman_retries_total", "") == 1);
+      cluster.decodes.forEach(each -> each.failures().clear());
+      client.leave();
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void whenTheClientLeavesWhileItWaitsForAPlaceNothingIsLeft() throws IOException {
+    try (SplitCluster cluster = slowDecode().decodeLimit(1).start()) {
+      RawClient first = stream(cluster);
+      RawClient second = send(cluster, BODY);
+      Await.until("it waits", Await.LONG, () -> cluster.metric("pointsman_split_waiting", "") == 1);
+      second.leave();
+      Await.until("it is gone", Await.LONG, () -> cluster.router().running() == 1);
+      assertThat(cluster.metric("pointsman_split_waiting", "")).isZero();
+      first.leave();
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package io.pointsman.it.split;
+
+import static io.pointsman.it.split.SplitFaults.BODY;
+import static io.pointsman.it.split.SplitFaults.LONG_STREAM;
+import static io.pointsman.it.split.SplitFaults.PATH;
+import static io.pointsman.it.split.SplitFaults.asked;
+import static io.pointsman.it.split.SplitFaults.body;
+import static io.pointsman.it.split.SplitFaults.fail;
+import static io.pointsman.it.split.SplitFaults.handovers;
+import static io.pointsman.it.split.SplitFaults.nixl;
+import static io.pointsman.it.split.SplitFaults.refused;
+import static io.pointsman.it.split.SplitFaults.send;
+import static io.pointsman.it.split.SplitFaults.succeeds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.CircuitBreaker.State;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.kv.KvConnector;
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Each failure of decode, injected. The cluster checks at its end that no lease is open and that
+ * nothing is held.
+ */
+class SplitDecodeFailuresTest {
+  private static SplitCluster.Setup inTurns() {
+    return nixl().engines(1, 2).set("decode-policy", "round_robin");
+  }
+
+  @Test
+  void anotherDecodeWorkerTakesTheSameHandOver() throws IOException {
+    try (SplitCluster cluster = inTurns().start()) {
+      fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
+      for (int i = 0; i < 2; i++) {
+        succeeds(cluster);
+      }
+      assertThat(asked(cluster.prefills)).as("one prefill for each request").isEqualTo(2);
+      assertThat(asked(cluster.decodes)).isEqualTo(3);
+      assertThat(handovers(cluster, "retaken")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aDecodeWorkerThatFailsForGoodLeavesNothingHeld() throws IOException {
+    try (SplitCluster cluster = nixl().set("decode-serves-whole", false).start()) {
+      fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
+      Answer answer = cluster.post(PATH, BODY);
+      assertThat(answer.status()).isEqualTo(500);
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(handovers(cluster, "released")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void anotherDecodeWorkerTakesTheHandOverOfOneThatCannotBeReached() throws IOException {
+    try (SplitCluster cluster = nixl().engines(1, 2).start()) {
+      SimEngine dead = cluster.decodes.getFirst();
+      dead.refuse();
+      for (int i = 0; i < 3; i++) {
+        succeeds(cluster);
+      }
+      assertThat(asked(cluster.prefills)).isEqualTo(3);
+      assertThat(cluster.decodes.getLast().kvState().legs().decode()).isEqualTo(3);
+      dead.accept();
+    }
+  }
+
+  /**
+   * It has fetched the blocks by then: the next one finds nothing, and the prompt is computed anew.
+   * What the router has got of an answer in one piece is not the client's yet.
+   */
+  @ParameterizedTest
+  @CsvSource({"0,false", "0,true", "400,false"})
+  void aDecodeWorkerThatBreaksOffBeforeItsFirstByteIsReplaced(int bytes, boolean stream)
+      throws IOException {
+    try (SplitCluster cluster = inTurns().start()) {
+      cluster.expectWrongFields();
+      fail(cluster.decodes.getFirst(), 1, new Fault.ResetAfterBytes(bytes, false));
+      for (int i = 0; i < 2; i++) {
+        Answer answer = cluster.post(PATH, body(5, stream));
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        assertThat(answer.complete()).isTrue();
+      }
+      assertThat(asked(cluster.prefills)).isEqualTo(3);
+      assertThat(handovers(cluster, "recomputed")).isEqualTo(1);
+      assertThat(cluster.metric("pointsman_retries_total", "reason=\"reset\"")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aDecodeWorkerThatIsTooLateIsReplaced() throws IOException {
+    try (SplitCluster cluster = inTurns().set("decode-timeout", "1s").start()) {
+      fail(cluster.decodes.getFirst(), 1, new Fault.Hang(0));
+      for (int i = 0; i < 2; i++) {
+        succeeds(cluster);
+      }
+      assertThat(asked(cluster.prefills)).as("the same hand-over").isEqualTo(2);
+      assertThat(handovers(cluster, "retaken")).isEqualTo(1);
+      assertThat(cluster.metric("pointsman_retries_total", "reason=\"timeout\"")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void theOnlyDecodeWorkerThatIsTooLateLeavesNothingHeld() throws IOException {
+    try (SplitCluster cluster =
+        nixl().set("decode-timeout", "1s").set("decode-serves-whole", false).start()) {
+      fail(cluster.decodes, 1, new Fault.Hang(0));
+      Answer answer = cluster.post(PATH, BODY);
+      assertThat(answer.status()).as(answer.text()).isEqualTo(504);
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void withinAStreamTheClientSeesThatDecodeBrokeOff() throws IOException {
+    try (SplitCluster cluster = nixl().start()) {
+      fail(cluster.decodes, 1, new Fault.ResetAfterBytes(3000, false));
+      Answer answer = cluster.post(PATH, LONG_STREAM);
+      assertThat(answer.status()).isEqualTo(200);
+      assertThat(answer.complete()).isTrue();
+      assertThat(answer.text())
+          .contains("data: {\"error\":{\"message\":", "\"code\":\"upstream_broke_off\"")
+          .startsWith("data: {\"id\":");
+      assertThat(asked(cluster.prefills)).as("not tried again").isEqualTo(1);
+    }
+  }
+
+  /** Its blocks are on their way, for two seconds. */
+  @Test
+  void aDecodeWorkerThatDiesWhileItFetchesIsReplaced() throws IOException {
+    try (SplitCluster cluster =
+        nixl().engines(1, 2).options(o -> o.withLink(1_000_000_000L, 20)).start()) {
+      cluster.expectWrongFields();
+      RawClient client = send(cluster, BODY);
+      Await.until(
+          "one fetches",
+          Await.LONG,
+          () -> cluster.decodes.stream().anyMatch(SplitDecodeFailuresTest::fetches));
+      cluster.decodes.stream()
+          .filter(SplitDecodeFailuresTest::fetches)
+          .findAny()
+          .orElseThrow()
+          .stop();
+      Answer answer = client.read();
+      client.close();
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    }
+  }
+
+  private static boolean fetches(SimEngine engine) {
+    return engine.kvState().transfers().inProgress() == 1;
+  }
+
+  @Test
+  void failuresOfDecodeOpenItsBreaker() throws IOException {
+    try (SplitCluster cluster =
+        SplitCluster.of("transparent", KvConnector.NONE)
+            .set("decode-serves-whole", false)
+            .top("breaker", "{failure-threshold: 3, open-for: 1h}")
+            .start()) {
+      Worker worker = cluster.worker(cluster.decodes.getFirst());
+      fail(cluster.decodes, 3, new Fault.ResetAfterBytes(0, false));
+      for (int i = 0; i < 3; i++) {
+        assertThat(worker.breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(cluster.post(PATH, BODY).status()).isEqualTo(502);
+      }
+      assertThat(worker.breaker().state()).isEqualTo(State.OPEN);
+      assertThat(cluster.worker(cluster.prefills.getFirst()).breaker().state())
+          .isEqualTo(State.CLOSED);
+      refused(cluster.post(PATH, BODY), "none_available");
+      assertThat(asked(cluster.prefills)).as("no prefill without decode").isEqualTo(3);
+    }
+  }
+
+  // The lease of a hand-over.
+
+  /** It is over before the next attempt: nobody is sent to blocks that may be gone. */
+  @Test
+  void aHandOverWhoseLeaseIsOverIsNotTaken() throws IOException {
+    try (SplitCluster cluster =
+        nixl()
+            .engines(1, 2)
+            .set("decode-policy", "round_robin")
+            .options(o -> o.withLease(1))
+            .set("lease", "1ms")
+            .top("retry", "{initial-backoff: 50ms, max-backoff: 50ms}")
+            .start()) {
+      cluster.expectLeaks();
+      fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
+      for (int i = 0; i < 2; i++) {
+        succeeds(cluster);
+      }
+      assertThat(asked(cluster.prefills)).as("one of the two was computed again").isEqualTo(3);
+      assertThat(handovers(cluster, "recomputed")).isEqualTo(1);
+      assertThat(handovers(cluster, "retaken")).isZero();
+      assertThat(handovers(cluster, "left")).isEqualTo(1);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.pointsman.it.split;
+
+import static io.pointsman.it.split.SplitProtocolsTest.WORDS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.failure.Failure;
+import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.kv.KvConnector;
+import java.io.IOException;
+import java.util.List;
+
+/** What tests of failures have in common: requests, engines that fail, what is counted after it. */
+final class SplitFaults {
+  static final String PATH = "/v1/completions";
+
+  /** Five tokens in one piece. */
+  static final String BODY = body(5, false);
+
+  /** Goes on for as long as the client stays. */
+  static final String LONG_STREAM = body(20_000, true);
+
+  private SplitFaults() {}
+
+  static String body(int tokens, boolean stream) {
+    return "{\"model\":\"sim\",\"prompt\":\"%s\",\"max_tokens\":%d,\"stream\":%b}"
+        .formatted(WORDS, tokens, stream);
+  }
+
+  static SplitCluster.Setup nixl() {
+    return SplitCluster.of("nixl", KvConnector.NIXL);
+  }
+
+  /** Prefill takes no time, decode makes 20 tokens a second. */
+  static SplitCluster.Setup slowDecode() {
+    return nixl().engine(e -> e.withLinearLatency(1e6, 20));
+  }
+
+  static void fail(SimEngine engine, int times, Fault fault) {
+    engine.failures().add(Failure.times(times, fault).on(PATH));
+  }
+
+  static void fail(List<SimEngine> engines, int times, Fault fault) {
+    engines.forEach(each -> fail(each, times, fault));
+  }
+
+  /** Requests that engines got, those that they failed included. */
+  static int asked(List<SimEngine> engines) {
+    return engines.stream().mapToInt(e -> e.requestLog().size()).sum();
+  }
+
+  static RawClient send(SplitCluster cluster, String body) throws IOException {
+    return RawClient.connect(cluster.port()).send("POST", PATH, body);
+  }
+
+  /** A stream that has begun and goes on. */
+  static RawClient stream(SplitCluster cluster) throws IOException {
+    RawClient client = send(cluster, LONG_STREAM);
+    client.readHead();
+    return client;
+  }
+
+  static Answer succeeds(SplitCluster cluster) throws IOException {
+    Answer answer = cluster.post(PATH, BODY);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    return answer;
+  }
+
+  /** The router's own refusal, in OpenAI's shape, with a hint when to come again. */
+  static void refused(Answer answer, String code) {
+    assertThat(answer.status()).as(answer.text()).isEqualTo(503);
+    assertThat(answer.header("content-type")).startsWith("application/json");
+    assertThat(answer.text())
+        .matches(
+            "\\{\"error\":\\{\"message\":\"[^\"]+\",\"type\":\"server_error\",\"param\":null,"
+                + "\"code\":\""
+                + code
+                + "\"}}\\s*");
+    assertThat(answer.header("retry-after")).matches("[1-9]\\d*");
+  }
+
+  static double handovers(SplitCluster cluster, String end) {
+    return cluster.metric("pointsman_split_handovers_total", "end=\"" + end + "\"");
+  }
+
+  static double prefillsEnded(SplitCluster cluster, String end) {
+    return cluster.metric("pointsman_split_prefills_total", "end=\"" + end + "\"");
+  }
+}

@@ -1,0 +1,199 @@
+package io.pointsman.it.split;
+
+import static io.pointsman.it.split.SplitFaults.BODY;
+import static io.pointsman.it.split.SplitFaults.LONG_STREAM;
+import static io.pointsman.it.split.SplitFaults.PATH;
+import static io.pointsman.it.split.SplitFaults.asked;
+import static io.pointsman.it.split.SplitFaults.fail;
+import static io.pointsman.it.split.SplitFaults.nixl;
+import static io.pointsman.it.split.SplitFaults.refused;
+import static io.pointsman.it.split.SplitFaults.send;
+import static io.pointsman.it.split.SplitFaults.slowDecode;
+import static io.pointsman.it.split.SplitFaults.stream;
+import static io.pointsman.it.split.SplitFaults.succeeds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.failure.Fault;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Nobody is there, or all are at their limits. */
+class SplitPlacesTest {
+  // Nobody is there.
+
+  @Test
+  void withoutPrefillDecodeServesIfItMay() throws IOException {
+    try (SplitCluster cluster = nixl().direct().start()) {
+      cluster.router().workers().getFirst().drain(true);
+      Answer answer = succeeds(cluster);
+      assertThat(answer.header("x-pointsman-split")).isEqualTo("no_prefill");
+    }
+  }
+
+  @Test
+  void withoutDecodePrefillServesIfItMay() throws IOException {
+    try (SplitCluster cluster = nixl().direct().set("prefill-serves-whole", true).start()) {
+      cluster.worker(cluster.decodes.getFirst()).drain(true);
+      Answer answer = succeeds(cluster);
+      assertThat(answer.header("x-pointsman-split")).isEqualTo("no_decode");
+    }
+  }
+
+  @Test
+  void withoutDecodeTheRequestIsRefused() throws IOException {
+    try (SplitCluster cluster = nixl().start()) {
+      cluster.worker(cluster.decodes.getFirst()).drain(true);
+      refused(cluster.post(PATH, BODY), "none_available");
+      assertThat(asked(cluster.prefills)).isZero();
+    }
+  }
+
+  @Test
+  void withoutPrefillTheRequestIsRefusedWhereDecodeMayNotServe() throws IOException {
+    try (SplitCluster cluster = nixl().direct().set("decode-serves-whole", false).start()) {
+      cluster.worker(cluster.prefills.getFirst()).drain(true);
+      refused(cluster.post(PATH, BODY), "none_available");
+      assertThat(asked(cluster.decodes)).isZero();
+    }
+  }
+
+  @Test
+  void withoutAnybodyTheRequestIsRefused() throws IOException {
+    try (SplitCluster cluster = nixl().direct().set("prefill-serves-whole", true).start()) {
+      cluster.router().workers().forEach(each -> each.drain(true));
+      refused(cluster.post(PATH, BODY), "none_available");
+    }
+  }
+
+  // Places.
+
+  @Test
+  void noPrefillIsSpentBeforeADecodePlaceIsFree() throws Exception {
+    try (SplitCluster cluster =
+        nixl()
+            .engine(e -> e.withLinearLatency(1e6, 20))
+            .decodeLimit(1)
+            .set("slot-wait", "300ms")
+            .start()) {
+      RawClient first = stream(cluster);
+      refused(cluster.post(PATH, BODY), "all_busy");
+      assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
+      first.leave();
+      cluster.awaitQuiet();
+    }
+  }
+
+  @Test
+  void aRequestThatWaitsGetsThePlaceThatBecomesFree() throws Exception {
+    try (SplitCluster cluster = slowDecode().decodeLimit(1).start()) {
+      RawClient first = stream(cluster);
+      RawClient second = send(cluster, BODY);
+      waits(cluster, 1);
+      first.leave();
+      Answer answer = second.read();
+      second.close();
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(cluster.metric("pointsman_split_stage_seconds_count", "stage=\"slot\""))
+          .isEqualTo(1);
+    }
+  }
+
+  @Test
+  void prefillsAtOnceAreLimited() throws Exception {
+    try (SplitCluster cluster =
+        nixl().engine(e -> e.withLinearLatency(400, 1)).set("max-prefills", 1).start()) {
+      RawClient[] clients = new RawClient[4];
+      for (int i = 0; i < clients.length; i++) {
+        clients[i] = RawClient.connect(cluster.port());
+        clients[i].send("POST", PATH, BODY);
+      }
+      for (RawClient client : clients) {
+        assertThat(client.read().status()).isEqualTo(200);
+        client.close();
+      }
+      assertThat(cluster.prefills.getFirst().state().requests().maxInFlight()).isEqualTo(1);
+    }
+  }
+
+  /** A busy worker gets no second attempt of a request: there is nothing to wait for. */
+  @Test
+  void whenTheOnlyWorkerHasSaidThatItIsBusyTheClientHearsItAtOnce() throws IOException {
+    try (SplitCluster cluster =
+        nixl().set("slot-wait", "10m").set("decode-serves-whole", false).start()) {
+      fail(cluster.decodes.getFirst(), 1, new Fault.Status(503, 1));
+      Answer answer = cluster.post(PATH, BODY);
+      assertThat(answer.status()).as(answer.text()).isEqualTo(503);
+      assertThat(answer.header("retry-after")).isEqualTo("1");
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+    }
+  }
+
+  private static void waits(SplitCluster cluster, int requests) {
+    Await.until(
+        requests + " wait",
+        Await.LONG,
+        () -> cluster.metric("pointsman_split_waiting", "") == requests);
+  }
+
+  @Test
+  void whoWaitsForAPlaceGetsItInTheOrderOfComing() throws Exception {
+    try (SplitCluster cluster = slowDecode().decodeLimit(1).set("slot-wait", "10m").start()) {
+      RawClient first = stream(cluster);
+      List<RawClient> waiting = new ArrayList<>();
+      for (int i = 1; i <= 5; i++) {
+        int all = i;
+        waiting.add(send(cluster, BODY.replace("{", "{\"user\":\"" + i + "\",")));
+        waits(cluster, all);
+      }
+      first.leave();
+      for (RawClient each : waiting) {
+        assertThat(each.read().status()).isEqualTo(200);
+        each.close();
+      }
+      List<String> served =
+          cluster.decodes.getFirst().requestLog().stream()
+              .skip(1)
+              .map(each -> SplitCluster.body(each).replaceFirst(".*\"user\":\"(\\d)\".*", "$1"))
+              .toList();
+      assertThat(served).containsExactly("1", "2", "3", "4", "5");
+    }
+  }
+
+  @Test
+  void whoFindsTooManyWaitingIsRefusedAtOnce() throws Exception {
+    try (SplitCluster cluster =
+        slowDecode().decodeLimit(1).set("slot-wait", "10m").set("max-waiting", 1).start()) {
+      RawClient first = stream(cluster);
+      RawClient second = send(cluster, BODY);
+      waits(cluster, 1);
+      refused(cluster.post(PATH, BODY), "all_busy");
+      first.leave();
+      assertThat(second.read().status()).isEqualTo(200);
+      second.close();
+    }
+  }
+
+  /** One that has got its place waits no more, however long its answer takes. */
+  @Test
+  void aSeatIsGivenUpWithThePlace() throws Exception {
+    try (SplitCluster cluster =
+        slowDecode().decodeLimit(1).set("slot-wait", "10m").set("max-waiting", 1).start()) {
+      RawClient first = stream(cluster);
+      RawClient second = send(cluster, LONG_STREAM);
+      waits(cluster, 1);
+      first.leave();
+      second.readHead();
+      RawClient third = send(cluster, BODY);
+      waits(cluster, 1);
+      second.leave();
+      assertThat(third.read().status()).isEqualTo(200);
+      third.close();
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package io.pointsman.proxy.split;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.pointsman.engine.disagg.plan.BodyEdit;
+import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.proxy.course.Served;
+import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.wire.HeadChanges;
+import io.pointsman.request.splice.Splice;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Makes the two requests of a plan from the client's: its head with a leg's headers, its body with
+ * a leg's edits. May be used after the client's request is over. Belongs to the event loop.
+ */
+final class LegWriter {
+  /** For what a head gets beside the client's headers. */
+  private static final int MORE_HEAD_BYTES = 512;
+
+  private final LoopState state;
+  private final SplitPlane plane;
+  private final SplitTools tools;
+  private final Served served;
+
+  LegWriter(LoopState state, SplitPlane plane, SplitTools tools, Served served) {
+    this.state = state;
+    this.plane = plane;
+    this.tools = tools;
+    this.served = served;
+  }
+
+  /** A copy of {@code original}, the client's body, with {@code edits}. */
+  byte[] edited(byte[] original, List<BodyEdit> edits) {
+    Splice splice = tools.editor().edit(original, 0, original.length, edits);
+    if (splice == null) {
+      throw new IllegalStateException("a body that was read cannot be edited");
+    }
+    return splice.toBytes(original, 0);
+  }
+
+  /**
+   * A request to a worker whose answer is read here.
+   *
+   * @param original the client's body
+   * @param edits what is changed in it
+   * @param lease of the worker; taken over
+   * @param timeout from its start to the end of its answer; zero for no bound
+   */
+  SideLeg side(
+      byte[] original,
+      Leg leg,
+      List<BodyEdit> edits,
+      Lease lease,
+      Duration timeout,
+      SideLeg.Owner owner) {
+    byte[] changed = edited(original, edits);
+    byte[] head = head(leg, lease, changed.length);
+    SideLeg.Message message =
+        new SideLeg.Message(head, changed, timeout, plane.stages().maxReplyBytes());
+    return new SideLeg(state, lease, message, owner);
+  }
+
+  private byte[] head(Leg leg, Lease lease, int bodyLength) {
+    ByteBuf head = state.allocator().buffer(served.head().length() + MORE_HEAD_BYTES);
+    try {
+      state
+          .pools()
+          .to(lease.worker())
+          .heads()
+          .write(
+              head,
+              served.head(),
+              served.requestId(),
+              bodyLength,
+              served.traceContext(),
+              new HeadChanges(leg.headers(), true, true));
+      return ByteBufUtil.getBytes(head);
+    } finally {
+      head.release();
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package io.pointsman.proxy.split;
+
+import io.pointsman.engine.disagg.plan.PdEndpoint;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.proxy.course.Served;
+import org.jspecify.annotations.Nullable;
+
+/** Makes what protocols are told of clients' requests. */
+final class PdRequests {
+  private static final int NONCE_DIGITS = 32;
+
+  private PdRequests() {}
+
+  /**
+   * A request that two workers serve, with a new name for its hand-over.
+   *
+   * @throws IllegalStateException if two workers cannot serve it
+   */
+  static PdRequest of(Served served, SplitFacts facts, SplitPlane plane) {
+    PdEndpoint endpoint = facts.endpoint();
+    if (endpoint == null) {
+      throw new IllegalStateException("split without an endpoint that can be");
+    }
+    return new PdRequest(
+        endpoint,
+        served.head().uri(),
+        served.requestId(),
+        nonce(plane),
+        conversation(served, plane),
+        facts);
+  }
+
+  private static @Nullable String conversation(Served served, SplitPlane plane) {
+    String session = served.head().first(plane.sessionHeader());
+    return session == null || session.isBlank() ? null : session;
+  }
+
+  private static String nonce(SplitPlane plane) {
+    StringBuilder hex = new StringBuilder(NONCE_DIGITS);
+    while (hex.length() < NONCE_DIGITS) {
+      hex.append("%04x".formatted(plane.dice().roll(1 << 16)));
+    }
+    return hex.toString();
+  }
+}

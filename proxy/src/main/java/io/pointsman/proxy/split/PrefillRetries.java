@@ -1,0 +1,145 @@
+package io.pointsman.proxy.split;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.proxy.course.Served;
+import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.RetryPlan;
+import io.pointsman.proxy.split.SplitListener.PrefillEnd;
+import io.pointsman.proxy.telemetry.RetryReason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The prefills of one request: how the failed ones are settled, whether there may be another one,
+ * and the error that the client gets if nothing else helps. Those of decode are the exchange's own
+ * attempts. Belongs to the event loop.
+ */
+final class PrefillRetries {
+  private final LoopState state;
+  private final SplitPlane plane;
+  private final Served served;
+  private final RetryPlan plan;
+  private boolean failed;
+  private boolean broke;
+  private boolean spent;
+
+  PrefillRetries(LoopState state, SplitPlane plane, Served served) {
+    this.state = state;
+    this.plane = plane;
+    this.served = served;
+    plan = new RetryPlan(state.plane().retry(), state.plane().backoff(), state.budget());
+  }
+
+  void attempted() {
+    plan.attempted();
+  }
+
+  /**
+   * Settles the lease of a prefill that was refused.
+   *
+   * @return why another worker is to be tried; null if the error is the client's
+   */
+  @Nullable RetryReason settle(SideLeg leg, HeldAnswer error) {
+    Lease lease = leg.lease();
+    if (error.busy()) {
+      lease.worker().rest(error.restNanos());
+      lease.ignored();
+      plane.listener().prefill(PrefillEnd.BUSY);
+      return RetryReason.BUSY;
+    }
+    if (error.workersFault()) {
+      lease.failed(Failure.ERROR);
+      plane.listener().prefill(PrefillEnd.ERROR);
+      return RetryReason.STATUS;
+    }
+    lease.refused();
+    plane.listener().prefill(PrefillEnd.CLIENT_ERROR);
+    return null;
+  }
+
+  /** Keeps the error of a prefill, to be told if nothing else helps. */
+  void keep(HeldAnswer error) {
+    plan.hold(error);
+  }
+
+  /** Notes that a prefill ended without an answer. */
+  void noAnswer(RetryReason reason, ProxyError error) {
+    plan.failed(error);
+    plane.listener().prefill(reason == RetryReason.TIMEOUT ? PrefillEnd.TIMEOUT : PrefillEnd.ERROR);
+  }
+
+  /** One has done its part: what failed before it is of no account. */
+  void succeeded() {
+    failed = false;
+    broke = false;
+    plan.release();
+  }
+
+  /** Takes leave for another prefill after a failed one; false if there must not be one. */
+  boolean another(RetryReason reason) {
+    failed = true;
+    broke |= reason != RetryReason.BUSY;
+    boolean again = repeat(reason);
+    if (again) {
+      served.retried(reason);
+    }
+    return again;
+  }
+
+  /** The same where what a good prefill has computed is lost. */
+  boolean anew() {
+    return repeat(RetryReason.STATUS);
+  }
+
+  private boolean repeat(RetryReason reason) {
+    boolean again = plan.another(reason, state.now());
+    spent = !again;
+    return again;
+  }
+
+  /** How long to wait before that. */
+  long waitNanos(RetryReason reason) {
+    return plan.waitNanos(reason);
+  }
+
+  /** Whether one has failed, or was busy. */
+  boolean failed() {
+    return failed;
+  }
+
+  /** Whether there must be no further one: the request is served whole, or not at all. */
+  boolean spent() {
+    return spent;
+  }
+
+  /**
+   * Whether one has failed otherwise than by being busy, so that one worker alone may serve the
+   * request. True once at most.
+   */
+  boolean takeBroke() {
+    boolean taken = broke;
+    broke = false;
+    return taken;
+  }
+
+  /** The client gets the best error that there is. */
+  void giveUp() {
+    HeldAnswer held = plan.takeHeld();
+    ProxyError error = plan.lastError();
+    if (held != null) {
+      served.pass(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0);
+    } else if (error != null) {
+      served.reply(error, Reply.of(error, error.message()).retryAfter(0));
+    } else {
+      served.giveUp();
+    }
+  }
+
+  /** Lets go of the error that is kept. */
+  void release() {
+    plan.release();
+  }
+}

@@ -1,0 +1,107 @@
+package io.pointsman.proxy.split;
+
+import io.netty.util.concurrent.Future;
+import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.split.SplitListener.Stage;
+import io.pointsman.proxy.split.WaitingRoom.Seat;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request's waiting for a place on workers: in a line, of which only the first looks whether
+ * there is one. What it waits adds up over all its waits and is bounded. Belongs to the event loop.
+ */
+final class Waiting {
+  private static final long FIRST_LOOK_NANOS = 2_000_000L;
+  private static final long MOST_LOOK_NANOS = 50_000_000L;
+
+  private final LoopState state;
+  private final SplitPlane plane;
+  private final Runnable look;
+
+  /** What is left of the wait that the request may spend. */
+  private long left;
+
+  private long since;
+  private long pause = FIRST_LOOK_NANOS;
+  private @Nullable Seat seat;
+  private @Nullable Future<?> timer;
+
+  /**
+   * @param look to be called on the event loop when it is time to look for a place
+   */
+  Waiting(LoopState state, SplitPlane plane, Runnable look) {
+    this.state = state;
+    this.plane = plane;
+    this.look = look;
+    left = plane.stages().slotWait().toNanos();
+  }
+
+  /** Whether somebody waits in {@code line} who came before. */
+  boolean behind(Object line) {
+    Seat own = seat;
+    return own == null ? plane.room().occupied(line) : !plane.room().first(own);
+  }
+
+  /**
+   * Waits until it is time to look again.
+   *
+   * @param line what requests that come must not overtake each other in
+   * @param leastNanos there will certainly be no place before; 0 if not known
+   * @return false if it has waited long enough, or may not
+   */
+  boolean begin(Object line, long leastNanos) {
+    if (seat == null) {
+      since = state.now();
+      pause = FIRST_LOOK_NANOS;
+      seat = left > leastNanos ? plane.room().enter(line, this::turnFromElsewhere) : null;
+    }
+    Seat own = seat;
+    long rest = left - (state.now() - since);
+    if (own == null || rest <= 0 || rest < leastNanos) {
+      return false;
+    }
+    cancel();
+    long next = plane.room().first(own) ? Math.min(pause, rest) : rest;
+    pause = Math.min(2 * pause, MOST_LOOK_NANOS);
+    timer = state.loop().schedule(this::elapsed, next, TimeUnit.NANOSECONDS);
+    return true;
+  }
+
+  private void turnFromElsewhere() {
+    state.loop().execute(this::turn);
+  }
+
+  private void turn() {
+    if (seat != null && timer != null) {
+      cancel();
+      pause = FIRST_LOOK_NANOS;
+      look.run();
+    }
+  }
+
+  private void elapsed() {
+    timer = null;
+    look.run();
+  }
+
+  /** Ends the wait, if it waits: whoever is next has its turn. */
+  void end() {
+    cancel();
+    Seat own = seat;
+    if (own != null) {
+      seat = null;
+      long waited = state.now() - since;
+      left -= waited;
+      plane.listener().stage(Stage.SLOT, waited);
+      plane.room().leave(own);
+    }
+  }
+
+  private void cancel() {
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+  }
+}
