@@ -14,6 +14,14 @@ public interface EngineListener {
 
   void rejected(RoutingRequest request, RejectReason reason);
 
+  /**
+   * Whether the decision on {@code request}, which is about to be placed, shall be explained in its
+   * notes. Asked of every request, so it must cost next to nothing.
+   */
+  default boolean explains(RoutingRequest request) {
+    return false;
+  }
+
   void settled(Lease lease, Outcome outcome);
 
   /** A policy threw; the request was placed by least load instead. */

@@ -11,6 +11,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
@@ -144,6 +145,7 @@ public final class RoutingEngine {
       if (worker == null) {
         break;
       }
+      explain(pooled.pool(), request, worker, now);
       Lease lease = lease(worker, request, now);
       if (lease != null) {
         return routed(request, lease);
@@ -174,6 +176,21 @@ public final class RoutingEngine {
     long now = ticker.nanos();
     Worker picked = pooled == null ? null : pick(pooled.picker(), request, now);
     return picked != null && request.admits(picked, now) ? picked : null;
+  }
+
+  /** Before the request is placed, so that workers are told of as the policy saw them. */
+  private void explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
+    if (!request.explained() && !listener.explains(request)) {
+      return;
+    }
+    Insight insight = policies.of(request.role()).insight();
+    try {
+      request
+          .notes()
+          .explain(insight == null ? List.of() : insight.explain(pool, request, chosen, now));
+    } catch (RuntimeException e) {
+      listener.policyFailed(e);
+    }
   }
 
   private @Nullable Lease lease(Worker worker, RoutingRequest request, long now) {

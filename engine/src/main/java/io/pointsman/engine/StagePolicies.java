@@ -8,6 +8,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /**
  * A policy for each role. Roles may share one; then they share what it has learned as well.
@@ -28,7 +29,13 @@ public record StagePolicies(PolicySetup regular, PolicySetup prefill, PolicySetu
     return new StagePolicies(policy, policy, policy);
   }
 
-  PolicySetup of(Role role) {
+  /** The same with each setup as {@code change} makes it. */
+  public StagePolicies each(UnaryOperator<PolicySetup> change) {
+    return new StagePolicies(change.apply(regular), change.apply(prefill), change.apply(decode));
+  }
+
+  /** Those of a role. */
+  public PolicySetup of(Role role) {
     return switch (role) {
       case REGULAR -> regular;
       case PREFILL -> prefill;

@@ -115,12 +115,7 @@ final class ProxyRig implements AutoCloseable {
     fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
     Signals learner = new Signals();
     PolicySetup inOrder =
-        new PolicySetup(
-            pool -> (r, now) -> first(pool, r, now),
-            List.of(learner),
-            List.of(learner),
-            null,
-            null);
+        new PolicySetup(pool -> (r, now) -> first(pool, r, now), List.of()).withAnswers(learner);
     RoutingEngine engine =
         new RoutingEngine(
             fleet,

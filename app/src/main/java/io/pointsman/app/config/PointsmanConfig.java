@@ -16,6 +16,7 @@ import io.pointsman.app.config.value.ValueType;
 import io.pointsman.app.config.value.ValueTypes;
 import io.pointsman.app.decide.DecideSettings;
 import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.app.explain.DecisionSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
@@ -72,6 +73,7 @@ public record PointsmanConfig(
     AdminSettings admin,
     AuthSettings auth,
     DecideSettings decide,
+    DecisionSettings decisions,
     TracingSettings tracing) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
@@ -134,6 +136,8 @@ public record PointsmanConfig(
                         values.get(DecideKeys.TTL),
                         values.get(DecideKeys.MAX_TTL),
                         values.get(DecideKeys.MAX_LIFETIME)))),
+        new DecisionSettings(
+            values.get(AdminKeys.DECISIONS_SAMPLE), values.get(AdminKeys.DECISIONS_KEEP)),
         group("tracing", () -> tracing(values)));
   }
 

@@ -3,6 +3,7 @@ package io.pointsman.app.decide;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.app.admin.Json;
+import io.pointsman.app.explain.Explained;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choice;
@@ -95,6 +96,7 @@ public final class DecideApi {
             .role(planes.roleOfWhole(facts.model()))
             .prefix(facts.prefix())
             .affinity(facts.affinity())
+            .explained(question.explain)
             .build();
     for (String id : question.exclude) {
       Worker worker = engine.fleet().snapshot().worker(id);
@@ -143,6 +145,7 @@ public final class DecideApi {
     node.put("matched_blocks", matched);
     node.put("prompt_tokens", prefix.tokens());
     node.put("cached_tokens", (int) (prefix.tokens() * prefix.ratio(matched)));
+    Explained.millis(node, "predicted_ttft_ms", routing.notes().predictedMillis());
     ObjectNode loads = node.putObject("loads");
     loads.put("chosen", worker.inFlight());
     Pool pool = engine.pool(routing.role(), routing.model());
@@ -150,6 +153,9 @@ public final class DecideApi {
     if (range != null) {
       loads.put("least", range.least());
       loads.put("most", range.most());
+    }
+    if (routing.explained()) {
+      Explained.candidates(node, routing.notes().candidates());
     }
   }
 }

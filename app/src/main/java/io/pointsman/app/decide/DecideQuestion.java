@@ -35,7 +35,8 @@ final class DecideQuestion {
           "ttl_ms",
           "hold",
           "alternatives",
-          "exclude");
+          "exclude",
+          "explain");
 
   private final byte[] bytes;
   private final HoldSettings bounds;
@@ -56,6 +57,9 @@ final class DecideQuestion {
   Duration ttl;
   boolean hold = true;
   int alternatives = 2;
+
+  /** Whether the answer shall say what the policy thought of each worker. */
+  boolean explain;
 
   /** Ids of workers that shall not be chosen. */
   List<String> exclude = List.of();
@@ -115,6 +119,7 @@ final class DecideQuestion {
       case "ttl_ms" -> ttl = Duration.ofMillis(whole(field, value, json, millis()));
       case "hold" -> hold = flag(field, value, json);
       case "alternatives" -> alternatives = (int) whole(field, value, json, Alternatives.MOST);
+      case "explain" -> explain = flag(field, value, json);
       case "exclude" -> exclude = texts(field, value, json);
       default -> throw unknown(field);
     }

@@ -133,6 +133,48 @@ enum Metric {
       "pointsman_prefix_match_ratio",
       "ratio",
       "Share of the prompt that the chosen worker was thought to hold, for policies that look."),
+  PREDICTED_TTFT(
+      Kind.HISTOGRAM,
+      "pointsman_predicted_ttft_seconds",
+      "seconds",
+      "First tokens that the policy predicted, from the placement on: when they were expected"
+          + " (predicted), when they came (measured).",
+      "kind"),
+  TTFT_ERROR(
+      Kind.HISTOGRAM,
+      "pointsman_ttft_prediction_error_seconds",
+      "seconds",
+      "By how much predictions of first tokens were wrong: early if they were expected before they"
+          + " came, else late. Bias is the sum of late less that of early.",
+      "side"),
+  HIT_ERROR(
+      Kind.HISTOGRAM,
+      "pointsman_hit_prediction_error_ratio",
+      "ratio",
+      "By how much the share of the prompt that was expected in the worker's cache differs from the"
+          + " share that the worker found: over if too much was expected, else under. Of requests"
+          + " whose worker told.",
+      "side"),
+  PROMPT_TOKENS(
+      Kind.COUNTER,
+      "pointsman_prompt_tokens_total",
+      "tokens",
+      "Prompt tokens of requests that ended well, for policies that predict: all (prompt), those"
+          + " thought to be in the worker's cache (expected), those found there (cached).",
+      "kind"),
+  LOST_HITS(
+      Kind.COUNTER,
+      "pointsman_lost_hits_total",
+      "requests",
+      "Requests of which a part of the prompt had to be computed, by why it was not found in a"
+          + " cache. A request counts once for each reason; docs/routing-quality.md defines them.",
+      "reason"),
+  LOST_HIT_TOKENS(
+      Kind.COUNTER,
+      "pointsman_lost_hit_tokens_total",
+      "tokens",
+      "Prompt tokens that had to be computed, by why they were not found in a cache.",
+      "reason"),
   PREFIX_INDEX_BYTES(
       Kind.GAUGE,
       "pointsman_prefix_index_bytes",

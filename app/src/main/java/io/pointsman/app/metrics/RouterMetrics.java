@@ -6,12 +6,17 @@ import io.pointsman.engine.choice.HoldTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.LostHits;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.List;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongBiFunction;
 
 /**
  * All metrics of one router. Listens to the engine and to the data plane; what can be read instead
@@ -24,6 +29,7 @@ public final class RouterMetrics {
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final Meters meters = new Meters(registry);
   private final Fleet fleet;
+  private final Ticker ticker;
   private final String policy;
   private final WorkerTallies tallies;
   private final EngineMetrics engine;
@@ -38,6 +44,7 @@ public final class RouterMetrics {
   public RouterMetrics(
       Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
     this.fleet = fleet;
+    this.ticker = ticker;
     policy = policies.apply(Role.REGULAR);
     tallies = new WorkerTallies(maxWorkers);
     engine = new EngineMetrics(meters, policies, tallies);
@@ -82,6 +89,41 @@ public final class RouterMetrics {
     meters.pulled(Metric.PREFIX_INDEX_MAX_BYTES, sink -> sink.put(maxBytes.getAsLong()));
     meters.pulled(Metric.PREFIX_INDEX_BLOCKS, sink -> sink.put(blocks.getAsLong()));
     return this;
+  }
+
+  /**
+   * What measures predictions against what comes, to be told as a learner of policies that predict.
+   * Call once.
+   */
+  public AnswerLearner predictions() {
+    return new PredictionMetrics(meters, ticker);
+  }
+
+  /** Reads what was expected in caches, what was found, and why the rest was not. Call once. */
+  public RouterMetrics lostHits(List<LostHits> all) {
+    List<LostHits> sums = List.copyOf(all);
+    meters.pulled(
+        Metric.PROMPT_TOKENS,
+        sink -> {
+          sink.put(sums.stream().mapToLong(LostHits::promptTokens).sum(), "prompt");
+          sink.put(sums.stream().mapToLong(LostHits::expectedTokens).sum(), "expected");
+          sink.put(sums.stream().mapToLong(LostHits::cachedTokens).sum(), "cached");
+        });
+    perReason(Metric.LOST_HITS, sums, LostHits::hits);
+    perReason(Metric.LOST_HIT_TOKENS, sums, LostHits::tokens);
+    return this;
+  }
+
+  private void perReason(
+      Metric metric, List<LostHits> sums, ToLongBiFunction<LostHits, LostHit> value) {
+    meters.pulled(
+        metric,
+        sink -> {
+          for (LostHit reason : LostHit.values()) {
+            long sum = sums.stream().mapToLong(each -> value.applyAsLong(each, reason)).sum();
+            sink.put(sum, EngineMetrics.label(reason));
+          }
+        });
   }
 
   /** Reads the number of sticky sessions. Call once. */

@@ -14,15 +14,12 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.split.NotificationTable;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.split.SplitPlane;
 import io.pointsman.proxy.split.WaitingRoom;
-import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
@@ -73,13 +70,10 @@ final class Disaggregation {
    * @param create makes a policy by its name
    */
   StagePolicies policies(PolicySetup regular, Function<String, PolicySetup> create) {
-    PolicySetup decode = create.apply(settings.decodePolicy());
-    List<Learner> learners = new ArrayList<>(decode.learners());
-    learners.add(held);
     return new StagePolicies(
         regular,
         create.apply(settings.prefillPolicy()),
-        new PolicySetup(decode.policy(), learners, decode.sessions(), decode.prefixes()));
+        create.apply(settings.decodePolicy()).with(held));
   }
 
   /**

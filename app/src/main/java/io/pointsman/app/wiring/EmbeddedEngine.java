@@ -70,7 +70,12 @@ public final class EmbeddedEngine implements AutoCloseable {
         new PolicyClasses(config.pluginDirectory(), opened).create(config.policy(), parts);
     RoutingEngine engine =
         new RoutingEngine(
-            fleet, policy, config.engine(), new WatchfulListener(NOBODY, prober), ticker, dice);
+            fleet,
+            policy,
+            config.engine(),
+            new WatchfulListener(NOBODY, prober, () -> false),
+            ticker,
+            dice);
     choices = new Choices(engine, config.decide().hold(), ticker, dice);
     alternatives = new Alternatives(engine, ticker, dice);
     readers = new Readers(config.affinity());

@@ -121,6 +121,7 @@ public final class Router implements AutoCloseable {
     private final Prober prober;
     private final ModelCards cards;
     private final RequestTracer tracer;
+    private final Observers observers;
 
     Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control) {
       this.config = config;
@@ -134,6 +135,7 @@ public final class Router implements AutoCloseable {
       cards = new ModelCards(fleet);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(this::told);
+      observers = new Observers(config, this::policyOf, ticker, dice);
     }
 
     /** Only {@code cost} needs the size of KV memories; others do not ask for it. */
@@ -187,7 +189,8 @@ public final class Router implements AutoCloseable {
       PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies());
       PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), control);
       PolicySetup policy = classes.create(config.policy(), parts);
-      WatchfulListener listener = new WatchfulListener(metrics.engineListener(), prober);
+      WatchfulListener listener =
+          new WatchfulListener(metrics.engineListener(), prober, observers.log()::draws);
       Disaggregation two =
           config.disagg().enabled()
               ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
@@ -197,7 +200,8 @@ public final class Router implements AutoCloseable {
               ? StagePolicies.same(policy)
               : two.policies(policy, name -> classes.create(name, parts));
       RoutingEngine engine =
-          new RoutingEngine(fleet, policies, config.engine(), listener, ticker, dice);
+          new RoutingEngine(
+              fleet, observers.watch(policies, metrics), config.engine(), listener, ticker, dice);
       ProxyContext context =
           new ProxyContext(
               engine,
@@ -273,6 +277,7 @@ public final class Router implements AutoCloseable {
       if (config.admin().enabled()) {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
         new MaintenanceApi(fleet, client::send, policy.sessions()).addTo(routes);
+        observers.addTo(routes);
       }
       if (config.decide().enabled()) {
         choiceForOthers(engine, routes);

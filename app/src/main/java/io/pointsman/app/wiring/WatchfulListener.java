@@ -9,19 +9,33 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Has a worker probed on which requests fail, and logs policies that fail. */
+/**
+ * Has a worker probed on which requests fail, logs policies that fail, and says which decisions are
+ * to be explained.
+ */
 final class WatchfulListener implements EngineListener {
   private static final Logger log = LoggerFactory.getLogger(WatchfulListener.class);
 
   private final EngineListener next;
   private final Prober prober;
+  private final BooleanSupplier draws;
 
-  WatchfulListener(EngineListener next, Prober prober) {
+  /**
+   * @param draws whether chance wants the next decision explained
+   */
+  WatchfulListener(EngineListener next, Prober prober, BooleanSupplier draws) {
     this.next = next;
     this.prober = prober;
+    this.draws = draws;
+  }
+
+  @Override
+  public boolean explains(RoutingRequest request) {
+    return draws.getAsBoolean();
   }
 
   @Override

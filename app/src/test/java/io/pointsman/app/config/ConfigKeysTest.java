@@ -19,6 +19,7 @@ import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.Raw;
 import io.pointsman.app.decide.DecideSettings;
 import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.app.explain.DecisionSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
@@ -92,6 +93,7 @@ class ConfigKeysTest {
     assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
     assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
     assertThat(config.decide()).isEqualTo(DecideSettings.DEFAULTS);
+    assertThat(config.decisions()).isEqualTo(DecisionSettings.DEFAULTS);
     assertThat(config.tracing()).isEqualTo(TracingSettings.DEFAULTS);
   }
 

@@ -75,6 +75,25 @@ class DecideApiTest {
   }
 
   @Test
+  void askedForItTellsWhatThePolicyThoughtOfEachWorker() throws Exception {
+    DecideFixture plane = new DecideFixture("cost").withWorkers(3);
+
+    JsonNode why = plane.decided(question(CHAT, ",\"explain\":true")).path("explanation");
+    JsonNode unasked = plane.decided(question(CHAT, "")).path("explanation");
+
+    assertThat(why.path("predicted_ttft_ms").asDouble()).isPositive();
+    assertThat(why.path("candidates")).hasSize(3);
+    JsonNode chosen = why.path("candidates").get(0);
+    assertThat(chosen.path("verdict").asText()).isEqualTo("chosen");
+    assertThat(chosen.path("predicted_ttft_ms")).isEqualTo(why.path("predicted_ttft_ms"));
+    assertThat(chosen.path("uncached_tokens").asInt()).isPositive();
+    assertThat(chosen.path("cost_ms").asDouble())
+        .isGreaterThan(chosen.path("predicted_ttft_ms").asDouble());
+    assertThat(why.path("candidates").get(1).path("verdict").asText()).isEqualTo("chance");
+    assertThat(unasked.has("candidates")).isFalse();
+  }
+
+  @Test
   void withoutHoldThereIsNoLeaseAndNoLoad() throws Exception {
     DecideFixture plane = new DecideFixture("least_load").withWorkers(2);
 

@@ -1,6 +1,7 @@
 package io.pointsman.app.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import com.sun.management.ThreadMXBean;
 import io.pointsman.engine.Decision;
@@ -15,8 +16,12 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -371,7 +376,68 @@ class RouterMetricsTest {
   }
 
   @Test
+  void predictionsAreMeasuredAgainstWhatComes() {
+    AnswerLearner predictions = metrics.predictions();
+    RoutingRequest request =
+        RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
+    Lease lease = lease(always(PickReason.LEAST_COST, 5), request);
+    request.notes().predict(50);
+    clock.advance(Duration.ofMillis(80));
+    predictions.answered(request, lease);
+    lease.reported(new Usage(160, 48, 3));
+    predictions.ended(request, lease, Outcome.SUCCEEDED);
+    lease.ignored();
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_predicted_ttft_seconds_sum{kind=\"predicted\"}"))
+        .isEqualTo(0.05);
+    assertThat(scraped.value("pointsman_predicted_ttft_seconds_sum{kind=\"measured\"}"))
+        .isEqualTo(0.08);
+    assertThat(scraped.value("pointsman_ttft_prediction_error_seconds_sum{side=\"early\"}"))
+        .isCloseTo(0.03, within(1e-9));
+    assertThat(scraped.value("pointsman_ttft_prediction_error_seconds_count{side=\"late\"}"))
+        .isZero();
+    // Half of the prompt was expected, three tenths were found.
+    assertThat(scraped.value("pointsman_hit_prediction_error_ratio_sum{side=\"over\"}"))
+        .isCloseTo(0.2, within(1e-9));
+  }
+
+  @Test
+  void whatWasNotPredictedIsNotMeasured() {
+    AnswerLearner predictions = metrics.predictions();
+    RoutingRequest request = RoutingRequest.builder().build();
+    Lease lease = lease(always(PickReason.RANDOM, 0), request);
+    predictions.answered(request, lease);
+    predictions.ended(request, lease, Outcome.SUCCEEDED);
+    lease.ignored();
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_predicted_ttft_seconds_count{kind=\"measured\"}")).isZero();
+    assertThat(scraped.value("pointsman_hit_prediction_error_ratio_count{side=\"under\"}"))
+        .isZero();
+  }
+
+  @Test
+  void lostHitsAreCountedByReason() {
+    LostHits first = new LostHits();
+    LostHits second = new LostHits();
+    metrics.lostHits(List.of(first, second));
+    first.add(1000, 600, 500);
+    first.lost(LostHit.EVICTED, 100);
+    second.lost(LostHit.EVICTED, 20);
+
+    Scraped scraped = scraped();
+    assertThat(scraped.value("pointsman_lost_hits_total{reason=\"evicted\"}")).isEqualTo(2);
+    assertThat(scraped.value("pointsman_lost_hit_tokens_total{reason=\"evicted\"}")).isEqualTo(120);
+    assertThat(scraped.value("pointsman_lost_hits_total{reason=\"tokens_differ\"}")).isZero();
+    assertThat(scraped.value("pointsman_prompt_tokens_total{kind=\"expected\"}")).isEqualTo(600);
+  }
+
+  @Test
   void everyDocumentedMetricIsMade() {
+    AnswerLearner unused = metrics.predictions();
+    assertThat(unused).isNotNull();
+    metrics.lostHits(List.of());
     metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
     metrics.spans(() -> 4, () -> 5, () -> 6);
     metrics.heldLeases(choices());

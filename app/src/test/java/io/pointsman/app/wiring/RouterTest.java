@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
@@ -27,6 +28,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -49,6 +51,10 @@ class RouterTest {
   }
 
   private Router router(String... urls) {
+    return router(_ -> {}, urls);
+  }
+
+  private Router router(Consumer<ConfigValues> more, String... urls) {
     ConfigValues values =
         new ConfigValues()
             .set(FrontKeys.PORT, 0)
@@ -57,6 +63,7 @@ class RouterTest {
             .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
             .set(FleetKeys.HEALTH_MOST_RETRY, Duration.ofMillis(50))
             .set(RoutingKeys.WORKERS, List.of(urls).stream().map(WorkerSpec::of).toList());
+    more.accept(values);
     Router router = Router.start(PointsmanConfig.from(values), "test");
     opened.add(router);
     return router;
@@ -124,6 +131,24 @@ class RouterTest {
     HttpResponse<String> page = get(String.valueOf(router.metricsUrl()));
     assertThat(page.statusCode()).isEqualTo(200);
     assertThat(page.body()).contains("pointsman_");
+  }
+
+  @Test
+  void decisionsAreToldAndMeasured() throws Exception {
+    Router router =
+        router(
+            values -> values.set(RoutingKeys.POLICY, "cost").set(AdminKeys.DECISIONS_SAMPLE, 1.0),
+            engine().url(),
+            engine().url());
+    await(() -> allHealthy(router));
+    assertThat(chat(router).statusCode()).isEqualTo(200);
+    await(() -> router.inFlight() == 0);
+
+    assertThat(get(router.url() + "/decisions").body())
+        .contains("\"reason\":\"least_cost\"", "\"verdict\":\"chosen\"", "\"never_seen\":");
+    assertThat(get(String.valueOf(router.metricsUrl())).body())
+        .contains("pointsman_lost_hits_total{reason=\"never_seen\"} 1")
+        .contains("pointsman_hit_prediction_error_ratio_count{side=\"under\"} 1");
   }
 
   @Test

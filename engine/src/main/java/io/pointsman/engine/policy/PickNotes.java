@@ -1,13 +1,27 @@
 package io.pointsman.engine.policy;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /**
- * Why the last pick of a request came out as it did. Written by the policy, read by whoever
- * explains; owned by the request's thread.
+ * Why the last pick of a request came out as it did. Written by the policy and by what learns for
+ * it, read by whoever explains; owned by the request's thread.
  */
 public final class PickNotes {
+  /**
+   * Prompt tokens of the request that had to be computed for one reason.
+   *
+   * @param tokens more than 0
+   */
+  public record Loss(LostHit reason, int tokens) {}
+
   private PickReason reason = PickReason.FALLBACK;
   private int matchedBlocks;
+  private int knownBlocks;
   private double predictedMillis = Double.NaN;
+  private boolean explained;
+  private List<Candidate> candidates = List.of();
+  private List<Loss> losses = List.of();
 
   /** Notes a choice that had nothing to do with prefixes. */
   public void because(PickReason reason) {
@@ -18,14 +32,40 @@ public final class PickNotes {
    * @param matchedBlocks blocks of the routing key that the chosen worker is thought to hold
    */
   public void because(PickReason reason, int matchedBlocks) {
+    because(reason, matchedBlocks, matchedBlocks);
+  }
+
+  /**
+   * @param matchedBlocks blocks of the routing key that the chosen worker is thought to hold
+   * @param knownBlocks the same of the worker that holds most
+   */
+  public void because(PickReason reason, int matchedBlocks, int knownBlocks) {
     this.reason = reason;
     this.matchedBlocks = matchedBlocks;
+    this.knownBlocks = knownBlocks;
     predictedMillis = Double.NaN;
+    explained = false;
+    candidates = List.of();
+    losses = List.of();
   }
 
   /** Notes when the first token is expected, in milliseconds from the pick on. */
   public void predict(double millis) {
     predictedMillis = millis;
+  }
+
+  /** Notes what the policy thought of each worker; empty if it has no opinion. */
+  public void explain(List<Candidate> candidates) {
+    explained = true;
+    this.candidates = List.copyOf(candidates);
+  }
+
+  /** Notes tokens that had to be computed; without effect unless the pick is explained. */
+  public void lost(LostHit reason, int tokens) {
+    if (explained) {
+      losses = losses.isEmpty() ? new ArrayList<>(2) : losses;
+      losses.add(new Loss(reason, tokens));
+    }
   }
 
   /**
@@ -46,5 +86,25 @@ public final class PickNotes {
    */
   public int matchedBlocks() {
     return matchedBlocks;
+  }
+
+  /** Blocks of the routing key that some worker is thought to hold; at least those matched. */
+  public int knownBlocks() {
+    return knownBlocks;
+  }
+
+  /** Whether the pick is explained, because somebody asked or by chance. */
+  public boolean explained() {
+    return explained;
+  }
+
+  /** What the policy thought of each worker, of an explained pick. */
+  public List<Candidate> candidates() {
+    return candidates;
+  }
+
+  /** Why tokens of the prompt were not found in a cache, once an explained request has ended. */
+  public List<Loss> losses() {
+    return List.copyOf(losses);
   }
 }

@@ -20,6 +20,7 @@ public final class RoutingRequest {
   private final @Nullable AffinityKey affinity;
   private final @Nullable String pinnedWorker;
   private final boolean stream;
+  private final boolean explained;
   private final PickNotes notes = new PickNotes();
   private List<Worker> tried = List.of();
 
@@ -30,6 +31,7 @@ public final class RoutingRequest {
     affinity = builder.affinity;
     pinnedWorker = builder.pinnedWorker;
     stream = builder.stream;
+    explained = builder.explained;
   }
 
   public static Builder builder() {
@@ -45,6 +47,7 @@ public final class RoutingRequest {
         .affinity(affinity)
         .pinnedWorker(pinnedWorker)
         .stream(stream)
+        .explained(explained)
         .build();
   }
 
@@ -85,6 +88,11 @@ public final class RoutingRequest {
     return stream;
   }
 
+  /** Whether somebody wants to know why the decision comes out as it does. */
+  public boolean explained() {
+    return explained;
+  }
+
   /** What hash policies hash: the affinity key, else the routing key. */
   public long affinityHash() {
     return affinity == null ? prefix.whole() : affinity.hash();
@@ -123,6 +131,7 @@ public final class RoutingRequest {
     private @Nullable AffinityKey affinity;
     private @Nullable String pinnedWorker;
     private boolean stream = true;
+    private boolean explained;
 
     private Builder() {}
 
@@ -156,6 +165,14 @@ public final class RoutingRequest {
      */
     public Builder stream(boolean stream) {
       this.stream = stream;
+      return this;
+    }
+
+    /**
+     * @param explained whether the notes shall tell what the policy thought of each worker
+     */
+    public Builder explained(boolean explained) {
+      this.explained = explained;
       return this;
     }
 

@@ -15,11 +15,13 @@ package io.pointsman.engine.prefix;
  * @param base what the chain began with, if the key consists of the prompt's token ids and nothing
  *     but the model's name was mixed in: such a key can be told as that of another model or adapter
  *     ({@link #rebased}); else 0
+ * @param start hash of the first block without its salt, equal for equal beginnings under whatever
+ *     model or adapter; 0 if it is not known
  */
 @SuppressWarnings(
     "ArrayRecordComponent") // a hot-path value: copying would cost more than the whole decision
 public record PrefixBlocks(
-    long[] hashes, int count, int length, int blockLength, int tokens, long base) {
+    long[] hashes, int count, int length, int blockLength, int tokens, long base, long start) {
 
   /** The routing key of a request that has no prompt. */
   public static final PrefixBlocks NONE = new PrefixBlocks(new long[0], 0, 0, 1, 0);
@@ -36,7 +38,7 @@ public record PrefixBlocks(
 
   /** A key of which nothing more is known: text, or with a salt. */
   public PrefixBlocks(long[] hashes, int count, int length, int blockLength, int tokens) {
-    this(hashes, count, length, blockLength, tokens, 0);
+    this(hashes, count, length, blockLength, tokens, 0, 0);
   }
 
   private static long[] powers(int count, long base) {
@@ -58,6 +60,7 @@ public record PrefixBlocks(
    */
   public static PrefixBlocks chain(
       long salt, long[] pieces, int count, int length, int blockLength, int tokens) {
+    long start = count > 0 ? pieces[0] : 0;
     long chain = mix(salt);
     int i = 0;
     // The chain is a polynomial, of which four terms at a time need only one step that waits for
@@ -79,12 +82,12 @@ public record PrefixBlocks(
     for (int at = 0; at < count; at++) {
       pieces[at] = mix(pieces[at]);
     }
-    return new PrefixBlocks(pieces, count, length, blockLength, tokens);
+    return new PrefixBlocks(pieces, count, length, blockLength, tokens, 0, start);
   }
 
   /** The same key, known to be one of token ids that was chained with {@code salt} alone. */
   public PrefixBlocks asTokenIds(long salt) {
-    return new PrefixBlocks(hashes, count, length, blockLength, tokens, mix(salt));
+    return new PrefixBlocks(hashes, count, length, blockLength, tokens, mix(salt), start);
   }
 
   /** Whether it is one of token ids, so that engines' announcements can be compared with it. */

@@ -1,12 +1,14 @@
 package io.pointsman.app.config.key;
 
 import static io.pointsman.app.config.value.ValueTypes.bool;
+import static io.pointsman.app.config.value.ValueTypes.decimal;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.integer;
 import static io.pointsman.app.config.value.ValueTypes.texts;
 
 import io.pointsman.app.admin.AdminSettings;
 import io.pointsman.app.admin.AuthSettings;
+import io.pointsman.app.explain.DecisionSettings;
 import java.time.Duration;
 import java.util.List;
 
@@ -36,6 +38,23 @@ public final class AdminKeys {
           "Data-parallel ranks of an engine that is added over HTTP.",
           "Above 1 an added URL becomes as many workers, told apart by X-data-parallel-rank.");
 
+  public static final Key<Double> DECISIONS_SAMPLE =
+      Key.of(
+          "decisions.sample",
+          decimal(0, 1),
+          DecisionSettings.DEFAULTS.sample(),
+          "Share of all decisions that is explained and kept, drawn by chance, for GET /decisions.",
+          "0 keeps only what /v1/decide is asked to explain; each costs a prediction for every"
+              + " worker.");
+
+  public static final Key<Integer> DECISIONS_KEEP =
+      Key.of(
+          "decisions.keep",
+          integer(0, DecisionSettings.MOST_KEPT),
+          DecisionSettings.DEFAULTS.keep(),
+          "How many explained decisions are kept; the newest.",
+          "0 keeps none; each takes up to 10 KiB in a large fleet.");
+
   public static final Key<List<String>> VALIDATION_URLS =
       Key.of(
           "auth.validation-urls",
@@ -56,6 +75,13 @@ public final class AdminKeys {
   private AdminKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(ENABLED, ADD_TIMEOUT, DATA_PARALLEL_SIZE, VALIDATION_URLS, VERDICT_TTL);
+    return List.of(
+        ENABLED,
+        ADD_TIMEOUT,
+        DATA_PARALLEL_SIZE,
+        DECISIONS_SAMPLE,
+        DECISIONS_KEEP,
+        VALIDATION_URLS,
+        VERDICT_TTL);
   }
 }

@@ -137,7 +137,7 @@ public final class RoutingKeys {
   public static final Key<Long> COST_MAX_BYTES =
       Key.of(
           "cost.max-bytes",
-          bytes(1L << 20, 1L << 36),
+          bytes(2L << 20, 1L << 36),
           COST.maxBytes(),
           "cost: memory of what is known of all workers' caches.",
           "Small forgets prompts before the engines do; it is taken only as needed.");

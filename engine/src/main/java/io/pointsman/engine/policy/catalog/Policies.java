@@ -8,6 +8,7 @@ import io.pointsman.engine.policy.RoundRobinPolicy;
 import io.pointsman.engine.policy.cache.CacheAwarePolicy;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.cache.PrefixLearner;
+import io.pointsman.engine.policy.cost.CostInsight;
 import io.pointsman.engine.policy.cost.CostLearner;
 import io.pointsman.engine.policy.cost.CostPolicy;
 import io.pointsman.engine.policy.cost.CostSettings;
@@ -93,7 +94,8 @@ public final class Policies {
         List.of(learner),
         List.of(learner),
         null,
-        learner.index());
+        learner.index(),
+        new CostInsight(settings, learner));
   }
 
   private static PolicySetup rendezvousHash(PolicyParts parts) {

@@ -43,6 +43,9 @@ final class CacheModel {
   private long idleTokens;
   private long pinnedTokens;
 
+  /** Whether anything had to make room since it was empty. */
+  private boolean full;
+
   /**
    * @param bytesLeft what all workers may still take
    * @param evicted hears of each block that is forgotten
@@ -60,6 +63,13 @@ final class CacheModel {
   /** Tokens held, in use or not. */
   long heldTokens() {
     return pinnedTokens + idleTokens;
+  }
+
+  /**
+   * Whether the engine's memory has been too small for all that was sent to it since it was empty.
+   */
+  boolean everFull() {
+    return full;
   }
 
   /** Blocks of the longest prefix that is held. */
@@ -152,6 +162,7 @@ final class CacheModel {
   /** Evicts what is not in use until no more than {@code tokens} are held. */
   void shrinkTo(double most) {
     while (oldest != NONE && pinnedTokens + idleTokens > most) {
+      full = true;
       evictOldest();
     }
   }
@@ -163,11 +174,15 @@ final class CacheModel {
     forget(node);
   }
 
-  /** Forgets everything, as an engine does that starts anew. */
-  void clear() {
+  /**
+   * Forgets everything, as an engine does that starts anew.
+   *
+   * @param forgotten hears of each block
+   */
+  void clear(LongConsumer forgotten) {
     for (int node = 0; node < hashes.length; node++) {
       if (tokens[node] >= 0) {
-        evicted.accept(hashes[node]);
+        forgotten.accept(hashes[node]);
       }
     }
     close();
@@ -188,14 +203,15 @@ final class CacheModel {
     newest = NONE;
     idleTokens = 0;
     pinnedTokens = 0;
+    full = false;
   }
 
   /** How many lengths of a prompt are kept: the indexed ones, and the whole. */
-  private static int ends(PrefixBlocks prefix) {
+  static int ends(PrefixBlocks prefix) {
     return prefix.count() == 0 ? 0 : Milestones.upTo(prefix.count() - 1) + 1;
   }
 
-  private static int end(PrefixBlocks prefix, int i, int ends) {
+  static int end(PrefixBlocks prefix, int i, int ends) {
     return i == ends - 1 ? prefix.count() : Milestones.blocks(i);
   }
 

@@ -9,7 +9,9 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.WorkerModel.InFlight;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.HashMap;
@@ -38,10 +40,10 @@ public final class CostLearner implements AnswerLearner {
   private final CostSettings settings;
   private final Ticker ticker;
   private final PrefixIndex index;
-  private final GhostList ghosts = new GhostList();
   private final Predictions predictions = new Predictions();
-  private final AtomicLong bytesLeft;
   private final AtomicReferenceArray<@Nullable WorkerModel> models;
+  private final HitLedger ledger;
+  private final WorkerModel.Shared shared;
 
   /** Guarded by this. */
   private final Map<Kind, PoolModel> kinds = new HashMap<>();
@@ -51,8 +53,12 @@ public final class CostLearner implements AnswerLearner {
     this.ticker = ticker;
     long indexBytes = settings.maxBytes() / INDEX_SHARE;
     index = new PrefixIndex(indexBytes, maxWorkers);
-    bytesLeft = new AtomicLong(settings.maxBytes() - indexBytes - GhostList.bytes());
     models = new AtomicReferenceArray<>(maxWorkers);
+    GhostList ghosts = new GhostList();
+    ledger = new HitLedger(index, ghosts, models::get);
+    long taken = indexBytes + GhostList.bytes() + HitLedger.bytes();
+    shared =
+        new WorkerModel.Shared(index, ghosts, ledger, new AtomicLong(settings.maxBytes() - taken));
   }
 
   public PrefixIndex index() {
@@ -61,6 +67,10 @@ public final class CostLearner implements AnswerLearner {
 
   public Predictions predictions() {
     return predictions;
+  }
+
+  LostHits lostHits() {
+    return ledger.sums();
   }
 
   /** A model for each worker of the pool, in its order; called before requests are placed there. */
@@ -82,8 +92,7 @@ public final class CostLearner implements AnswerLearner {
     if (present != null) {
       drop(present);
     }
-    WorkerModel model =
-        new WorkerModel(worker, kind, index, ghosts, bytesLeft, settings.kvTokens());
+    WorkerModel model = new WorkerModel(worker, kind, shared, settings.kvTokens(), ticker.nanos());
     models.set(worker.slot(), model);
     return model;
   }
@@ -102,23 +111,23 @@ public final class CostLearner implements AnswerLearner {
     index.forget(model.worker().slot());
   }
 
-  private @Nullable WorkerModel model(Lease lease) {
-    WorkerModel model = models.get(lease.worker().slot());
-    return model != null && model.worker() == lease.worker() ? model : null;
+  /** The model of a worker; null if it has left. */
+  @Nullable WorkerModel model(Worker worker) {
+    WorkerModel model = models.get(worker.slot());
+    return model != null && model.worker() == worker ? model : null;
   }
 
   @Override
   public void placed(RoutingRequest request, Lease lease) {
-    WorkerModel model = model(lease);
+    WorkerModel model = model(lease.worker());
     if (model != null) {
-      PrefixBlocks prefix = request.prefix();
-      model.placed(lease, prefix, model.kind().tokens(prefix), !request.stream());
+      model.placed(request, lease, model.kind().tokens(request.prefix()));
     }
   }
 
   @Override
   public void answered(RoutingRequest request, Lease lease) {
-    WorkerModel model = model(lease);
+    WorkerModel model = model(lease.worker());
     long now = ticker.nanos();
     double predicted = request.notes().predictedMillis();
     if (model != null && model.answered(lease, now) && !Double.isNaN(predicted)) {
@@ -128,15 +137,18 @@ public final class CostLearner implements AnswerLearner {
 
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
-    WorkerModel model = model(lease);
+    WorkerModel model = model(lease.worker());
     if (model == null) {
       return;
     }
     boolean good = outcome instanceof Outcome.Succeeded;
     boolean refused =
         outcome instanceof Outcome.Failed(Failure failure) && failure == Failure.CONNECT;
-    model.ended(lease, good, refused, ticker.nanos());
+    InFlight entry = model.ended(lease, good, refused, ticker.nanos());
     Usage usage = lease.usage();
+    if (entry != null && good && request.role() != Role.DECODE) {
+      ledger.book(entry, usage, request.notes());
+    }
     PrefixBlocks prefix = request.prefix();
     if (usage.promptTokens() > 0 && prefix.tokens() > 0 && !PoolModel.exact(prefix)) {
       model.kind().counted(prefix.tokens(), usage.promptTokens());

@@ -80,7 +80,8 @@ public final class CostPolicy implements Policy {
       }
     }
     int held = held(holdings, pool, chosen);
-    request.notes().because(PickReason.LEAST_COST, held);
+    int known = holdings == null ? 0 : holdings.longest();
+    request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
     request.notes().predict(models[chosen].ttft(request.prefix(), held, now));
     return pool.worker(chosen);
   }

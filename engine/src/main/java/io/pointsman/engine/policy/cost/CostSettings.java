@@ -13,7 +13,7 @@ package io.pointsman.engine.policy.cost;
  *     together at the price of waiting.
  * @param tieMillis predicted costs as close as this are equal, and requests in flight decide; at
  *     least 0. Large ignores small hits, 0 follows noise.
- * @param maxBytes most memory of what is known of all caches, in bytes; at least 1 MiB. Too little
+ * @param maxBytes most memory of what is known of all caches, in bytes; at least 2 MiB. Too little
  *     forgets prefixes before the engines do.
  */
 public record CostSettings(
@@ -30,8 +30,8 @@ public record CostSettings(
     }
     requireFinite("priceFloor", priceFloor);
     requireFinite("tieMillis", tieMillis);
-    if (maxBytes < 1 << 20) {
-      throw new IllegalArgumentException("maxBytes: " + maxBytes + " (expected: >= 1048576)");
+    if (maxBytes < 2 << 20) {
+      throw new IllegalArgumentException("maxBytes: " + maxBytes + " (expected: >= 2097152)");
     }
   }
 

@@ -1,23 +1,51 @@
 package io.pointsman.engine.policy.cost;
 
 import java.util.concurrent.atomic.AtomicLongArray;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks that were evicted of late, of all workers: by them it is known what a larger cache would
- * have been good for. A table without collision chains, so that a later block takes the place of an
- * earlier one and the size never changes. Any thread may add and ask.
+ * Blocks that workers do not hold any more, the latest of all workers, with how each was lost: by
+ * them it is known what a larger cache would have been good for, and why a hit was lost. A table
+ * without collision chains, so that a later block takes the place of an earlier one and the size
+ * never changes. Any thread may add and ask.
  */
 final class GhostList {
-  private static final int PLACES = 1 << 16;
-
-  private final AtomicLongArray hashes = new AtomicLongArray(PLACES);
-
-  void add(long hash) {
-    hashes.setOpaque(place(hash), hash);
+  /** How a block was lost. */
+  enum Fate {
+    /** The worker needed the room. */
+    EVICTED,
+    /** The worker started anew. */
+    EMPTIED,
+    /** The worker left. */
+    LEFT
   }
 
+  private static final int PLACES = 1 << 16;
+
+  /** The lowest bits of a hash make room for the fate: 0 for an empty place, else one more. */
+  private static final long FATE_BITS = 3;
+
+  private static final Fate[] FATES = Fate.values();
+
+  private final AtomicLongArray places = new AtomicLongArray(PLACES);
+
+  @SuppressWarnings("EnumOrdinal") // nothing is stored beyond the process
+  void add(long hash, Fate fate) {
+    places.setOpaque(place(hash), (hash & ~FATE_BITS) | (fate.ordinal() + 1));
+  }
+
+  /** Whether a worker that is still there has lost the block. */
   boolean contains(long hash) {
-    return hashes.getOpaque(place(hash)) == hash;
+    long found = places.getOpaque(place(hash));
+    long fate = found & FATE_BITS;
+    return ((found ^ hash) & ~FATE_BITS) == 0 && fate != 0 && fate <= 2;
+  }
+
+  /** How the block was lost last; null if it is not known to have been. */
+  @Nullable Fate fate(long hash) {
+    long found = places.getOpaque(place(hash));
+    int fate = (int) (found & FATE_BITS);
+    return ((found ^ hash) & ~FATE_BITS) == 0 && fate != 0 ? FATES[fate - 1] : null;
   }
 
   private static int place(long hash) {

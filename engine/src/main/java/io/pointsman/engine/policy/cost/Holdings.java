@@ -87,6 +87,11 @@ final class Holdings {
     return crowd == null ? few : crowd.size();
   }
 
+  /** Blocks that whoever holds most holds. */
+  int longest() {
+    return blocks[0];
+  }
+
   /** Blocks that the worker in {@code slot} holds. */
   int blocks(int slot) {
     for (int i = 0; i < count; i++) {

@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.cost;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.ArrayDeque;
@@ -10,6 +11,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is thought of one worker: what its cache holds, what it has yet to compute, how fast it is,
@@ -35,9 +37,11 @@ final class WorkerModel {
   private final PrefixIndex index;
   private final int tenancy;
   private final GhostList ghosts;
+  private final HitLedger ledger;
   private final CacheModel cache;
   private final CacheTruth truth;
   private final Pace pace = new Pace();
+  private final long joinedAt;
   private final Map<Lease, InFlight> inFlight = new HashMap<>();
 
   /** Those in flight that are answered in one piece and may not be computed yet, in order. */
@@ -63,6 +67,16 @@ final class WorkerModel {
   private volatile double speed = 1;
   private volatile double tokensPerMilli;
 
+  /**
+   * What the models of all workers share.
+   *
+   * @param index where others find what each holds
+   * @param ghosts hears of what each loses
+   * @param ledger finds out what can be expected of prompts
+   * @param bytesLeft what the caches' models may still take
+   */
+  record Shared(PrefixIndex index, GhostList ghosts, HitLedger ledger, AtomicLong bytesLeft) {}
+
   /** One request from its placement to its end. */
   static final class InFlight {
     final PrefixBlocks prefix;
@@ -73,12 +87,26 @@ final class WorkerModel {
     /** When its first token is expected. */
     final long dueAt;
 
+    final HitLedger.Prospect prospect;
     boolean computed;
 
-    InFlight(PrefixBlocks prefix, int tokens, int held, long placedAt, long dueAt) {
+    /** At its end: whether its worker has started anew. */
+    boolean emptied;
+
+    /** At its end: whether its worker's memory has been too small for all that was sent there. */
+    boolean roomWasShort;
+
+    InFlight(
+        PrefixBlocks prefix,
+        int tokens,
+        int held,
+        HitLedger.Prospect prospect,
+        long placedAt,
+        long dueAt) {
       this.prefix = prefix;
       this.tokens = tokens;
       this.held = held;
+      this.prospect = prospect;
       this.placedAt = placedAt;
       this.dueAt = dueAt;
     }
@@ -89,24 +117,18 @@ final class WorkerModel {
   }
 
   /**
-   * @param index where others find what it holds
-   * @param ghosts hears of what it evicts
-   * @param bytesLeft what the caches' models may still take
    * @param kvTokens tokens of its KV memory, unless it says so itself
+   * @param joinedAt the present time
    */
-  WorkerModel(
-      Worker worker,
-      PoolModel pool,
-      PrefixIndex index,
-      GhostList ghosts,
-      AtomicLong bytesLeft,
-      int kvTokens) {
+  WorkerModel(Worker worker, PoolModel pool, Shared shared, int kvTokens, long joinedAt) {
     this.worker = worker;
     this.pool = pool;
-    this.index = index;
-    this.ghosts = ghosts;
+    index = shared.index();
+    ghosts = shared.ghosts();
+    ledger = shared.ledger();
+    this.joinedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
-    cache = new CacheModel(bytesLeft, this::evicted);
+    cache = new CacheModel(shared.bytesLeft(), this::evicted);
     truth = new CacheTruth(worker, kvTokens);
     pool.workers(1);
     publish();
@@ -114,7 +136,17 @@ final class WorkerModel {
 
   private void evicted(long hash) {
     index.remove(hash, tenancy);
-    ghosts.add(hash);
+    ghosts.add(hash, GhostList.Fate.EVICTED);
+  }
+
+  private void emptied(long hash) {
+    index.remove(hash, tenancy);
+    ghosts.add(hash, GhostList.Fate.EMPTIED);
+  }
+
+  /** When it was first heard of. */
+  long joinedAt() {
+    return joinedAt;
   }
 
   Worker worker() {
@@ -148,7 +180,7 @@ final class WorkerModel {
     if (!closed) {
       closed = true;
       leavePool();
-      cache.close();
+      cache.clear(hash -> ghosts.add(hash, GhostList.Fate.LEFT));
       inFlight.clear();
       silent.clear();
     }
@@ -165,6 +197,19 @@ final class WorkerModel {
     double uncached = uncached(prefix, held, kind);
     double own = speed * kind.latency.millis(uncached, util);
     return ttft(own, uncached, kind.latency, now) + (kind.price() + DECODE_PRICE * decoding) * own;
+  }
+
+  /** The same taken apart. */
+  Estimate estimate(PrefixBlocks prefix, int held, long now) {
+    PoolModel kind = pool;
+    double uncached = uncached(prefix, held, kind);
+    double own = speed * kind.latency.millis(uncached, util);
+    return new Estimate(
+        kind.tokens(prefix),
+        (int) uncached,
+        own,
+        ttft(own, uncached, kind.latency, now),
+        (kind.price() + DECODE_PRICE * decoding) * own);
   }
 
   /** Predicted milliseconds until the first token of a request placed here now. */
@@ -198,19 +243,20 @@ final class WorkerModel {
    * Takes a placed request in.
    *
    * @param tokens of its prompt, 0 if it has none
-   * @param silentAnswer whether nothing will be heard of its first token
    */
-  synchronized void placed(Lease lease, PrefixBlocks prefix, int tokens, boolean silentAnswer) {
+  synchronized void placed(RoutingRequest request, Lease lease, int tokens) {
     if (closed) {
       return;
     }
+    PrefixBlocks prefix = request.prefix();
     long now = lease.placedAt();
     int blocks = cache.match(prefix);
     int held = Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
     int uncached = tokens - held;
     assumeComputed(now);
     double due = ttft(prefix, blocks, now);
-    InFlight entry = new InFlight(prefix, tokens, held, now, now + (long) (due * 1e6));
+    HitLedger.Prospect prospect = ledger.prospect(request, blocks, this, now);
+    InFlight entry = new InFlight(prefix, tokens, held, prospect, now, now + (long) (due * 1e6));
     pool.placed(uncached, tokens * evictedShare(prefix, blocks));
     if (prefix.count() > 0) {
       cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
@@ -218,7 +264,7 @@ final class WorkerModel {
       index.add(prefix, tenancy, blocks, now);
     }
     inFlight.put(lease, entry);
-    if (silentAnswer) {
+    if (!request.stream()) {
       silent.add(entry);
     }
     begin(uncached, now);
@@ -308,11 +354,12 @@ final class WorkerModel {
    *
    * @param good whether the worker has answered
    * @param refused whether there was nobody to take it: the engine and its cache are gone
+   * @return what was known of it; null if nothing was
    */
-  synchronized void ended(Lease lease, boolean good, boolean refused, long now) {
+  synchronized @Nullable InFlight ended(Lease lease, boolean good, boolean refused, long now) {
     InFlight entry = inFlight.remove(lease);
     if (entry == null || closed) {
-      return;
+      return null;
     }
     Usage usage = lease.usage();
     assumeComputed(now);
@@ -327,14 +374,17 @@ final class WorkerModel {
     long before = cache.pinnedTokens();
     cache.release(entry.prefix, entry.computed || good);
     drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
-    if (refused || truth.restarted(entry, usage)) {
-      cache.clear();
+    entry.roomWasShort = cache.everFull();
+    entry.emptied = refused || truth.restarted(entry, usage);
+    if (entry.emptied) {
+      cache.clear(this::emptied);
     }
     if (usage.completionTokens() > 0) {
       pool.answered(usage.completionTokens());
     }
     fit();
     publish();
+    return entry;
   }
 
   private void drain(long tokens, long now) {

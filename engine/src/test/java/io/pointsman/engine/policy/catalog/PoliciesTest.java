@@ -94,7 +94,7 @@ class PoliciesTest {
         "priceFloor: -1.0 (expected: >= 0)", () -> new CostSettings(1024, 1, -1, 0, 1 << 20));
     assertRefused(
         "tieMillis: NaN (expected: >= 0)", () -> new CostSettings(1024, 1, 0, Double.NaN, 1 << 20));
-    assertRefused("maxBytes: 1 (expected: >= 1048576)", () -> new CostSettings(1024, 1, 0, 0, 1));
+    assertRefused("maxBytes: 1 (expected: >= 2097152)", () -> new CostSettings(1024, 1, 0, 0, 1));
     assertRefused(
         "balanceRelThreshold: 0.5 (expected: >= 1)",
         () -> new CacheAwareSettings(0.5, 64, 0.5, 1 << 20));

@@ -166,7 +166,7 @@ class CacheModelTest {
   void clearedCacheHoldsNothingAndCanBeUsedOn() {
     PrefixBlocks prompt = Prompt.of(1, 10);
     cache.acquire(prompt, 16);
-    cache.clear();
+    cache.clear(evicted::add);
     assertThat(cache.match(prompt)).isZero();
     cache.release(prompt, true);
     assertThat(cache.heldTokens()).isZero();

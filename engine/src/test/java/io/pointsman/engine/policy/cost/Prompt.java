@@ -13,12 +13,21 @@ final class Prompt {
 
   /** {@code shared} blocks of prompt {@code n}, then {@code own} blocks of {@code branch}. */
   static PrefixBlocks of(long n, int shared, long branch, int own) {
+    return salted(7, n, shared, branch, own);
+  }
+
+  /** Prompt {@code n} under another salt than the others'. */
+  static PrefixBlocks salted(long salt, long n, int blocks) {
+    return salted(salt, n, blocks, n, 0);
+  }
+
+  private static PrefixBlocks salted(long salt, long n, int shared, long branch, int own) {
     long[] pieces = new long[shared + own];
     for (int i = 0; i < pieces.length; i++) {
       pieces[i] = PrefixBlocks.mix((i < shared ? n : branch) * 100_003 + i);
     }
     int length = pieces.length * 16;
-    return PrefixBlocks.chain(7, pieces, pieces.length, length, 16, length);
+    return PrefixBlocks.chain(salt, pieces, pieces.length, length, 16, length);
   }
 
   /** The same prompt as text whose length in tokens is only estimated. */

@@ -1,0 +1,88 @@
+package io.pointsman.app.explain;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.policy.Candidate;
+import io.pointsman.engine.policy.PickNotes;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One decision and what became of it. Holds nothing of the request's text. Written by the threads
+ * that place and settle, read by any.
+ */
+final class LoggedDecision {
+  /**
+   * How a request ended.
+   *
+   * @param outcome succeeded, failed with what, or ignored
+   * @param millis from the decision on
+   */
+  record Ending(String outcome, double millis, Usage usage, List<PickNotes.Loss> losses) {}
+
+  final long number;
+  final long placedAt;
+  final Role role;
+  final @Nullable String model;
+  final PickReason reason;
+  final String worker;
+  final int promptTokens;
+  final int cachedTokens;
+
+  /** NaN if the policy does not predict. */
+  final double predictedMillis;
+
+  final List<Candidate> candidates;
+  private volatile double firstTokenMillis = Double.NaN;
+  private volatile @Nullable Ending ending;
+
+  /**
+   * @param number counted from the first one on
+   */
+  LoggedDecision(long number, RoutingRequest request, Lease lease) {
+    this.number = number;
+    PickNotes notes = request.notes();
+    placedAt = lease.placedAt();
+    role = request.role();
+    model = request.model();
+    reason = notes.reason();
+    worker = lease.worker().id();
+    promptTokens = lease.promptTokens();
+    cachedTokens = lease.cachedTokens();
+    predictedMillis = notes.predictedMillis();
+    candidates = notes.candidates();
+  }
+
+  void firstToken(long now) {
+    firstTokenMillis = (now - placedAt) / 1e6;
+  }
+
+  void ended(RoutingRequest request, Lease lease, Outcome outcome, long now) {
+    double millis = (now - placedAt) / 1e6;
+    ending = new Ending(name(outcome), millis, lease.usage(), request.notes().losses());
+  }
+
+  private static String name(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Succeeded _ -> "succeeded";
+      case Outcome.Failed(Failure failure) -> "failed_" + failure.name().toLowerCase(Locale.ROOT);
+      case Outcome.Ignored _ -> "ignored";
+    };
+  }
+
+  /** NaN if nothing was heard of a first token. */
+  double firstTokenMillis() {
+    return firstTokenMillis;
+  }
+
+  /** Null while the request is in flight. */
+  @Nullable Ending ending() {
+    return ending;
+  }
+}

@@ -1,0 +1,69 @@
+package io.pointsman.app.metrics;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Histogram;
+
+/**
+ * Measures what policies predict against what comes: times to first token, and shares of prompts
+ * found in caches.
+ */
+final class PredictionMetrics implements AnswerLearner {
+  private final Ticker ticker;
+  private final DistributionDataPoint predicted;
+  private final DistributionDataPoint measured;
+  private final DistributionDataPoint early;
+  private final DistributionDataPoint late;
+  private final DistributionDataPoint over;
+  private final DistributionDataPoint under;
+
+  PredictionMetrics(Meters meters, Ticker ticker) {
+    this.ticker = ticker;
+    Histogram times = meters.histogram(Metric.PREDICTED_TTFT, Meters.FIRST_BYTE_SECONDS);
+    predicted = times.labelValues("predicted");
+    measured = times.labelValues("measured");
+    Histogram errors = meters.histogram(Metric.TTFT_ERROR, Meters.FIRST_BYTE_SECONDS);
+    early = errors.labelValues("early");
+    late = errors.labelValues("late");
+    Histogram hits = meters.histogram(Metric.HIT_ERROR, Meters.RATIO);
+    over = hits.labelValues("over");
+    under = hits.labelValues("under");
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {}
+
+  @Override
+  public void answered(RoutingRequest request, Lease lease) {
+    double expected = request.notes().predictedMillis() / 1e3;
+    if (Double.isNaN(expected)) {
+      return;
+    }
+    double came = (ticker.nanos() - lease.placedAt()) / 1e9;
+    predicted.observe(expected);
+    measured.observe(came);
+    (expected < came ? early : late).observe(Math.abs(expected - came));
+  }
+
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    Usage usage = lease.usage();
+    // Who continues from a finished prefill has no use for a cache of its own.
+    boolean computes = request.role() != Role.DECODE;
+    if (computes && usage.promptTokens() > 0 && usage.cachedTokens() >= 0) {
+      double expected = request.prefix().ratio(request.notes().matchedBlocks());
+      double found = Math.min(1, (double) usage.cachedTokens() / usage.promptTokens());
+      (expected > found ? over : under).observe(Math.abs(expected - found));
+    }
+  }
+
+  @Override
+  public void forget(Worker worker) {}
+}

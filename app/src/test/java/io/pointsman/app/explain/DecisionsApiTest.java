@@ -1,0 +1,203 @@
+package io.pointsman.app.explain;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.ScriptedDice;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DecisionsApiTest implements EngineListener {
+  private final FakeClock clock = new FakeClock();
+  private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
+  private DecisionLog log = log(new DecisionSettings(1, 4));
+  private RoutingEngine engine = engine("cost");
+
+  private DecisionLog log(DecisionSettings settings) {
+    return new DecisionLog(settings, clock::nanos, ScriptedDice.seeded(4)::roll);
+  }
+
+  private RoutingEngine engine(String policy) {
+    for (int i = 0; i < 3; i++) {
+      fleet.add(WorkerSpec.of("http://w" + i + ":1").withModels(Set.of("m"))).probed(true);
+    }
+    ScriptedDice dice = ScriptedDice.seeded(5);
+    PolicyParts parts =
+        new PolicyParts(
+            clock::nanos, dice::roll, FleetSettings.DEFAULTS.maxWorkers(), PolicySettings.DEFAULTS);
+    return new RoutingEngine(
+        fleet,
+        Policies.create(policy, parts).withAnswers(log),
+        EngineSettings.DEFAULTS,
+        this,
+        clock::nanos,
+        dice::roll);
+  }
+
+  private Lease place(long prompt) {
+    long[] pieces = new long[100];
+    for (int i = 0; i < pieces.length; i++) {
+      pieces[i] = PrefixBlocks.mix(prompt * 1000 + i);
+    }
+    PrefixBlocks prefix = PrefixBlocks.chain(1, pieces, 100, 1600, 16, 1600);
+    RoutingRequest request = RoutingRequest.builder().model("m").prefix(prefix).build();
+    return ((Decision.Routed) engine.decide(request)).lease();
+  }
+
+  private LocalResponse ask(String query) throws Exception {
+    LocalRoutes.Builder routes = LocalRoutes.builder();
+    new DecisionsApi(log, _ -> "cost").addTo(routes);
+    LocalEndpoint endpoint =
+        requireNonNull(requireNonNull(routes.build().at("/decisions")).forMethod("GET"));
+    return endpoint.handle(
+        new LocalRequest("GET", "/decisions", query, Map.of(), new byte[0], "req-1"));
+  }
+
+  private JsonNode decisions(String query) throws Exception {
+    LocalResponse answer = ask(query);
+    assertThat(answer.status()).isEqualTo(200);
+    return new ObjectMapper().readTree(answer.body()).path("decisions");
+  }
+
+  @Test
+  void decisionIsToldWithWhatBecameOfIt() throws Exception {
+    Lease lease = place(1);
+    clock.advance(Duration.ofMillis(80));
+    lease.progressed();
+    lease.firstToken();
+    clock.advance(Duration.ofMillis(20));
+    lease.reported(new Usage(1500, 0, 7));
+    lease.succeeded();
+
+    JsonNode decision = decisions("").get(0);
+    assertThat(decision.path("worker").asText()).isEqualTo(lease.worker().id());
+    assertThat(decision.path("reason").asText()).isEqualTo("least_cost");
+    assertThat(decision.path("policy").asText()).isEqualTo("cost");
+    assertThat(decision.path("age_ms").asInt()).isEqualTo(100);
+    assertThat(decision.path("expected").path("prompt_tokens").asInt()).isEqualTo(1600);
+    assertThat(decision.path("expected").path("ttft_ms").asDouble()).isPositive();
+    JsonNode measured = decision.path("measured");
+    assertThat(measured.path("ttft_ms").asDouble()).isEqualTo(80);
+    assertThat(measured.path("e2e_ms").asDouble()).isEqualTo(100);
+    assertThat(measured.path("outcome").asText()).isEqualTo("succeeded");
+    assertThat(measured.path("prompt_tokens").asInt()).isEqualTo(1500);
+    assertThat(measured.path("lost_tokens").path("never_seen").asInt()).isEqualTo(1500);
+    assertThat(decision.path("candidates")).hasSize(3);
+    assertThat(decision.path("candidates").get(0).path("verdict").asText()).isEqualTo("chosen");
+    assertThat(decision.path("candidates").get(1).path("predicted_ttft_ms").asDouble())
+        .isPositive();
+    assertThat(log.inFlight()).isZero();
+  }
+
+  @Test
+  void requestInFlightHasNoEnding() throws Exception {
+    place(1);
+
+    assertThat(decisions("").get(0).path("measured")).isEmpty();
+    assertThat(log.inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void newestAreKeptAndToldFirst() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      place(i).ignored();
+    }
+
+    JsonNode all = decisions("limit=100");
+    assertThat(all).hasSize(4);
+    assertThat(all.get(0).path("number").asInt()).isEqualTo(9);
+    assertThat(all.get(3).path("number").asInt()).isEqualTo(6);
+    assertThat(decisions("limit=2")).hasSize(2);
+  }
+
+  @Test
+  void chanceDrawsItsShare() {
+    log = log(new DecisionSettings(0.1, 10_000));
+    int drawn = 0;
+    for (int i = 0; i < 10_000; i++) {
+      drawn += log.draws() ? 1 : 0;
+    }
+
+    assertThat(drawn).isBetween(900, 1100);
+    assertThat(log(new DecisionSettings(1, 1)).draws()).isTrue();
+    assertThat(log(new DecisionSettings(0, 100)).draws()).isFalse();
+    assertThat(log(new DecisionSettings(1, 0)).draws()).isFalse();
+  }
+
+  @Test
+  void logThatKeepsNothingTakesNothing() throws Exception {
+    log = log(new DecisionSettings(1, 0));
+    engine = engine("least_load");
+    place(1).ignored();
+
+    assertThat(decisions("")).isEmpty();
+  }
+
+  @Test
+  void policyWithoutOpinionTellsItsReason() throws Exception {
+    engine = engine("least_load");
+    place(1).ignored();
+
+    JsonNode decision = decisions("").get(0);
+    assertThat(decision.path("reason").asText()).isEqualTo("least_load");
+    assertThat(decision.path("candidates")).isEmpty();
+    assertThat(decision.path("expected").has("ttft_ms")).isFalse();
+    assertThat(decision.path("measured").path("outcome").asText()).isEqualTo("ignored");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"limit=0", "limit=many", "limit=-1", "limit=99999999999", "limit="})
+  void limitThatIsNoneIsRefused(String query) throws Exception {
+    LocalResponse answer = ask(query);
+
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(new ObjectMapper().readTree(answer.body()).path("error").path("message").asText())
+        .isEqualTo("limit: not understood (expected: 1 to 10000)");
+  }
+
+  @Override
+  public boolean explains(RoutingRequest request) {
+    return log.draws();
+  }
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {}
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {}
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {}
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    throw failure;
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.explain;
+
+import org.jspecify.annotations.NullMarked;

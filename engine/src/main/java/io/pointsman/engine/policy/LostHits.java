@@ -1,0 +1,76 @@
+package io.pointsman.engine.policy;
+
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * What became of the prompt tokens of requests that ended well, in sums since the start: expected
+ * in a cache, found there, and if not found, why. Any thread may add and read.
+ */
+public final class LostHits {
+  private final Map<LostHit, LongAdder> hits = adders();
+  private final Map<LostHit, LongAdder> tokens = adders();
+  private final LongAdder prompt = new LongAdder();
+  private final LongAdder expected = new LongAdder();
+  private final LongAdder cached = new LongAdder();
+
+  private static Map<LostHit, LongAdder> adders() {
+    Map<LostHit, LongAdder> made = new EnumMap<>(LostHit.class);
+    Arrays.stream(LostHit.values()).forEach(reason -> made.put(reason, new LongAdder()));
+    return made;
+  }
+
+  /**
+   * Counts one request.
+   *
+   * @param promptTokens all of its prompt
+   * @param expectedTokens how many of them its worker was thought to hold
+   * @param cachedTokens how many it found; those expected if it does not say
+   */
+  public void add(int promptTokens, int expectedTokens, int cachedTokens) {
+    prompt.add(promptTokens);
+    expected.add(expectedTokens);
+    cached.add(cachedTokens);
+  }
+
+  /** Counts tokens of one request that were lost for one reason. */
+  public void lost(LostHit reason, int lostTokens) {
+    of(hits, reason).increment();
+    of(tokens, reason).add(lostTokens);
+  }
+
+  private static LongAdder of(Map<LostHit, LongAdder> adders, LostHit reason) {
+    LongAdder adder = adders.get(reason);
+    if (adder == null) {
+      throw new IllegalStateException(reason + " has no sum");
+    }
+    return adder;
+  }
+
+  /** Requests that lost tokens for {@code reason}. */
+  public long hits(LostHit reason) {
+    return of(hits, reason).sum();
+  }
+
+  /** Prompt tokens that were lost for {@code reason}. */
+  public long tokens(LostHit reason) {
+    return of(tokens, reason).sum();
+  }
+
+  /** Prompt tokens of all requests. */
+  public long promptTokens() {
+    return prompt.sum();
+  }
+
+  /** How many of them workers were thought to hold. */
+  public long expectedTokens() {
+    return expected.sum();
+  }
+
+  /** How many of them workers found. */
+  public long cachedTokens() {
+    return cached.sum();
+  }
+}

@@ -1,0 +1,130 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Candidate;
+import io.pointsman.engine.policy.Candidate.Verdict;
+import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What {@code cost} can tell of its decisions. Computes anew what the pick has computed. */
+public final class CostInsight implements Insight {
+  /** A worker and what a request would cost there; the estimate is null if it may not be chosen. */
+  private record Looked(Worker worker, int inFlight, @Nullable Estimate estimate) {
+    double cost() {
+      return estimate == null ? Double.POSITIVE_INFINITY : estimate.cost();
+    }
+  }
+
+  /** Workers looked at, beside holders: explaining must not hold an event loop up. */
+  private static final int MOST_LOOKED = 256;
+
+  private final CostSettings settings;
+  private final CostLearner learner;
+
+  public CostInsight(CostSettings settings, CostLearner learner) {
+    this.settings = settings;
+    this.learner = learner;
+  }
+
+  @Override
+  public LostHits lostHits() {
+    return learner.lostHits();
+  }
+
+  @Override
+  public List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
+    Holdings holdings = Holdings.of(learner.index(), request.prefix());
+    List<Looked> looked = new ArrayList<>();
+    Looked winner = null;
+    for (int i : indexes(pool, chosen, holdings)) {
+      Worker worker = pool.worker(i);
+      WorkerModel model = learner.model(worker);
+      boolean out =
+          worker != chosen && pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE;
+      int held = holdings == null ? 0 : holdings.blocks(worker.slot());
+      Estimate estimate = model == null || out ? null : model.estimate(request.prefix(), held, now);
+      Looked each = new Looked(worker, pool.inFlight(i), estimate);
+      looked.add(each);
+      winner = worker == chosen ? each : winner;
+    }
+    looked.sort(
+        Comparator.comparing((Looked l) -> l.worker != chosen)
+            .thenComparingDouble(Looked::cost)
+            .thenComparingInt(Looked::inFlight));
+    double least = looked.stream().mapToDouble(Looked::cost).min().orElse(0);
+    List<Candidate> told = new ArrayList<>();
+    for (Looked each : looked.subList(0, Math.min(MOST_CANDIDATES, looked.size()))) {
+      told.add(candidate(each, winner, least, request));
+    }
+    return told;
+  }
+
+  /** Of a large pool those from the chosen one on, and the few that hold a part of the prompt. */
+  private static Set<Integer> indexes(Pool pool, Worker chosen, @Nullable Holdings holdings) {
+    Set<Integer> found = new LinkedHashSet<>();
+    int first = Math.max(0, pool.indexOfSlot(chosen.slot()));
+    for (int n = 0; n < Math.min(pool.size(), MOST_LOOKED); n++) {
+      found.add((first + n) % pool.size());
+    }
+    int places = holdings == null || pool.size() <= MOST_LOOKED ? 0 : holdings.places();
+    for (int n = 0; holdings != null && n < places; n++) {
+      int holder = pool.indexOfSlot(holdings.slot(n));
+      if (holder != Pool.ABSENT) {
+        found.add(holder);
+      }
+    }
+    return found;
+  }
+
+  private Candidate candidate(
+      Looked looked, @Nullable Looked chosen, double least, RoutingRequest request) {
+    Estimate estimate = looked.estimate;
+    if (estimate == null) {
+      boolean tried = request.tried().contains(looked.worker);
+      Verdict why = tried ? Verdict.TRIED : Verdict.OUT;
+      return new Candidate(
+          looked.worker, why, looked.inFlight, 0, 0, Double.NaN, Double.NaN, Double.NaN);
+    }
+    return new Candidate(
+        looked.worker,
+        verdict(looked, estimate, chosen, least),
+        looked.inFlight,
+        estimate.tokens() - estimate.uncached(),
+        estimate.uncached(),
+        estimate.ttft(),
+        estimate.waiting(),
+        estimate.cost());
+  }
+
+  private Verdict verdict(Looked looked, Estimate estimate, @Nullable Looked chosen, double least) {
+    Estimate winner = chosen == null ? null : chosen.estimate;
+    if (chosen == null || winner == null) {
+      return Verdict.PASSED_OVER;
+    }
+    if (looked.worker == chosen.worker) {
+      return Verdict.CHOSEN;
+    }
+    double tie = settings.tieMillis();
+    if (estimate.cost() <= least + tie && winner.cost() <= least + tie) {
+      int more = Integer.compare(looked.inFlight, chosen.inFlight);
+      return more > 0 ? Verdict.MORE_LOAD : more == 0 ? Verdict.CHANCE : Verdict.PASSED_OVER;
+    }
+    if (estimate.cost() < winner.cost()) {
+      return Verdict.PASSED_OVER;
+    }
+    double waits = estimate.waiting() - winner.waiting();
+    double works = estimate.cost() - estimate.waiting() - (winner.cost() - winner.waiting());
+    if (waits >= works) {
+      return Verdict.LONGER_WAIT;
+    }
+    return estimate.uncached() > winner.uncached() ? Verdict.LESS_CACHED : Verdict.SLOWER;
+  }
+}

@@ -1,0 +1,191 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.PickNotes;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.WorkerModel.InFlight;
+import io.pointsman.engine.prefix.Milestones;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out why prompt tokens were not found in a cache: looks who has a prompt when it is placed,
+ * and books what was found when it has ended. Any thread.
+ */
+final class HitLedger {
+  /** A worker counts as new for so long. */
+  private static final long NEW_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  /** Workers that joined as close to each other as this are of one age. */
+  private static final long SAME_AGE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** Engines find whole blocks and leave the last token: less than this share is no loss. */
+  private static final double ROUNDING = 0.1;
+
+  /** So few tokens are no loss either. */
+  private static final int ROUNDING_TOKENS = 64;
+
+  /**
+   * What of a prompt was expected to be found where it was placed, and why not more: the prompt is
+   * cut into what the worker holds, what another holds beyond that, what was held until of late,
+   * and the rest.
+   *
+   * @param held blocks that the worker holds
+   * @param elsewhere blocks that the worker that holds most holds; at least {@code held}
+   * @param notThere why the request is not there
+   * @param remembered blocks that were held until of late; at least {@code elsewhere}
+   * @param lost how they were lost
+   * @param rest why nobody has what is beyond
+   */
+  record Prospect(
+      int held, int elsewhere, LostHit notThere, int remembered, LostHit lost, LostHit rest) {}
+
+  private final PrefixIndex index;
+  private final GhostList ghosts;
+  private final SaltList salts = new SaltList();
+  private final IntFunction<@Nullable WorkerModel> bySlot;
+  private final LostHits sums = new LostHits();
+
+  /**
+   * @param bySlot the model of the worker in a slot; null if there is none
+   */
+  HitLedger(PrefixIndex index, GhostList ghosts, IntFunction<@Nullable WorkerModel> bySlot) {
+    this.index = index;
+    this.ghosts = ghosts;
+    this.bySlot = bySlot;
+  }
+
+  LostHits sums() {
+    return sums;
+  }
+
+  /**
+   * What can be expected of a prompt that is about to be placed.
+   *
+   * @param held blocks that the chosen worker holds
+   */
+  Prospect prospect(RoutingRequest request, int held, WorkerModel chosen, long now) {
+    PrefixBlocks prefix = request.prefix();
+    PickNotes notes = request.notes();
+    int elsewhere =
+        notes.reason() == PickReason.LEAST_COST ? notes.knownBlocks() : index.match(prefix);
+    elsewhere = Math.max(held, Math.min(elsewhere, prefix.count()));
+    LostHit notThere =
+        elsewhere > held ? notThere(prefix, elsewhere, chosen, now) : LostHit.NEVER_SEEN;
+    int remembered = remembered(prefix, elsewhere);
+    LostHit lost = remembered > elsewhere ? fate(prefix, elsewhere) : LostHit.NEVER_SEEN;
+    LostHit rest = remembered == 0 ? newOrSalted(prefix) : LostHit.NEVER_SEEN;
+    if (prefix.count() > 0) {
+      salts.add(prefix.start(), prefix.hashes()[0]);
+    }
+    return new Prospect(held, elsewhere, notThere, remembered, lost, rest);
+  }
+
+  /** Why a request is not where most of its prompt is held. */
+  private LostHit notThere(PrefixBlocks prefix, int blocks, WorkerModel chosen, long now) {
+    long hash = prefix.hashes()[blocks - 1];
+    if (index.crowd(hash) != null) {
+      return LostHit.LOAD;
+    }
+    LostHit reason = LostHit.WORKER_GONE;
+    for (int holder = index.holder(hash, 0);
+        holder != PrefixIndex.NOBODY;
+        holder = index.holder(hash, PrefixIndex.after(holder))) {
+      WorkerModel model = bySlot.apply(PrefixIndex.slotOf(holder));
+      if (model != null && choosable(model.worker(), now)) {
+        boolean younger = chosen.joinedAt() - model.joinedAt() > SAME_AGE_NANOS;
+        boolean isNew = younger && now - chosen.joinedAt() < NEW_NANOS;
+        reason = isNew ? LostHit.NEW_WORKER : LostHit.LOAD;
+      }
+    }
+    return reason;
+  }
+
+  private static boolean choosable(Worker worker, long now) {
+    return worker.eligible(now) || worker.merelyBusy(now);
+  }
+
+  /** Blocks up to which the prompt was held until of late, behind {@code from}. */
+  private int remembered(PrefixBlocks prefix, int from) {
+    int ends = CacheModel.ends(prefix);
+    int known = from;
+    for (int i = from == 0 ? 0 : Milestones.upTo(from); i < ends; i++) {
+      int end = CacheModel.end(prefix, i, ends);
+      if (end > known) {
+        if (ghosts.fate(prefix.hashes()[end - 1]) == null) {
+          return known;
+        }
+        known = end;
+      }
+    }
+    return known;
+  }
+
+  /** How the first block behind {@code from}, which is remembered, was lost. */
+  private LostHit fate(PrefixBlocks prefix, int from) {
+    int ends = CacheModel.ends(prefix);
+    int at = from == 0 ? 0 : Math.min(Milestones.upTo(from), ends - 1);
+    int end = CacheModel.end(prefix, at, ends);
+    GhostList.Fate fate = ghosts.fate(prefix.hashes()[end - 1]);
+    return fate == GhostList.Fate.EVICTED ? LostHit.EVICTED : LostHit.WORKER_GONE;
+  }
+
+  private LostHit newOrSalted(PrefixBlocks prefix) {
+    return prefix.count() > 0 && salts.underAnother(prefix.start(), prefix.hashes()[0])
+        ? LostHit.OTHER_SALT
+        : LostHit.NEVER_SEEN;
+  }
+
+  /** Books a request that has ended well. */
+  void book(InFlight entry, Usage usage, PickNotes notes) {
+    Prospect prospect = entry.prospect;
+    int prompt = usage.promptTokens() > 0 ? usage.promptTokens() : entry.tokens;
+    if (prompt == 0) {
+      return;
+    }
+    PrefixBlocks prefix = entry.prefix;
+    int expected = tokens(prompt, prefix, prospect.held());
+    int cached = usage.cachedTokens() < 0 ? expected : Math.min(usage.cachedTokens(), prompt);
+    sums.add(prompt, expected, cached);
+    if (expected - cached > Math.max(ROUNDING_TOKENS, ROUNDING * expected)) {
+      lost(notes, notFound(entry), expected - cached);
+    }
+    int from = Math.max(expected, cached);
+    int elsewhere = tokens(prompt, prefix, prospect.elsewhere());
+    lost(notes, prospect.notThere(), elsewhere - from);
+    from = Math.max(from, elsewhere);
+    int remembered = tokens(prompt, prefix, prospect.remembered());
+    lost(notes, prospect.lost(), remembered - from);
+    lost(notes, prospect.rest(), prompt - Math.max(from, remembered));
+  }
+
+  private static int tokens(int prompt, PrefixBlocks prefix, int blocks) {
+    return (int) Math.round(prompt * prefix.ratio(blocks));
+  }
+
+  /** Why a worker did not find what it was sent. */
+  private static LostHit notFound(InFlight entry) {
+    if (entry.emptied) {
+      return LostHit.WORKER_GONE;
+    }
+    return entry.roomWasShort ? LostHit.EVICTED : LostHit.TOKENS_DIFFER;
+  }
+
+  private void lost(PickNotes notes, LostHit reason, int tokens) {
+    if (tokens > 0) {
+      sums.lost(reason, tokens);
+      notes.lost(reason, tokens);
+    }
+  }
+
+  static long bytes() {
+    return SaltList.bytes();
+  }
+}

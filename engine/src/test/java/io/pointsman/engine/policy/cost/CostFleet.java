@@ -1,0 +1,107 @@
+package io.pointsman.engine.policy.cost;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.time.Duration;
+
+/** A fleet that {@code cost} places requests on, and what it can tell of that. */
+final class CostFleet implements EngineListener {
+  final TestFleet fleet;
+  final RoutingEngine engine;
+  final Insight insight;
+  final LostHits lost;
+
+  /** Whether every decision is explained. */
+  boolean explains;
+
+  CostFleet(int workers, CostSettings settings) {
+    fleet = TestFleet.of(workers);
+    PolicyParts parts =
+        new PolicyParts(
+            fleet.clock::nanos, fleet.dice, 16_384, PolicySettings.DEFAULTS.withCost(settings));
+    PolicySetup setup = Policies.create("cost", parts);
+    engine =
+        new RoutingEngine(
+            fleet.fleet, setup, EngineSettings.DEFAULTS, this, fleet.clock::nanos, fleet.dice);
+    insight = requireNonNull(setup.insight(), "insight");
+    lost = insight.lostHits();
+  }
+
+  static RoutingRequest request(PrefixBlocks prompt) {
+    return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).build();
+  }
+
+  Lease place(RoutingRequest request) {
+    Decision decision = engine.decide(request);
+    if (decision instanceof Decision.Routed(Lease lease)) {
+      return lease;
+    }
+    throw new AssertionError(decision);
+  }
+
+  Lease place(PrefixBlocks prompt) {
+    return place(request(prompt));
+  }
+
+  /** Answered within 50 ms by an engine that found {@code cached} tokens. */
+  void serve(Lease lease, int prompt, int cached) {
+    fleet.clock.advance(Duration.ofMillis(50));
+    lease.progressed();
+    lease.firstToken();
+    lease.reported(new Usage(prompt, cached, 10));
+    lease.succeeded();
+  }
+
+  /** A prompt of blocks of 16 tokens, of which its engine found {@code cached} tokens. */
+  Lease served(PrefixBlocks prompt, int cached) {
+    Lease lease = place(prompt);
+    serve(lease, prompt.count() * 16, cached);
+    return lease;
+  }
+
+  /** Tokens lost for all reasons. */
+  long lostTokens() {
+    long all = 0;
+    for (LostHit reason : LostHit.values()) {
+      all += lost.tokens(reason);
+    }
+    return all;
+  }
+
+  @Override
+  public boolean explains(RoutingRequest request) {
+    return explains;
+  }
+
+  @Override
+  public void routed(RoutingRequest request, Lease lease) {}
+
+  @Override
+  public void rejected(RoutingRequest request, RejectReason reason) {}
+
+  @Override
+  public void settled(Lease lease, Outcome outcome) {}
+
+  @Override
+  public void policyFailed(RuntimeException failure) {
+    throw new AssertionError("policy failed", failure);
+  }
+}
