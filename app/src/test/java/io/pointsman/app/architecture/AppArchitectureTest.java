@@ -159,11 +159,13 @@ class AppArchitectureTest {
   }
 
   @Test
-  void enginesAreHeardByZeroMqInOnePackage() {
+  void enginesAreHeardByZeroMqInTwoPackages() {
     noClasses()
         .that(
             resideInAnyPackage("io.pointsman.app..")
-                .and(resideOutsideOfPackages("io.pointsman.app.peers..")))
+                .and(
+                    resideOutsideOfPackages(
+                        "io.pointsman.app.peers..", "io.pointsman.app.kvevents.wire..")))
         .should()
         .dependOnClassesThat(resideInAnyPackage("org.msgpack.."))
         .check(ALL);

@@ -1,0 +1,10 @@
+package io.pointsman.app.kvevents.wire;
+
+/** A batch that cannot be used; the message says why, without quoting it. */
+public final class MalformedBatch extends Exception {
+  private static final long serialVersionUID = 1;
+
+  MalformedBatch(String message) {
+    super(message);
+  }
+}

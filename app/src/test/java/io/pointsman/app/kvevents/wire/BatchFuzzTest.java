@@ -1,0 +1,23 @@
+package io.pointsman.app.kvevents.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.fuzz.Corpus;
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+
+/** The bounded run of {@link BatchFuzz}; {@code it/fuzz kv-events} is the long one. */
+class BatchFuzzTest {
+  @Test
+  void corpusAndItsMutationsAreReadOrRefused() throws IOException {
+    Corpus.of("app", "kv-events").run(BatchFuzz::fuzzerTestOneInput, 30_000);
+  }
+
+  /** Else the mutations would begin with what is refused at once. */
+  @Test
+  void theCorpusIsOfBatches() throws IOException, MalformedBatch {
+    for (byte[] input : Corpus.of("app", "kv-events").inputs()) {
+      assertThat(BatchReader.read(input, 4096).events()).isNotEmpty();
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.kvevents.wire;
+
+import org.jspecify.annotations.NullMarked;
