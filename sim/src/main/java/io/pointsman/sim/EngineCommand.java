@@ -9,6 +9,7 @@ import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.LatencyModel;
 import io.pointsman.sim.schedule.LinearLatency;
 import io.pointsman.sim.schedule.StepLatency;
+import io.pointsman.sim.zmq.EventPublisher;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -159,6 +160,8 @@ public final class EngineCommand implements Callable<Integer> {
 
   @Mixin private final KvFlags kv = new KvFlags();
 
+  @Mixin private final EventFlags events = new EventFlags();
+
   @Override
   public Integer call() throws InterruptedException {
     CommandSpec commandSpec = spec();
@@ -177,6 +180,11 @@ public final class EngineCommand implements Callable<Integer> {
       }
       if (config.kv() != null) {
         tell(engine.kvState(), out);
+      }
+      if (config.events() != null) {
+        EventPublisher publisher = engine.events();
+        out.println(
+            "KV events at port " + publisher.port() + ", replay port " + publisher.replayPort());
       }
       out.flush();
       new CountDownLatch(1).await();
@@ -223,7 +231,8 @@ public final class EngineCommand implements Callable<Integer> {
         speed,
         connections,
         parsed,
-        kv.options());
+        kv.options(),
+        events.options());
   }
 
   /**

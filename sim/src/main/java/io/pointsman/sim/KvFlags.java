@@ -183,7 +183,7 @@ final class KvFlags {
     return switch (flag) {
       case "--kv-blocks" -> false;
       case "--lenient", "--tensor-parallel-size", "--data-parallel-size" -> true;
-      default -> flag.startsWith("--kv-");
+      default -> flag.startsWith("--kv-") && !flag.startsWith("--kv-events");
     };
   }
 }

@@ -8,6 +8,7 @@ import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.LatencyModel;
 import io.pointsman.sim.schedule.LinearLatency;
 import io.pointsman.sim.schedule.StepLatency;
+import io.pointsman.sim.zmq.EventOptions;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param connections how connections are treated
  * @param failures switched on from the start
  * @param kv how KV is handed over between engines; null: the engine keeps to itself
+ * @param events how changes of the prefix cache are announced; null: not at all
  */
 public record SimConfig(
     String host,
@@ -39,7 +41,8 @@ public record SimConfig(
     double speed,
     ConnectionOptions connections,
     List<Failure> failures,
-    @Nullable KvOptions kv) {
+    @Nullable KvOptions kv,
+    @Nullable EventOptions events) {
   /** An engine on any free port of the loopback address with the step model and default limits. */
   public static final SimConfig DEFAULT =
       new SimConfig(
@@ -53,6 +56,7 @@ public record SimConfig(
           1,
           ConnectionOptions.DEFAULT,
           List.of(),
+          null,
           null);
 
   /** Refuses a speed that is not above 0, and what is no port. */
@@ -80,43 +84,120 @@ public record SimConfig(
   /** A copy that listens on another port. */
   public SimConfig withPort(int newPort) {
     return new SimConfig(
-        host, newPort, adminPort, id, profile, limits, latency, speed, connections, failures, kv);
+        host,
+        newPort,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy that listens on another address. */
   public SimConfig withHost(String newHost) {
     return new SimConfig(
-        newHost, port, adminPort, id, profile, limits, latency, speed, connections, failures, kv);
+        newHost,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy with a second port that failures never close. */
   public SimConfig withAdminPort(int newPort) {
     return new SimConfig(
-        host, port, newPort, id, profile, limits, latency, speed, connections, failures, kv);
+        host,
+        port,
+        newPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy with another id. */
   public SimConfig withId(String newId) {
     return new SimConfig(
-        host, port, adminPort, newId, profile, limits, latency, speed, connections, failures, kv);
+        host,
+        port,
+        adminPort,
+        newId,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy with another profile. */
   public SimConfig withProfile(EngineProfile newProfile) {
     return new SimConfig(
-        host, port, adminPort, id, newProfile, limits, latency, speed, connections, failures, kv);
+        host,
+        port,
+        adminPort,
+        id,
+        newProfile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy with other limits. */
   public SimConfig withLimits(EngineLimits newLimits) {
     return new SimConfig(
-        host, port, adminPort, id, profile, newLimits, latency, speed, connections, failures, kv);
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        newLimits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy with another service model. */
   public SimConfig withLatency(LatencyModel newLatency) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, newLatency, speed, connections, failures, kv);
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        newLatency,
+        speed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /**
@@ -130,25 +211,86 @@ public record SimConfig(
   /** A copy whose time passes at another speed. */
   public SimConfig withSpeed(double newSpeed) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency, newSpeed, connections, failures, kv);
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        newSpeed,
+        connections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy that treats connections otherwise. */
   public SimConfig withConnections(ConnectionOptions newConnections) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency, speed, newConnections, failures, kv);
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        newConnections,
+        failures,
+        kv,
+        events);
   }
 
   /** A copy with failures switched on from the start. */
   public SimConfig withFailures(List<Failure> newFailures) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency, speed, connections, newFailures, kv);
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        newFailures,
+        kv,
+        events);
   }
 
   /** A copy that hands KV over to other engines or takes it over. */
   public SimConfig withHandOver(KvOptions newKv) {
     return new SimConfig(
-        host, port, adminPort, id, profile, limits, latency, speed, connections, failures, newKv);
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        newKv,
+        events);
+  }
+
+  /** A copy that announces changes of its prefix cache. */
+  public SimConfig withEvents(EventOptions newEvents) {
+    return new SimConfig(
+        host,
+        port,
+        adminPort,
+        id,
+        profile,
+        limits,
+        latency,
+        speed,
+        connections,
+        failures,
+        kv,
+        newEvents);
   }
 
   /** A copy that serves other models, the first being the base model. */

@@ -22,6 +22,7 @@ import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.EngineDriver;
 import io.pointsman.sim.live.EngineState;
 import io.pointsman.sim.schedule.Scheduler;
+import io.pointsman.sim.zmq.EventPublisher;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -48,6 +49,7 @@ public final class SimEngine implements AutoCloseable {
   private final HttpListener listener;
   private final HttpListener adminListener;
   private final @Nullable KvSide kvSide;
+  private final @Nullable EventSide eventSide;
   private int port;
   private int adminPort = -1;
 
@@ -63,6 +65,13 @@ public final class SimEngine implements AutoCloseable {
     Class<? extends ServerChannel> type = channelType(group);
     this.kvSide =
         config.kv() == null ? null : new KvSide(config.kv(), config.host(), engine, loop, type);
+    this.eventSide =
+        config.events() == null
+            ? null
+            : new EventSide(config.events(), config.host(), engine, loop);
+    if (eventSide != null) {
+      engine.announceBy(eventSide);
+    }
     KvNode node = kvSide == null ? null : kvSide.node();
     EngineApi api = new EngineApi(engine, node);
     this.listener = new HttpListener(loop, type, config.connections(), api, engine::id);
@@ -155,6 +164,18 @@ public final class SimEngine implements AutoCloseable {
     return kvSide.node();
   }
 
+  /**
+   * What publishes its KV events; another one after a {@link #restart}.
+   *
+   * @throws IllegalStateException for an engine without, or one that is stopped
+   */
+  public EventPublisher events() {
+    if (eventSide == null) {
+      throw new IllegalStateException("kv-events: off (expected: SimConfig.withEvents)");
+    }
+    return eventSide.publisher();
+  }
+
   /** Starts all counters at zero again. */
   public void resetCounters() {
     onLoop(
@@ -187,6 +208,9 @@ public final class SimEngine implements AutoCloseable {
     if (kvSide != null) {
       kvSide.stop();
     }
+    if (eventSide != null) {
+      eventSide.close();
+    }
     onLoop(() -> engine.scheduler().cache().forgetIdle());
   }
 
@@ -201,6 +225,9 @@ public final class SimEngine implements AutoCloseable {
     adminListener.closeAll();
     if (kvSide != null) {
       kvSide.close();
+    }
+    if (eventSide != null) {
+      eventSide.close();
     }
     if (ownGroup != null) {
       ownGroup.shutdownGracefully(0, 1, TimeUnit.SECONDS);
@@ -221,6 +248,9 @@ public final class SimEngine implements AutoCloseable {
   private void open(int wanted) {
     if (wanted != 0) {
       name(wanted);
+    }
+    if (eventSide != null) {
+      eventSide.open();
     }
     port = listener.open(config.host(), wanted).getPort();
     name(port);

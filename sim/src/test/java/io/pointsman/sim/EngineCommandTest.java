@@ -71,6 +71,7 @@ class EngineCommandTest {
                 16,
                 new ConnectionOptions(18, true, 19),
                 List.of(Failure.times(2, new Fault.Hang(0))),
+                null,
                 null));
   }
 

@@ -1,5 +1,6 @@
 package io.pointsman.sim.api;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.sim.failure.Failure;
@@ -7,6 +8,7 @@ import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
 import io.pointsman.sim.http.RequestError;
 import io.pointsman.sim.kv.link.KvNode;
+import io.pointsman.sim.live.Announcer;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.EngineState;
 import java.util.List;
@@ -61,6 +63,27 @@ final class AdminApi {
       node.resetCounters();
     }
     exchange.respond(200, Json.object().put("reset", true));
+  }
+
+  /** Switches what goes wrong with KV events; members that are left out are zero. */
+  void events(Exchange exchange) {
+    Announcer announcer = engine.announcer();
+    if (announcer == null) {
+      throw RequestError.badRequest("kv-events: off (expected: --kv-events)", null);
+    }
+    JsonNode body = exchange.json();
+    try {
+      announcer.faults(
+          body.path("loss").asDouble(0),
+          body.path("delay_ms").asLong(0),
+          body.path("reorder").asDouble(0));
+    } catch (IllegalArgumentException e) {
+      throw RequestError.badRequest(String.valueOf(e.getMessage()), null);
+    }
+    if (body.path("restart").asBoolean(false)) {
+      announcer.restart();
+    }
+    exchange.respond(200, Json.object().put("batches", announcer.batches()));
   }
 
   void listFailures(Exchange exchange) {

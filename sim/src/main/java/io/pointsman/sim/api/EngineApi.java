@@ -194,6 +194,9 @@ public final class EngineApi implements Endpoint {
     routes.plain("GET", "/get_model_info", info::modelInfo);
     routes.plain("GET", "/get_server_info", info::serverInfo);
     routes.plain("GET", "/server_info", info::vllmConfig);
+    if (engine.announcer() != null) {
+      routes.plain("GET", "/kv_event_sources", info::eventSources);
+    }
     routes.plain("GET", "/flush_cache", info::flushCache);
     routes.plain("POST", "/flush_cache", info::flushCache);
     routes.plain("POST", "/reset_prefix_cache", info::resetPrefixCache);
@@ -209,6 +212,7 @@ public final class EngineApi implements Endpoint {
   private void administration(AdminApi admin) {
     routes.plain("GET", "/sim/state", admin::state);
     routes.plain("POST", "/sim/reset-counters", admin::resetCounters);
+    routes.plain("POST", "/sim/kv-events", admin::events);
     routes.plain("GET", "/sim/failures", admin::listFailures);
     routes.plain("POST", "/sim/failures", admin::addFailures);
     routes.plain("DELETE", "/sim/failures", admin::clearFailures);

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
+import io.pointsman.sim.http.RequestError;
+import io.pointsman.sim.live.Announcer;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.schedule.EngineLimits;
 import java.nio.charset.StandardCharsets;
@@ -110,6 +112,10 @@ final class InfoApi {
     scheduler.put("max_num_seqs", limits.maxRunning());
     scheduler.put("max_num_batched_tokens", limits.maxBatchedTokens());
     config.putObject("parallel_config").put("data_parallel_size", 1);
+    Announcer announcer = engine.announcer();
+    if (announcer != null) {
+      tell(config.putObject("kv_events_config"), announcer.place());
+    }
     ObjectNode root = Json.object();
     if (exchange.parameters().getOrDefault("config_format", List.of("text")).contains("json")) {
       root.set("vllm_config", config);
@@ -117,6 +123,26 @@ final class InfoApi {
       root.put("vllm_config", config.toString());
     }
     exchange.respond(200, root);
+  }
+
+  /** Where KV events are published, by rank. */
+  void eventSources(Exchange exchange) {
+    ObjectNode root = Json.object();
+    Announcer announcer = engine.announcer();
+    if (announcer == null) {
+      throw RequestError.notFound("KV events are off.", null);
+    }
+    Announcer.Place place = announcer.place();
+    ObjectNode source = root.putObject(Integer.toString(place.rank()));
+    tell(source, place);
+    source.put("encoding", "msgpack").put("schema_version", 1);
+    exchange.respond(200, root);
+  }
+
+  private static void tell(ObjectNode source, Announcer.Place place) {
+    source.put("enable_kv_cache_events", true).put("publisher", "zmq");
+    source.put("endpoint", place.endpoint()).put("replay_endpoint", place.replayEndpoint());
+    source.put("topic", place.topic()).put("buffer_steps", place.bufferedBatches());
   }
 
   /** Forgets what no running request uses. */

@@ -54,13 +54,13 @@ final class Requests {
         length.tokens(),
         length.stopsByItself(),
         BlockHashes.mix(own) ^ random,
-        salt(model, body));
+        salt(body));
   }
 
   /** A prefill without output. */
   Generation prefill(JsonNode body, List<int[]> prompts) {
     String model = model(body);
-    return new Generation(model, prompts, 1, 0, true, engine.profile().seed(), salt(model, body));
+    return new Generation(model, prompts, 1, 0, true, engine.profile().seed(), salt(body));
   }
 
   /**
@@ -155,8 +155,8 @@ final class Requests {
     return node.intValue();
   }
 
-  private static long salt(String model, JsonNode body) {
-    return model.hashCode() * 31L + body.path("cache_salt").asText("").hashCode();
+  private static String salt(JsonNode body) {
+    return body.path("cache_salt").asText("");
   }
 
   /** An answer's length in tokens, and whether the engine chose it. */

@@ -22,6 +22,7 @@ public final class BlockCache {
 
   private int idleBlocks;
   private int privateBlocks;
+  private CacheListener listener = CacheListener.NONE;
 
   /**
    * An empty cache.
@@ -38,6 +39,11 @@ public final class BlockCache {
     this.blockSize = blockSize;
     idle.next = idle;
     idle.previous = idle;
+  }
+
+  /** Tells {@code newListener} of every change from here on. */
+  public void listen(CacheListener newListener) {
+    listener = newListener;
   }
 
   /** Tokens per block. */
@@ -115,6 +121,7 @@ public final class BlockCache {
    */
   public void publish(Reservation reservation, int computedTokens) {
     int end = Math.min(reservation.hashes.length, computedTokens / blockSize);
+    int told = reservation.published;
     for (; reservation.published < end; reservation.published++) {
       Block block = new Block(reservation.hashes[reservation.published]);
       if (byHash.putIfAbsent(block.hash, block) == null) {
@@ -122,7 +129,18 @@ public final class BlockCache {
         reservation.pinned[reservation.published] = block;
         reservation.privateBlocks--;
         privateBlocks--;
+      } else {
+        tell(reservation, told, reservation.published);
+        told = reservation.published + 1;
       }
+    }
+    tell(reservation, told, end);
+  }
+
+  private void tell(Reservation reservation, int from, int to) {
+    PromptOrigin origin = reservation.origin;
+    if (from < to && origin != null) {
+      listener.stored(origin, reservation.hashes, from, to);
     }
   }
 
@@ -151,7 +169,14 @@ public final class BlockCache {
    */
   public int forgetIdle() {
     int count = idleBlocks;
+    CacheListener told = listener;
+    boolean all = count == byHash.size();
+    listener = all ? CacheListener.NONE : told;
     evict(count);
+    listener = told;
+    if (all) {
+      told.cleared();
+    }
     return count;
   }
 
@@ -170,6 +195,7 @@ public final class BlockCache {
       Block oldest = idle.next;
       unlink(oldest);
       byHash.remove(oldest.hash);
+      listener.removed(oldest.hash);
     }
   }
 
@@ -210,6 +236,7 @@ public final class BlockCache {
     private int published;
     private int privateBlocks;
     private boolean released;
+    private @Nullable PromptOrigin origin;
 
     private Reservation(
         long[] hashes, @Nullable Block[] pinned, int published, int cachedTokens, int fresh) {
@@ -218,6 +245,11 @@ public final class BlockCache {
       this.published = published;
       this.cachedTokens = cachedTokens;
       this.privateBlocks = fresh;
+    }
+
+    /** Says what its blocks are computed from, for those who hear of them. */
+    public void of(@Nullable PromptOrigin newOrigin) {
+      origin = newOrigin;
     }
 
     /** Prompt tokens found in the cache at admission. */

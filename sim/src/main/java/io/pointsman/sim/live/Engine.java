@@ -3,6 +3,7 @@ package io.pointsman.sim.live;
 import io.pointsman.sim.failure.FailureTable;
 import io.pointsman.sim.schedule.Scheduler;
 import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
 
 /** Everything one engine owns. Owned by its event loop, but for the failures and the id. */
 public final class Engine {
@@ -13,6 +14,7 @@ public final class Engine {
   private final InstantSource clock;
   private final EngineCounters counters = new EngineCounters();
   private HandOvers handOvers = HandOvers.NONE;
+  private @Nullable Announcer announcer;
   private volatile String id = "";
   private long serial;
 
@@ -63,6 +65,16 @@ public final class Engine {
   /** Gives the engine a role; done before its first request. */
   public void handOverBy(HandOvers newHandOvers) {
     handOvers = newHandOvers;
+  }
+
+  /** What announces its prefix cache; null: nothing. */
+  public @Nullable Announcer announcer() {
+    return announcer;
+  }
+
+  /** Has changes of its prefix cache announced; done before its first request. */
+  public void announceBy(Announcer newAnnouncer) {
+    announcer = newAnnouncer;
   }
 
   /** The value of {@code x-engine-id}. */

@@ -12,7 +12,7 @@ import java.util.List;
  * @param stopsByItself whether the length was the engine's choice, which makes the finish reason
  *     {@code stop}
  * @param seed of the answers
- * @param salt what else must be equal for prefixes to be shared
+ * @param cacheSalt text that must be equal for prefixes to be shared; empty: none
  */
 public record Generation(
     String model,
@@ -21,10 +21,15 @@ public record Generation(
     int outputTokens,
     boolean stopsByItself,
     long seed,
-    long salt) {
+    String cacheSalt) {
   /** Copies the list of prompts. */
   public Generation {
     prompts = List.copyOf(prompts);
+  }
+
+  /** What else must be equal for prefixes to be shared: the model and the cache salt. */
+  public long salt() {
+    return model.hashCode() * 31L + cacheSalt.hashCode();
   }
 
   /** {@code stop} or {@code length}. */

@@ -2,6 +2,7 @@ package io.pointsman.sim.live;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.sim.cache.BlockHashes;
+import io.pointsman.sim.cache.PromptOrigin;
 import io.pointsman.sim.http.RequestError;
 import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.RejectReason;
@@ -52,13 +53,20 @@ public final class GenerationRun {
     for (int[] prompt : request.prompts()) {
       int blockSize = engine.scheduler().limits().blockSize();
       long[] hashes = BlockHashes.of(prompt, blockSize, request.salt());
+      PromptOrigin origin = new PromptOrigin(prompt, adapter(), request.cacheSalt());
       for (int i = 0; i < request.choices(); i++) {
         answers.add(new Answer(BlockHashes.mix(request.seed() + 31L * answers.size())));
-        sequences.add(
-            new Sequence(hashes, prompt.length, request.outputTokens(), this::progressed));
+        Sequence sequence =
+            new Sequence(hashes, prompt.length, request.outputTokens(), this::progressed);
+        sequence.of(origin);
+        sequences.add(sequence);
       }
     }
     unfinished = sequences.size();
+  }
+
+  private @Nullable String adapter() {
+    return request.model().equals(engine.profile().model()) ? null : request.model();
   }
 
   /** What was asked. */

@@ -218,6 +218,7 @@ public final class Scheduler {
   }
 
   private void enter(Sequence sequence, Reservation room, long at) {
+    room.of(sequence.origin);
     sequence.reservation = room;
     sequence.cachedTokens = room.cachedTokens();
     sequence.computedTokens = Math.max(room.cachedTokens(), sequence.loadedTokens);

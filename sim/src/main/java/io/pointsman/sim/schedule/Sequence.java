@@ -1,6 +1,7 @@
 package io.pointsman.sim.schedule;
 
 import io.pointsman.sim.cache.BlockCache.Reservation;
+import io.pointsman.sim.cache.PromptOrigin;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,7 @@ public final class Sequence {
   private final int outputTokens;
   Phase phase = Phase.QUEUED;
   @Nullable Reservation reservation;
+  @Nullable PromptOrigin origin;
   boolean keepsMemory;
   int loadedTokens;
   int cachedTokens;
@@ -74,6 +76,11 @@ public final class Sequence {
    */
   public void load(int tokens) {
     loadedTokens = Math.min(tokens, promptTokens - 1);
+  }
+
+  /** Says what its blocks are computed from. Called before it is submitted. */
+  public void of(PromptOrigin newOrigin) {
+    origin = newOrigin;
   }
 
   /** Its memory outlives it when it finishes, until {@link Scheduler#free}. */

@@ -1,8 +1,5 @@
 package io.pointsman.sim.zmq;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -15,11 +12,6 @@ import java.net.Socket;
  */
 public final class Sender implements AutoCloseable {
   private static final int TIMEOUT_MILLIS = 5_000;
-  private static final int GREETING = 64;
-  private static final int MORE = 1;
-  private static final int LONG = 2;
-  private static final int COMMAND = 4;
-  private static final int SHORT_LENGTH = 255;
 
   private final String address;
   private final String kind;
@@ -48,7 +40,7 @@ public final class Sender implements AutoCloseable {
       if (!ready) {
         connect();
       }
-      write(more ? MORE : 0, frame);
+      socket.getOutputStream().write(Wire.frame(more ? Wire.MORE : 0, frame));
     } catch (IOException e) {
       close();
       throw e;
@@ -63,36 +55,16 @@ public final class Sender implements AutoCloseable {
     socket.connect(new InetSocketAddress(host, port), TIMEOUT_MILLIS);
     socket.setSoTimeout(TIMEOUT_MILLIS);
     socket.setTcpNoDelay(true);
-    byte[] greeting = new byte[GREETING];
-    greeting[0] = (byte) 0xff;
-    greeting[9] = 0x7f;
-    greeting[10] = 3;
-    System.arraycopy("NULL".getBytes(US_ASCII), 0, greeting, 12, 4);
-    socket.getOutputStream().write(greeting);
+    socket.getOutputStream().write(Wire.greeting());
     DataInputStream in = new DataInputStream(socket.getInputStream());
-    in.skipNBytes(GREETING);
-    ByteArrayOutputStream body = new ByteArrayOutputStream();
-    body.writeBytes("\5READY\13Socket-Type".getBytes(US_ASCII));
-    body.writeBytes(new byte[] {0, 0, 0, (byte) kind.length()});
-    body.writeBytes(kind.getBytes(US_ASCII));
-    write(COMMAND, body.toByteArray());
+    in.skipNBytes(Wire.GREETING);
+    socket.getOutputStream().write(Wire.ready(kind));
     int flags = in.readUnsignedByte();
-    if (flags != COMMAND) {
+    if (flags != Wire.COMMAND) {
       throw new IOException("not ready (expected: the command READY)");
     }
     in.skipNBytes(in.readUnsignedByte());
     ready = true;
-  }
-
-  private void write(int flags, byte[] frame) throws IOException {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(frame.length + 9);
-    boolean small = frame.length <= SHORT_LENGTH;
-    bytes.write(small ? flags : flags | LONG);
-    for (int shift = small ? 0 : 56; shift >= 0; shift -= 8) {
-      bytes.write((int) ((long) frame.length >>> shift));
-    }
-    bytes.writeBytes(frame);
-    socket.getOutputStream().write(bytes.toByteArray());
   }
 
   /** Hangs up; a later message connects again. */

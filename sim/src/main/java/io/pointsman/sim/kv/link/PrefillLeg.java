@@ -33,7 +33,8 @@ final class PrefillLeg extends Leg {
   public Generation request() {
     Generation asked = request.generation();
     return task.clamp()
-        ? new Generation(asked.model(), asked.prompts(), 1, 1, false, asked.seed(), asked.salt())
+        ? new Generation(
+            asked.model(), asked.prompts(), 1, 1, false, asked.seed(), asked.cacheSalt())
         : asked;
   }
 

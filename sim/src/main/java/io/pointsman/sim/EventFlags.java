@@ -1,0 +1,92 @@
+package io.pointsman.sim;
+
+import io.pointsman.sim.zmq.EventFaults;
+import io.pointsman.sim.zmq.EventFormat;
+import io.pointsman.sim.zmq.EventOptions;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The flags of an engine that announces what it stores. */
+final class EventFlags {
+  @Option(
+      names = "--kv-events",
+      defaultValue = "off",
+      description = "off, or the form in which KV events are published: vllm, vllm-map, sglang.")
+  private String format = "";
+
+  @Option(
+      names = "--kv-events-port",
+      defaultValue = "0",
+      description = "Port of the PUB socket; 0 takes any free one.")
+  private int port;
+
+  @Option(
+      names = "--kv-events-replay-port",
+      defaultValue = "0",
+      description = "Port of the socket that repeats batches; 0 takes any free one, -1: none.")
+  private int replayPort;
+
+  @Option(
+      names = "--kv-events-rank",
+      defaultValue = "0",
+      description = "Data-parallel rank that batches tell.")
+  private int rank;
+
+  @Option(names = "--kv-events-topic", defaultValue = "", description = "Topic of messages.")
+  private String topic = "";
+
+  @Option(
+      names = "--kv-events-buffer",
+      defaultValue = "10000",
+      description = "Batches that can be repeated.")
+  private int buffered;
+
+  @Option(
+      names = "--kv-events-loss",
+      defaultValue = "0",
+      description = "Share of batches that are not sent, 0 to 1.")
+  private double loss;
+
+  @Option(
+      names = "--kv-events-delay-ms",
+      defaultValue = "0",
+      description = "Milliseconds by which batches are late.")
+  private long delayMillis;
+
+  @Option(
+      names = "--kv-events-reorder",
+      defaultValue = "0",
+      description = "Share of batches that are sent after the one behind them, 0 to 1.")
+  private double reorder;
+
+  /** What the flags say; null if events are off. */
+  @Nullable EventOptions options() {
+    if (format.equals("off")) {
+      refuseWithoutFormat();
+      return null;
+    }
+    return new EventOptions(
+        EventFormat.of(format),
+        port,
+        replayPort,
+        rank,
+        topic,
+        buffered,
+        new EventFaults(loss, delayMillis, reorder));
+  }
+
+  private void refuseWithoutFormat() {
+    boolean set =
+        port != 0
+            || replayPort != 0
+            || rank != 0
+            || !topic.isEmpty()
+            || loss != 0
+            || delayMillis != 0
+            || reorder != 0;
+    if (set) {
+      throw new IllegalArgumentException(
+          "kv-events-...: set while events are off (expected: --kv-events as well)");
+    }
+  }
+}

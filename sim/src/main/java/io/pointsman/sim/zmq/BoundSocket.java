@@ -1,0 +1,185 @@
+package io.pointsman.sim.zmq;
+
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A bound ZeroMQ socket with any number of peers, each of which has two virtual threads and a queue
+ * of its own; what does not fit the queue of a slow peer is dropped.
+ */
+final class BoundSocket implements AutoCloseable {
+  private static final int QUEUED = 100_000;
+  private static final int HANDSHAKE_MILLIS = 10_000;
+  private static final int SUBSCRIBE = 1;
+
+  private final String kind;
+  private final Asked asked;
+  private final ServerSocket server;
+  private final Set<Peer> peers = ConcurrentHashMap.newKeySet();
+
+  /** Takes what peers say. */
+  @FunctionalInterface
+  interface Asked {
+    void message(Peer peer, List<byte[]> frames) throws InterruptedException;
+  }
+
+  /** One connection. */
+  static final class Peer {
+    private final Socket socket;
+    private final BlockingQueue<byte[]> queue = new ArrayBlockingQueue<>(QUEUED);
+    private volatile byte @Nullable [] topic;
+
+    private Peer(Socket socket) {
+      this.socket = socket;
+    }
+
+    /** Sends a message, or drops it. */
+    void offer(byte[] message) {
+      queue.offer(message);
+    }
+
+    /** Sends a message, waiting for room. */
+    void put(byte[] message) throws InterruptedException {
+      queue.put(message);
+    }
+
+    private void write() {
+      try (socket) {
+        while (true) {
+          socket.getOutputStream().write(queue.take());
+        }
+      } catch (IOException _) {
+        // It has left.
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
+   * Binds.
+   *
+   * @param kind {@code PUB} or {@code ROUTER}
+   * @param port 0: any free one
+   * @throws UncheckedIOException if it cannot be had
+   */
+  BoundSocket(String kind, String host, int port, Asked asked) {
+    this.kind = kind;
+    this.asked = asked;
+    try {
+      server = new ServerSocket();
+      server.setReuseAddress(true);
+      server.bind(new InetSocketAddress(host, port));
+    } catch (IOException e) {
+      throw new UncheckedIOException(host + ":" + port + ": " + e.getMessage(), e);
+    }
+    Thread.ofVirtual().name("sim-" + kind).start(this::accept);
+  }
+
+  int port() {
+    return server.getLocalPort();
+  }
+
+  private void accept() {
+    try {
+      while (true) {
+        Peer peer = new Peer(server.accept());
+        peers.add(peer);
+        Thread.ofVirtual().name("sim-" + kind + "-peer").start(() -> serve(peer));
+        if (server.isClosed()) {
+          hangUp(peer);
+        }
+      }
+    } catch (IOException _) {
+      // It is closed.
+    }
+  }
+
+  private void serve(Peer peer) {
+    Thread writer = Thread.ofVirtual().unstarted(peer::write);
+    try (Socket socket = peer.socket) {
+      socket.setTcpNoDelay(true);
+      socket.setSoTimeout(HANDSHAKE_MILLIS);
+      DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+      socket.getOutputStream().write(Wire.greeting());
+      in.skipNBytes(Wire.GREETING);
+      socket.getOutputStream().write(Wire.ready(kind));
+      in.skipNBytes(1);
+      in.skipNBytes(in.readUnsignedByte());
+      socket.setSoTimeout(0);
+      writer.start();
+      while (true) {
+        asked.message(peer, Wire.next(in));
+      }
+    } catch (IOException _) {
+      // It has left.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      peers.remove(peer);
+      writer.interrupt();
+    }
+  }
+
+  /** Takes note of what a peer of a PUB socket wants to hear. */
+  static void subscribe(Peer peer, List<byte[]> frames) {
+    byte[] body = frames.getFirst();
+    if (body.length > 0 && body[0] == SUBSCRIBE) {
+      peer.topic = Arrays.copyOfRange(body, 1, body.length);
+    }
+  }
+
+  /** Sends to all who want to hear of {@code topic}. */
+  void publish(byte[] topic, byte[] message) {
+    for (Peer peer : peers) {
+      byte[] wanted = peer.topic;
+      if (wanted != null && startsWith(topic, wanted)) {
+        peer.offer(message);
+      }
+    }
+  }
+
+  private static boolean startsWith(byte[] topic, byte[] prefix) {
+    return Arrays.mismatch(topic, prefix) == prefix.length || Arrays.equals(topic, prefix);
+  }
+
+  /** How many listen. */
+  int subscribers() {
+    return (int) peers.stream().filter(peer -> peer.topic != null).count();
+  }
+
+  /** Ends all connections; new ones are taken. */
+  void hangUp() {
+    peers.forEach(BoundSocket::hangUp);
+  }
+
+  private static void hangUp(Peer peer) {
+    try {
+      peer.socket.close();
+    } catch (IOException _) {
+      // It is gone all the same.
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      server.close();
+    } catch (IOException _) {
+      // It is gone all the same.
+    }
+    hangUp();
+  }
+}

@@ -1,0 +1,68 @@
+package io.pointsman.sim.zmq;
+
+/**
+ * How an engine announces what it stores.
+ *
+ * @param port of the PUB socket; 0: any free one
+ * @param replayPort of the ROUTER socket that repeats batches; -1: none, 0: any free one
+ * @param rank the data-parallel rank that it says it is, from 0
+ * @param topic of its messages; may be empty
+ * @param buffered batches that can be repeated, at least 1
+ */
+public record EventOptions(
+    EventFormat format,
+    int port,
+    int replayPort,
+    int rank,
+    String topic,
+    int buffered,
+    EventFaults faults) {
+  /** Any free ports, with replay, rank 0, no topic, 10,000 batches, nothing goes wrong. */
+  public static EventOptions of(EventFormat format) {
+    return new EventOptions(format, 0, 0, 0, "", 10_000, EventFaults.NONE);
+  }
+
+  public EventOptions {
+    if (port < 0 || port > 65_535 || replayPort < -1 || replayPort > 65_535) {
+      throw new IllegalArgumentException(
+          "kv-events-port, kv-events-replay-port: "
+              + port
+              + ", "
+              + replayPort
+              + " (expected: ports)");
+    }
+    if (rank < 0 || buffered < 1) {
+      throw new IllegalArgumentException(
+          "kv-events-rank, kv-events-buffer: "
+              + rank
+              + ", "
+              + buffered
+              + " (expected: at least 0, at least 1)");
+    }
+  }
+
+  /** The same without a socket that repeats batches. */
+  public EventOptions withoutReplay() {
+    return new EventOptions(format, port, -1, rank, topic, buffered, faults);
+  }
+
+  /** The same with another topic. */
+  public EventOptions withTopic(String newTopic) {
+    return new EventOptions(format, port, replayPort, rank, newTopic, buffered, faults);
+  }
+
+  /** The same as another rank. */
+  public EventOptions withRank(int newRank) {
+    return new EventOptions(format, port, replayPort, newRank, topic, buffered, faults);
+  }
+
+  /** The same where so many batches can be repeated. */
+  public EventOptions withBuffered(int batches) {
+    return new EventOptions(format, port, replayPort, rank, topic, batches, faults);
+  }
+
+  /** The same with other faults. */
+  public EventOptions withFaults(EventFaults newFaults) {
+    return new EventOptions(format, port, replayPort, rank, topic, buffered, newFaults);
+  }
+}

@@ -1,0 +1,179 @@
+package io.pointsman.sim.zmq;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Publishes KV events as engines do: a PUB socket with numbered batches, and a ROUTER socket that
+ * repeats the last ones. Things can be made to go wrong on the way. Safe for use by any number of
+ * threads.
+ */
+public final class EventPublisher implements AutoCloseable {
+  private static final byte[] NOTHING = {};
+  private static final byte[] END = ByteBuffer.allocate(Long.BYTES).putLong(-1).array();
+
+  private final EventOptions options;
+  private final EventEncoder encoder;
+  private final byte[] topic;
+  private final BoundSocket publisher;
+  private final @Nullable BoundSocket replays;
+  private final ScheduledThreadPoolExecutor delays =
+      new ScheduledThreadPoolExecutor(
+          1,
+          Thread.ofVirtual().name("sim-kv-events").factory(),
+          new ThreadPoolExecutor.DiscardPolicy());
+
+  /** Guarded by this, as are those below. */
+  private final Deque<Batch> ring = new ArrayDeque<>();
+
+  private final SplittableRandom dice;
+  private EventFaults faults;
+  private long nextSeq;
+  private byte @Nullable [] heldBack;
+
+  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  private record Batch(byte[] seq, byte[] payload) {
+    long number() {
+      return ByteBuffer.wrap(seq).getLong();
+    }
+  }
+
+  /**
+   * Binds both sockets.
+   *
+   * @param blockSize tokens of a block
+   * @param seed of what goes wrong
+   * @throws java.io.UncheckedIOException if a port cannot be had
+   */
+  public EventPublisher(EventOptions options, String host, int blockSize, long seed) {
+    this.options = options;
+    encoder = new EventEncoder(options.format(), blockSize, options.rank());
+    topic = options.topic().getBytes(UTF_8);
+    faults = options.faults();
+    dice = new SplittableRandom(seed);
+    publisher = new BoundSocket("PUB", host, options.port(), BoundSocket::subscribe);
+    try {
+      replays =
+          options.replayPort() < 0
+              ? null
+              : new BoundSocket("ROUTER", host, options.replayPort(), this::repeat);
+    } catch (RuntimeException e) {
+      publisher.close();
+      throw e;
+    }
+  }
+
+  /** The port of the PUB socket. */
+  public int port() {
+    return publisher.port();
+  }
+
+  /** The port of the ROUTER socket; -1 without one. */
+  public int replayPort() {
+    BoundSocket open = replays;
+    return open == null ? -1 : open.port();
+  }
+
+  /** How many listen. */
+  public int subscribers() {
+    return publisher.subscribers();
+  }
+
+  /** Batches so far. */
+  public synchronized long batches() {
+    return nextSeq;
+  }
+
+  /** What goes wrong from here on. */
+  public synchronized void faults(EventFaults newFaults) {
+    faults = newFaults;
+  }
+
+  /** Publishes one batch. */
+  public void publish(double seconds, List<CacheChange> changes) {
+    publish(encoder.encode(seconds, changes));
+  }
+
+  /** Publishes one batch as it is. */
+  public synchronized void publish(byte[] payload) {
+    byte[] seq = ByteBuffer.allocate(Long.BYTES).putLong(nextSeq++).array();
+    ring.addLast(new Batch(seq, payload));
+    if (ring.size() > options.buffered()) {
+      ring.removeFirst();
+    }
+    byte[] message = Wire.message(topic, seq, payload);
+    if (dice.nextDouble() < faults.loss()) {
+      return;
+    }
+    if (heldBack == null && dice.nextDouble() < faults.reorder()) {
+      heldBack = message;
+      return;
+    }
+    byte[] late = heldBack;
+    heldBack = null;
+    send(message);
+    if (late != null) {
+      send(late);
+    }
+  }
+
+  private void send(byte[] message) {
+    if (faults.delayMillis() == 0) {
+      publisher.publish(topic, message);
+    } else {
+      delays.schedule(
+          () -> publisher.publish(topic, message), faults.delayMillis(), TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** Counts from 0 again, as after a restart; who listens must connect again. */
+  public synchronized void restart() {
+    nextSeq = 0;
+    ring.clear();
+    heldBack = null;
+    hangUp();
+  }
+
+  /** Ends all connections; new ones are taken. */
+  public void hangUp() {
+    publisher.hangUp();
+    BoundSocket open = replays;
+    if (open != null) {
+      open.hangUp();
+    }
+  }
+
+  private void repeat(BoundSocket.Peer peer, List<byte[]> frames) throws InterruptedException {
+    if (frames.size() != 2 || frames.get(1).length != Long.BYTES) {
+      return;
+    }
+    long from = ByteBuffer.wrap(frames.get(1)).getLong();
+    List<Batch> wanted;
+    synchronized (this) {
+      wanted = ring.stream().filter(batch -> batch.number() >= from).toList();
+    }
+    for (Batch batch : wanted) {
+      peer.put(Wire.message(NOTHING, batch.seq(), batch.payload()));
+    }
+    peer.put(Wire.message(NOTHING, END, NOTHING));
+  }
+
+  @Override
+  public void close() {
+    delays.shutdownNow();
+    publisher.close();
+    BoundSocket open = replays;
+    if (open != null) {
+      open.close();
+    }
+  }
+}
