@@ -5,7 +5,6 @@ import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InterruptedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -14,11 +13,6 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.regex.Pattern;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
@@ -31,9 +25,6 @@ import javax.net.ssl.SSLSocketFactory;
 public final class EngineClient {
   /** Longest answer that is read; probes and lists of models are far below it. */
   static final int MOST_BYTES = 4 << 20;
-
-  /** An address in digits, which needs no look-up. */
-  private static final Pattern LITERAL = Pattern.compile("[0-9.]+|.*:.*");
 
   private final String apiKey;
   private final Ticker ticker;
@@ -96,7 +87,7 @@ public final class EngineClient {
   private Socket connect(String host, int port, long deadline) throws IOException {
     String name = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
     IOException last = new IOException("no address of " + name);
-    for (InetAddress address : addresses(name, deadline)) {
+    for (InetAddress address : HostNames.addresses(name, millisLeft(deadline))) {
       Socket socket = new Socket();
       try {
         socket.connect(new InetSocketAddress(address, port), millisLeft(deadline));
@@ -107,25 +98,6 @@ public final class EngineClient {
       }
     }
     throw last;
-  }
-
-  /** The system's look-up knows no deadline, so it is left alone on a thread of its own. */
-  private InetAddress[] addresses(String name, long deadline) throws IOException {
-    if (LITERAL.matcher(name).matches()) {
-      return InetAddress.getAllByName(name);
-    }
-    FutureTask<InetAddress[]> lookUp = new FutureTask<>(() -> InetAddress.getAllByName(name));
-    Thread.ofPlatform().daemon().name("pointsman-name").start(lookUp);
-    try {
-      return lookUp.get(millisLeft(deadline), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException e) {
-      throw new SocketTimeoutException(name + ": the look-up takes too long");
-    } catch (ExecutionException e) {
-      throw new IOException(name + ": " + e.getCause(), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException(name + ": look-up interrupted");
-    }
   }
 
   private Socket secured(Socket plain, String host, int port, long deadline) throws IOException {

@@ -27,6 +27,7 @@ final class BoundSocket implements AutoCloseable {
   private final String kind;
   private final Asked asked;
   private final ServerSocket server;
+  private final Thread acceptor;
   private final Set<Peer> peers = ConcurrentHashMap.newKeySet();
 
   /** Takes what peers say. */
@@ -85,7 +86,7 @@ final class BoundSocket implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(host + ":" + port + ": " + e.getMessage(), e);
     }
-    Thread.ofVirtual().name("sim-" + kind).start(this::accept);
+    acceptor = Thread.ofVirtual().name("sim-" + kind).start(this::accept);
   }
 
   int port() {
@@ -181,5 +182,7 @@ final class BoundSocket implements AutoCloseable {
       // It is gone all the same.
     }
     hangUp();
+    // The address is free when nobody waits for connections any more.
+    Threads.join(acceptor);
   }
 }

@@ -1,0 +1,223 @@
+package io.pointsman.app.kvevents;
+
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.health.Rounds;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvFeed;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears of the caches of a fleet's workers, those of now and those to come, and feeds what it
+ * hears. Finds out where each worker's engine publishes, again and again, and follows it there. One
+ * thread looks around; questions and sources have a virtual thread each.
+ */
+public final class KvEvents implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(KvEvents.class);
+
+  static final Duration RETRY = Duration.ofSeconds(3);
+  private static final Duration LOOK = Duration.ofMillis(100);
+  private static final int MOST_AT_ONCE = 32;
+
+  /** So many failures in a row, and what was found counts no more. */
+  private static final int MOST_FAILURES = 3;
+
+  /** Asks an engine; blocks. */
+  @FunctionalInterface
+  public interface Question {
+    /**
+     * What it answers to a GET.
+     *
+     * @throws IOException if there is no answer in time
+     */
+    EngineClient.Answer ask(String url, Duration patience) throws IOException;
+  }
+
+  /** What is done about one worker. */
+  private static final class Watch {
+    private final KvOutlet outlet;
+    private volatile boolean asking;
+    private volatile long dueAt;
+    private volatile @Nullable List<SourceSpec> found;
+
+    /** Of the thread that asks, one at a time. */
+    private volatile int failures;
+
+    /** Changed by the thread that looks around. */
+    private volatile List<KvSource> sources = List.of();
+
+    Watch(Worker worker, KvFeed feed, long now) {
+      outlet = new KvOutlet(worker, feed);
+      dueAt = now;
+    }
+  }
+
+  private final KvEventSettings settings;
+  private final Fleet fleet;
+  private final KvFeed feed;
+  private final SourceFinder finder;
+  private final KvSource.Shared shared;
+  private final Ticker ticker;
+  private final Semaphore places = new Semaphore(MOST_AT_ONCE);
+  private final Map<Worker, Watch> watches = new ConcurrentHashMap<>();
+  private @Nullable Rounds rounds;
+  private boolean closed;
+
+  /**
+   * Does nothing before {@link #start}.
+   *
+   * @param clock for comparison with the engines' clocks
+   */
+  public KvEvents(
+      KvEventSettings settings,
+      Fleet fleet,
+      KvFeed feed,
+      Question question,
+      KvEventTally tally,
+      Ticker ticker,
+      InstantSource clock) {
+    this.settings = settings;
+    this.fleet = fleet;
+    this.feed = feed;
+    this.ticker = ticker;
+    finder = new SourceFinder(settings, question::ask);
+    shared = new KvSource.Shared(settings.limits(), tally, ticker, clock);
+  }
+
+  /** Begins. */
+  public KvEvents start() {
+    rounds = Rounds.start("kv-events", LOOK, this::look);
+    return this;
+  }
+
+  /** Looks at the fleet once. */
+  synchronized void look() {
+    if (closed) {
+      return;
+    }
+    long now = ticker.nanos();
+    List<Worker> workers = fleet.snapshot().workers();
+    leave(workers);
+    for (Worker worker : workers) {
+      Watch watch = watches.computeIfAbsent(worker, _ -> new Watch(worker, feed, now));
+      List<SourceSpec> found = watch.found;
+      if (found != null) {
+        watch.found = null;
+        follow(watch, found);
+      }
+      boolean due = !watch.asking && now - watch.dueAt >= 0;
+      if (due && worker.health().healthy() && places.tryAcquire()) {
+        watch.asking = true;
+        Thread.ofVirtual().name("kv-events-of-" + worker).start(() -> ask(worker, watch));
+      }
+    }
+  }
+
+  private void leave(List<Worker> workers) {
+    if (watches.keySet().stream().anyMatch(Worker::left)) {
+      Set<Worker> here = Set.copyOf(workers);
+      watches.forEach((worker, watch) -> closeIf(!here.contains(worker), worker, watch));
+    }
+  }
+
+  private void closeIf(boolean gone, Worker worker, Watch watch) {
+    if (gone) {
+      watches.remove(worker);
+      watch.sources.forEach(KvSource::close);
+    }
+  }
+
+  /** Keeps the sources that are the same as before. */
+  private void follow(Watch watch, List<SourceSpec> specs) {
+    Map<SourceSpec, KvSource> before = new HashMap<>();
+    watch.sources.forEach(source -> before.put(source.spec(), source));
+    List<KvSource> sources = new ArrayList<>();
+    List<SourceSpec> fresh = new ArrayList<>();
+    for (SourceSpec spec : specs) {
+      KvSource kept = before.remove(spec);
+      if (kept == null) {
+        fresh.add(spec);
+      } else {
+        sources.add(kept);
+      }
+    }
+    // The old one of a rank says its last word before the new one begins.
+    before.values().forEach(KvSource::close);
+    for (SourceSpec spec : fresh) {
+      log.info("KV events of {}, rank {}: {}", watch.outlet.worker(), spec.rank(), spec.events());
+      sources.add(new KvSource(spec, watch.outlet, shared).start());
+    }
+    watch.sources = List.copyOf(sources);
+  }
+
+  private void ask(Worker worker, Watch watch) {
+    try {
+      watch.found = finder.find(worker);
+      watch.failures = 0;
+      watch.dueAt = ticker.nanos() + settings.refresh().toNanos();
+    } catch (IOException | RuntimeException e) {
+      int failures = watch.failures + 1;
+      watch.failures = failures;
+      watch.dueAt = ticker.nanos() + RETRY.toNanos();
+      if (failures == MOST_FAILURES) {
+        watch.found = List.of();
+        log.warn("KV events of {}: not found, asked again: {}", worker, e.toString());
+      }
+    } finally {
+      watch.asking = false;
+      places.release();
+    }
+  }
+
+  /** Takes what is known of one worker's sources. */
+  @FunctionalInterface
+  public interface Reading {
+    /**
+     * @param worker its id
+     * @param sources how many there are, at least one
+     * @param live how many of them are complete at the moment
+     * @param lagSeconds greatest age of the last batches when they were taken
+     */
+    void read(String worker, int sources, int live, double lagSeconds);
+  }
+
+  /** Tells of all workers with sources. May be called by any thread. */
+  public void read(Reading reading) {
+    watches.forEach(
+        (worker, watch) -> {
+          List<KvSource> sources = watch.sources;
+          if (!sources.isEmpty()) {
+            reading.read(
+                worker.id(),
+                sources.size(),
+                (int) sources.stream().filter(KvSource::isLive).count(),
+                sources.stream().mapToDouble(KvSource::lagSeconds).max().orElse(0));
+          }
+        });
+  }
+
+  /** Ends all sources. */
+  @Override
+  public synchronized void close() {
+    closed = true;
+    Rounds begun = rounds;
+    if (begun != null) {
+      begun.close();
+    }
+    watches.values().forEach(watch -> watch.sources.forEach(KvSource::close));
+    watches.clear();
+  }
+}

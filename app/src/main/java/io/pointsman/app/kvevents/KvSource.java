@@ -1,0 +1,378 @@
+package io.pointsman.app.kvevents;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.pointsman.app.health.HostNames;
+import io.pointsman.app.kvevents.KvEventTally.Count;
+import io.pointsman.app.kvevents.SequenceTrack.Verdict;
+import io.pointsman.app.kvevents.wire.BatchReader;
+import io.pointsman.app.kvevents.wire.Endpoint;
+import io.pointsman.app.kvevents.wire.EventBatch;
+import io.pointsman.app.kvevents.wire.MalformedBatch;
+import io.pointsman.app.kvevents.wire.ZmtpClient;
+import io.pointsman.app.kvevents.wire.ZmtpClient.Message;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.kv.KvEvent;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Follows the announcements of one rank of one worker, over a connection that is made again when it
+ * breaks. Batches go to the feed in the order of their numbers; missing ones are asked for over the
+ * replay endpoint, and what nobody can repeat resets the feed. One virtual thread does all of it:
+ * while it is busy, TCP and the publisher's own queue hold further batches back.
+ */
+final class KvSource implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(KvSource.class);
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final Duration TOLD_AGAIN = Duration.ofSeconds(30);
+  private static final int LOOK_UP_MILLIS = 5000;
+
+  /** What all sources of a router have in common. */
+  record Shared(KvEventLimits limits, KvEventTally tally, Ticker ticker, InstantSource clock) {}
+
+  private final SourceSpec spec;
+  private final KvOutlet.Line line;
+  private final Shared shared;
+  private final KvEventTally tally;
+  private final byte[] topic;
+  private final String name;
+  private final @Nullable Replay replay;
+  private final CountDownLatch closing = new CountDownLatch(1);
+  private volatile @Nullable ZmtpClient stream;
+  private volatile @Nullable ZmtpClient repeating;
+  private volatile double lagSeconds;
+
+  /** Owned by the thread that reads, as are those below. */
+  private final SequenceTrack track = new SequenceTrack();
+
+  private long pauseNanos = FIRST_PAUSE.toNanos();
+  private long toldAt;
+  private boolean told;
+
+  KvSource(SourceSpec spec, KvOutlet outlet, Shared shared) {
+    this.spec = spec;
+    this.shared = shared;
+    tally = shared.tally();
+    line = outlet.line(spec.rank());
+    topic = spec.topic().getBytes(UTF_8);
+    name = outlet.worker() + ", rank " + spec.rank() + ", " + spec.events();
+    Endpoint again = spec.replay();
+    KvEventLimits limits = shared.limits();
+    replay =
+        again == null
+            ? null
+            : new Replay(again, limits.messageBytes(), limits.replayPatience(), shared.ticker());
+  }
+
+  KvSource start() {
+    Thread.ofVirtual().name("kv-events-" + name).start(this::run);
+    return this;
+  }
+
+  SourceSpec spec() {
+    return spec;
+  }
+
+  /** Whether what it has told is complete at the moment. */
+  boolean isLive() {
+    return line.isLive();
+  }
+
+  /** Age of the last batch when it was taken, by the two clocks; 0 before the first. */
+  double lagSeconds() {
+    return lagSeconds;
+  }
+
+  private void run() {
+    try {
+      do {
+        follow();
+        line.live(false);
+      } while (!closing.await(pause(), TimeUnit.NANOSECONDS));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private long pause() {
+    long pause = pauseNanos;
+    pauseNanos = Math.min(2 * pause, LONGEST_PAUSE.toNanos());
+    return pause;
+  }
+
+  private boolean closed() {
+    return closing.getCount() == 0;
+  }
+
+  /** From a connection to its end. */
+  private void follow() {
+    try (ZmtpClient client = new ZmtpClient(ZmtpClient.Kind.SUB, shared.limits().messageBytes())) {
+      stream = client;
+      if (closed()) {
+        return;
+      }
+      client.connect(address(spec.events()));
+      client.subscribe(topic);
+      tally.add(Count.CONNECTS);
+      connected();
+      while (!closed()) {
+        take(client.next());
+      }
+    } catch (IOException e) {
+      if (!closed()) {
+        complain("connected again: " + e);
+      }
+    }
+  }
+
+  private static InetSocketAddress address(Endpoint endpoint) throws IOException {
+    InetAddress[] addresses = HostNames.addresses(endpoint.host(), LOOK_UP_MILLIS);
+    return new InetSocketAddress(addresses[0], endpoint.port());
+  }
+
+  /**
+   * What was known counts on only if the publisher proves to be the same, by repeating the last
+   * batch: an engine that has started anew may have come to any number by now.
+   */
+  private void connected() {
+    track.reconnected();
+    boolean complete = replay != null && replay(Math.max(0, track.last()));
+    if (!complete && track.last() >= 0) {
+      startAnew(Count.RESETS_RESTART);
+    }
+    line.live(complete);
+  }
+
+  private void take(Message message) {
+    pauseNanos = FIRST_PAUSE.toNanos();
+    List<byte[]> frames = message.frames();
+    if (message.tooLarge()) {
+      // Which batch it was shows with the next one, as a gap.
+      malformed("a message of more than " + shared.limits().messageBytes() + " bytes");
+      line.live(false);
+      return;
+    }
+    if (!Arrays.equals(frames.getFirst(), topic)) {
+      return;
+    }
+    long seq = frames.size() == 3 ? number(frames.get(1)) : -1;
+    if (seq < 0) {
+      malformed("a message without a number (expected: topic, number, payload)");
+      return;
+    }
+    batch(seq, frames.get(2));
+  }
+
+  private static long number(byte[] frame) {
+    return frame.length == Long.BYTES ? ByteBuffer.wrap(frame).getLong() : -1;
+  }
+
+  private void batch(long seq, byte[] payload) {
+    long checksum = checksum(payload);
+    switch (track.look(seq, checksum, true)) {
+      case NEXT -> apply(payload, checksum, true);
+      case REPEATED -> tally.add(Count.REPEATED);
+      case GAP -> gap(seq, payload, checksum);
+      case RESTARTED -> {
+        startAnew(Count.RESETS_RESTART);
+        if (track.look(seq, checksum, true) == Verdict.NEXT) {
+          apply(payload, checksum, true);
+        } else {
+          gap(seq, payload, checksum);
+        }
+      }
+    }
+    line.live(true);
+  }
+
+  private void gap(long seq, byte[] payload, long checksum) {
+    tally.add(Count.GAPS);
+    line.live(false);
+    if (replay != null) {
+      replay(track.last() + 1);
+    }
+    switch (track.look(seq, checksum, true)) {
+      case NEXT -> apply(payload, checksum, true);
+      case REPEATED -> {
+        // The replay has brought it.
+      }
+      case GAP, RESTARTED -> {
+        tally.add(Count.RESETS_GAP);
+        line.reset();
+        track.skipTo(seq);
+        apply(payload, checksum, true);
+      }
+    }
+  }
+
+  /** Returns whether all from {@code from} on has come, as far as there is anything. */
+  private boolean replay(long from) {
+    Replayed replayed = ask(from);
+    if (replayed == Replayed.RESTARTED) {
+      startAnew(Count.RESETS_RESTART);
+      replayed = ask(0);
+    }
+    tally.add(
+        switch (replayed) {
+          case COMPLETE -> Count.REPLAYS_COMPLETE;
+          case PARTIAL -> Count.REPLAYS_PARTIAL;
+          case RESTARTED, FAILED -> Count.REPLAYS_FAILED;
+        });
+    return replayed == Replayed.COMPLETE || replayed == Replayed.PARTIAL;
+  }
+
+  /** How a replay went. */
+  private enum Replayed {
+    COMPLETE,
+    /** Earlier batches are lost for good; what came is known from nothing on. */
+    PARTIAL,
+    RESTARTED,
+    FAILED
+  }
+
+  /** What a replay has brought so far. */
+  private static final class Course {
+    private boolean any;
+    private Replayed result = Replayed.COMPLETE;
+  }
+
+  private Replayed ask(long from) {
+    Replay asked = replay;
+    if (asked == null) {
+      return Replayed.FAILED;
+    }
+    Course course = new Course();
+    try (ZmtpClient client = asked.client()) {
+      repeating = client;
+      if (closed()) {
+        return Replayed.FAILED;
+      }
+      asked.ask(
+          client,
+          address(asked.endpoint()),
+          from,
+          (seq, payload) -> repeated(course, seq, payload));
+    } catch (IOException e) {
+      if (!closed()) {
+        complain("no replay: " + e);
+      }
+      return Replayed.FAILED;
+    }
+    boolean lastOneGone = from == track.last() && !course.any;
+    return lastOneGone ? Replayed.RESTARTED : course.result;
+  }
+
+  private boolean repeated(Course course, long seq, byte[] payload) {
+    course.any = true;
+    long checksum = checksum(payload);
+    switch (track.look(seq, checksum, false)) {
+      case NEXT -> apply(payload, checksum, false);
+      case REPEATED -> {
+        // Asked for to see that the publisher is the same.
+      }
+      case GAP -> {
+        course.result = Replayed.PARTIAL;
+        tally.add(Count.RESETS_GAP);
+        line.reset();
+        track.skipTo(seq);
+        apply(payload, checksum, false);
+      }
+      case RESTARTED -> course.result = Replayed.RESTARTED;
+    }
+    return course.result != Replayed.RESTARTED && !closed();
+  }
+
+  private static long checksum(byte[] payload) {
+    CRC32C crc = new CRC32C();
+    crc.update(payload);
+    return crc.getValue() << 24 ^ payload.length;
+  }
+
+  private void apply(byte[] payload, long checksum, boolean live) {
+    track.advance(checksum, live);
+    try {
+      EventBatch batch = BatchReader.read(payload, shared.limits().batchEvents());
+      if (batch.rank() != EventBatch.NO_RANK && batch.rank() != spec.rank()) {
+        tally.add(Count.WRONG_RANK);
+        return;
+      }
+      count(batch, live);
+      line.apply(batch.events());
+    } catch (MalformedBatch e) {
+      malformed(String.valueOf(e.getMessage()));
+      tally.add(Count.RESETS_MALFORMED);
+      line.reset();
+    }
+  }
+
+  private void count(EventBatch batch, boolean live) {
+    tally.add(Count.BATCHES);
+    tally.add(Count.PASSED_OVER, batch.passedOver());
+    for (KvEvent event : batch.events()) {
+      switch (event) {
+        case KvEvent.Stored _ -> tally.add(Count.STORED);
+        case KvEvent.Removed _ -> tally.add(Count.REMOVED);
+        case KvEvent.Cleared _ -> tally.add(Count.CLEARED);
+      }
+    }
+    if (live && batch.seconds() > 0) {
+      Instant now = shared.clock().instant();
+      lagSeconds = Math.max(0, now.getEpochSecond() + now.getNano() / 1e9 - batch.seconds());
+    }
+  }
+
+  private void startAnew(Count why) {
+    tally.add(why);
+    line.reset();
+    track.forget();
+  }
+
+  private void malformed(String why) {
+    tally.add(Count.MALFORMED);
+    complain(why);
+  }
+
+  private void complain(String why) {
+    long now = shared.ticker().nanos();
+    if (!told || now - toldAt >= TOLD_AGAIN.toNanos()) {
+      told = true;
+      toldAt = now;
+      log.warn("KV events of {}: {}", name, why);
+    } else {
+      log.debug("KV events of {}: {}", name, why);
+    }
+  }
+
+  /** Ends it, and says so to the feed. */
+  @Override
+  public void close() {
+    if (!closed()) {
+      closing.countDown();
+      tally.add(Count.RESETS_GONE);
+      line.close();
+      closeQuietly(stream);
+      closeQuietly(repeating);
+    }
+  }
+
+  private static void closeQuietly(@Nullable ZmtpClient client) {
+    if (client != null) {
+      client.close();
+    }
+  }
+}

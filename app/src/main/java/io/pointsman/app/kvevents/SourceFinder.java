@@ -1,0 +1,133 @@
+package io.pointsman.app.kvevents;
+
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.kvevents.KvEventSettings.Mode;
+import io.pointsman.app.kvevents.wire.Endpoint;
+import io.pointsman.engine.disagg.peer.Address;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a worker's engine publishes: by the worker's labels, by the configuration, or by the
+ * engine's own word ({@code GET /kv_event_sources}, else {@code kv_events_config} of {@code GET
+ * /server_info?config_format=json}). Blocking; for threads that ask.
+ */
+final class SourceFinder {
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private final KvEventSettings settings;
+  private final Question question;
+
+  /** Asks an engine. */
+  @FunctionalInterface
+  interface Question {
+    /**
+     * @throws IOException if there is no answer in time
+     */
+    EngineClient.Answer ask(String url, Duration patience) throws IOException;
+  }
+
+  SourceFinder(KvEventSettings settings, Question question) {
+    this.settings = settings;
+    this.question = question;
+  }
+
+  /**
+   * The sources of a worker; none if its engine does not publish.
+   *
+   * @throws IOException if that cannot be found out now, or is of no use; the message says why
+   */
+  List<SourceSpec> find(Worker worker) throws IOException {
+    List<SourceSpec> all = sources(worker);
+    String host = Address.host(worker);
+    int rank = worker.spec().rank();
+    Predicate<SourceSpec> own = source -> rank == WorkerSpec.NO_RANK || source.rank() == rank;
+    return all.stream().filter(own).map(source -> source.at(host)).toList();
+  }
+
+  private List<SourceSpec> sources(Worker worker) throws IOException {
+    String label = worker.spec().labels().get(KvEventSettings.EVENTS_LABEL);
+    if (label != null) {
+      return labelled(label, worker.spec().labels().get(KvEventSettings.REPLAY_LABEL));
+    }
+    if (settings.mode() == Mode.STATIC) {
+      return configured(worker);
+    }
+    EngineClient.Answer answer = ask(worker, "/kv_event_sources");
+    if (answer.good()) {
+      return SourcesAnswer.sources(answer.body());
+    }
+    if (answer.status() == 401 || answer.status() == 403 || answer.status() >= 500) {
+      throw new IOException("GET /kv_event_sources: status " + answer.status());
+    }
+    EngineClient.Answer config = ask(worker, "/server_info?config_format=json");
+    return config.good() ? SourcesAnswer.configured(config.body()) : List.of();
+  }
+
+  private EngineClient.Answer ask(Worker worker, String path) throws IOException {
+    try {
+      return question.ask(worker.spec().url() + path, PATIENCE);
+    } catch (IllegalArgumentException e) {
+      throw new IOException(e);
+    }
+  }
+
+  private List<SourceSpec> labelled(String events, @Nullable String replays) throws IOException {
+    try {
+      List<Endpoint> publishers = endpoints(events);
+      List<Endpoint> again = replays == null ? List.of() : endpoints(replays);
+      if (!again.isEmpty() && again.size() != publishers.size()) {
+        throw new IOException(
+            KvEventSettings.REPLAY_LABEL
+                + " (expected: as many as "
+                + KvEventSettings.EVENTS_LABEL
+                + ")");
+      }
+      List<SourceSpec> sources = new ArrayList<>();
+      for (int i = 0; i < publishers.size(); i++) {
+        sources.add(
+            new SourceSpec(
+                i, publishers.get(i), again.isEmpty() ? null : again.get(i), settings.topic()));
+      }
+      return sources;
+    } catch (IllegalArgumentException e) {
+      throw new IOException("labels: " + e.getMessage(), e);
+    }
+  }
+
+  private static List<Endpoint> endpoints(String text) {
+    List<Endpoint> endpoints = new ArrayList<>();
+    for (String each : text.strip().split("\\s+", -1)) {
+      endpoints.add(Endpoint.of(each));
+    }
+    return endpoints;
+  }
+
+  private List<SourceSpec> configured(Worker worker) {
+    if (settings.endpoint().isEmpty()) {
+      return List.of();
+    }
+    Endpoint events = Endpoint.of(settings.endpoint());
+    Endpoint replay =
+        settings.replayEndpoint().isEmpty() ? null : Endpoint.of(settings.replayEndpoint());
+    int rank = worker.spec().rank();
+    IntStream ranks =
+        rank == WorkerSpec.NO_RANK ? IntStream.range(0, settings.ranks()) : IntStream.of(rank);
+    return ranks
+        .mapToObj(
+            each ->
+                new SourceSpec(
+                    each,
+                    events.ofRank(each),
+                    replay == null ? null : replay.ofRank(each),
+                    settings.topic()))
+        .toList();
+  }
+}

@@ -1,0 +1,117 @@
+package io.pointsman.app.kvevents;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.pointsman.app.kvevents.wire.Endpoint;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads what engines say of their publishers: an object with a member for each rank, or one list
+ * {@code sources} whose items name their ranks; or vLLM's whole configuration.
+ */
+final class SourcesAnswer {
+  private static final JsonMapper JSON = new JsonMapper();
+
+  private SourcesAnswer() {}
+
+  /**
+   * The publishers that {@code GET /kv_event_sources} tells, in the order of their ranks; none if
+   * events are off.
+   *
+   * @throws IOException if it is something else, or of a kind that cannot be heard
+   */
+  static List<SourceSpec> sources(byte[] body) throws IOException {
+    JsonNode root = tree(body);
+    List<SourceSpec> sources = new ArrayList<>();
+    JsonNode list = root.path("sources");
+    if (list.isArray()) {
+      for (JsonNode each : list) {
+        add(sources, each.path("data_parallel_rank").asInt(0), each, false);
+      }
+    } else {
+      for (Map.Entry<String, JsonNode> each : root.properties()) {
+        if (each.getKey().matches("[0-9]{1,4}")) {
+          add(sources, Integer.parseInt(each.getKey()), each.getValue(), false);
+        }
+      }
+    }
+    return inOrder(sources);
+  }
+
+  /**
+   * The publishers by {@code vllm_config.kv_events_config}, whose endpoint is that of rank 0.
+   *
+   * @throws IOException if it is something else, or of a kind that cannot be heard
+   */
+  static List<SourceSpec> configured(byte[] body) throws IOException {
+    JsonNode config = tree(body).path("vllm_config");
+    JsonNode events = config.path("kv_events_config");
+    List<SourceSpec> sources = new ArrayList<>();
+    if (!events.path("enable_kv_cache_events").asBoolean(false)) {
+      return sources;
+    }
+    int ranks = config.path("parallel_config").path("data_parallel_size").asInt(1);
+    for (int rank = 0; rank < Math.clamp(ranks, 1, SourceSpec.MOST_RANKS); rank++) {
+      add(sources, rank, events, true);
+    }
+    return inOrder(sources);
+  }
+
+  private static JsonNode tree(byte[] body) throws IOException {
+    JsonNode root = JSON.readTree(body);
+    if (root == null || !root.isObject()) {
+      throw new IOException("no object");
+    }
+    return root;
+  }
+
+  private static List<SourceSpec> inOrder(List<SourceSpec> sources) throws IOException {
+    sources.sort(Comparator.comparingInt(SourceSpec::rank));
+    for (int i = 1; i < sources.size(); i++) {
+      if (sources.get(i).rank() == sources.get(i - 1).rank()) {
+        throw new IOException("rank " + sources.get(i).rank() + " twice");
+      }
+    }
+    return sources;
+  }
+
+  private static void add(List<SourceSpec> to, int rank, JsonNode source, boolean offset)
+      throws IOException {
+    if (!source.path("enable_kv_cache_events").asBoolean(true)
+        || source.path("publisher").asText("zmq").equals("null")) {
+      return;
+    }
+    expect(source, "publisher", "zmq");
+    expect(source, "encoding", "msgpack");
+    expect(source, "schema_version", "1");
+    try {
+      Endpoint events = Endpoint.of(source.path("endpoint").asText(""));
+      Endpoint replay = replay(source.path("replay_endpoint"));
+      to.add(
+          new SourceSpec(
+              rank,
+              offset ? events.ofRank(rank) : events,
+              offset && replay != null ? replay.ofRank(rank) : replay,
+              source.path("topic").asText("")));
+    } catch (IllegalArgumentException e) {
+      throw new IOException("rank " + rank + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static @Nullable Endpoint replay(JsonNode endpoint) {
+    String text = endpoint.asText("");
+    return endpoint.isTextual() && !text.isEmpty() ? Endpoint.of(text) : null;
+  }
+
+  private static void expect(JsonNode source, String name, String value) throws IOException {
+    JsonNode told = source.path(name);
+    if (!told.isMissingNode() && !told.isNull() && !told.asText().equals(value)) {
+      throw new IOException(name + ": " + told.asText() + " (expected: " + value + ")");
+    }
+  }
+}

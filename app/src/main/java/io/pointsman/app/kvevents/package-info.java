@@ -1,0 +1,5 @@
+/** Hears what engines announce of their KV caches, and where they announce it. */
+@NullMarked
+package io.pointsman.app.kvevents;
+
+import org.jspecify.annotations.NullMarked;

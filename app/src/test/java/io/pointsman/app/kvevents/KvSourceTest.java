@@ -1,0 +1,363 @@
+package io.pointsman.app.kvevents;
+
+import static io.pointsman.app.kvevents.wire.Msgpack.list;
+import static io.pointsman.app.kvevents.wire.Msgpack.pack;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.kvevents.KvEventTally.Count;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.sim.zmq.EventFaults;
+import io.pointsman.sim.zmq.EventFormat;
+import io.pointsman.sim.zmq.EventOptions;
+import io.pointsman.sim.zmq.EventPublisher;
+import io.pointsman.testkit.Await;
+import java.io.UncheckedIOException;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What comes of batches that are lost, late, repeated, malformed, over real sockets. */
+@Timeout(240)
+class KvSourceTest {
+  private static final EventOptions OPTIONS = EventOptions.of(EventFormat.SGLANG);
+
+  private static EventPublisher publisher(EventOptions options) {
+    return new EventPublisher(options, "127.0.0.1", 1, 1);
+  }
+
+  /** One block, whose id and token are {@code block}. */
+  private static void store(EventPublisher publisher, long block) {
+    publisher.publish(
+        pack(list(1.0, list(list("BlockStored", list(block), null, list(block), 1, null)))));
+  }
+
+  private static Set<Long> range(long from, long to) {
+    return LongStream.rangeClosed(from, to).boxed().collect(Collectors.toSet());
+  }
+
+  /** At the same ports, as soon as they are free. */
+  private static EventPublisher again(EventPublisher before) {
+    EventOptions options =
+        new EventOptions(
+            OPTIONS.format(),
+            before.port(),
+            before.replayPort(),
+            OPTIONS.rank(),
+            OPTIONS.topic(),
+            OPTIONS.buffered(),
+            OPTIONS.faults());
+    AtomicReference<@Nullable EventPublisher> opened = new AtomicReference<>();
+    Await.until("the ports are free", () -> opens(options, opened));
+    return Objects.requireNonNull(opened.get());
+  }
+
+  private static boolean opens(
+      EventOptions options, AtomicReference<@Nullable EventPublisher> opened) {
+    try {
+      opened.set(publisher(options));
+      return true;
+    } catch (UncheckedIOException _) {
+      return false;
+    }
+  }
+
+  @Test
+  void batchesAreHeardAsTheyCome() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      for (int i = 1; i <= 500; i++) {
+        store(publisher, i);
+      }
+      listening.awaitBlocks(worker, range(1, 500));
+      publisher.publish(pack(list(1.0, list(list("BlockRemoved", list(7, 8))))));
+      publisher.publish(pack(list(1.0, list(list("AllBlocksCleared")))));
+      listening.awaitBlocks(worker, Set.of());
+      assertThat(listening.feed.cleared()).isEqualTo(1);
+      assertThat(listening.tally.of(Count.REMOVED)).isEqualTo(1);
+      assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void whoJoinsLateHasEverythingRepeated() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      for (int i = 1; i <= 300; i++) {
+        store(publisher, i);
+      }
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitBlocks(worker, range(1, 300));
+      listening.awaitLive(worker);
+      assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void whoJoinsLateWithoutReplayKnowsWhatIsNewOnly() {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        Listening listening = Listening.byLabels()) {
+      store(publisher, 1);
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      assertThat(listening.feed.live(worker, 0)).isFalse();
+      store(publisher, 2);
+      listening.awaitBlocks(worker, Set.of(2L));
+      listening.awaitLive(worker);
+    }
+  }
+
+  @Test
+  void lostBatchesAreRepeated() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      publisher.faults(new EventFaults(0.3, 0, 0));
+      for (int i = 1; i <= 300; i++) {
+        store(publisher, i);
+      }
+      publisher.faults(EventFaults.NONE);
+      store(publisher, 301);
+      listening.awaitBlocks(worker, range(1, 301));
+      listening.awaitLive(worker);
+      assertThat(listening.tally.of(Count.GAPS)).isPositive();
+      assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void lostBatchesThatNobodyRepeatsResetTheFeed() {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      publisher.faults(new EventFaults(1, 0, 0));
+      store(publisher, 2);
+      publisher.faults(EventFaults.NONE);
+      store(publisher, 3);
+      listening.awaitBlocks(worker, Set.of(3L));
+      listening.awaitLive(worker);
+      assertThat(listening.tally.of(Count.RESETS_GAP)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void whatThePublisherHasForgottenResetsTheFeedAndTheRestCounts() {
+    try (EventPublisher publisher = publisher(OPTIONS.withBuffered(5));
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      publisher.faults(new EventFaults(1, 0, 0));
+      for (int i = 2; i <= 10; i++) {
+        store(publisher, i);
+      }
+      publisher.faults(EventFaults.NONE);
+      store(publisher, 11);
+      listening.awaitBlocks(worker, range(7, 11));
+      listening.awaitLive(worker);
+      assertThat(listening.tally.of(Count.REPLAYS_PARTIAL)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void lateAndReorderedBatchesLoseNothing() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      publisher.faults(new EventFaults(0, 20, 0.5));
+      for (int i = 1; i <= 100; i++) {
+        store(publisher, i);
+      }
+      publisher.faults(new EventFaults(0, 20, 0));
+      store(publisher, 101);
+      listening.awaitBlocks(worker, range(1, 101));
+      listening.await(Count.REPEATED, 1);
+      assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void reorderedBatchesWithoutReplayAreNoRestart() {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 1);
+      publisher.faults(new EventFaults(0, 0, 1));
+      store(publisher, 2);
+      store(publisher, 3);
+      publisher.faults(EventFaults.NONE);
+      store(publisher, 4);
+      listening.awaitBlocks(worker, Set.of(3L, 4L));
+      assertThat(listening.tally.of(Count.RESETS_RESTART)).isZero();
+    }
+  }
+
+  @Test
+  void numbersThatGoBackwardsAreANewPublishers() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      for (int i = 1; i <= 20; i++) {
+        store(publisher, i);
+      }
+      listening.awaitBlocks(worker, range(1, 20));
+      publisher.restart();
+      store(publisher, 100);
+      listening.awaitBlocks(worker, Set.of(100L));
+      listening.awaitLive(worker);
+      assertThat(listening.tally.of(Count.RESETS_RESTART)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aPublisherThatHasOvertakenItsFormerSelfIsFoundOut() {
+    EventPublisher first = publisher(OPTIONS);
+    try (first;
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(first.port(), first.replayPort());
+      listening.awaitLive(worker);
+      store(first, 1);
+      store(first, 2);
+      listening.awaitBlocks(worker, range(1, 2));
+      first.close();
+      Await.until("not complete", () -> !listening.feed.live(worker, 0));
+      assertThat(listening.feed.blocks(worker, 0)).isEqualTo(range(1, 2));
+      try (EventPublisher second = again(first)) {
+        for (int i = 50; i < 60; i++) {
+          store(second, i);
+        }
+        listening.awaitBlocks(worker, range(50, 59));
+        listening.awaitLive(worker);
+      }
+    }
+  }
+
+  @Test
+  void aBrokenConnectionCostsNothingIfBatchesCanBeRepeated() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      publisher.hangUp();
+      store(publisher, 2);
+      listening.awaitBlocks(worker, range(1, 2));
+      listening.await(Count.CONNECTS, 2);
+      listening.awaitLive(worker);
+      assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void aBrokenConnectionWithoutReplayResetsTheFeed() {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      publisher.hangUp();
+      listening.awaitBlocks(worker, Set.of());
+      assertThat(listening.tally.of(Count.RESETS_RESTART)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aMalformedBatchResetsTheFeedAndTheNextOnesCount() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      publisher.publish(new byte[] {(byte) 0xc1});
+      store(publisher, 3);
+      listening.awaitBlocks(worker, Set.of(3L));
+      listening.awaitLive(worker);
+      assertThat(listening.tally.of(Count.MALFORMED)).isEqualTo(1);
+      assertThat(listening.tally.of(Count.RESETS_MALFORMED)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aMessageThatIsTooLargeIsPassedOver() {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      publisher.publish(pack(list(1.0, list(), new byte[2 << 20])));
+      store(publisher, 3);
+      listening.awaitBlocks(worker, Set.of(3L));
+      assertThat(listening.tally.of(Count.CONNECTS)).isEqualTo(1);
+      assertThat(listening.tally.of(Count.MALFORMED)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void batchesOfAnotherRankAreDropped() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      Object event = list("BlockStored", list(9), null, list(9), 1, null);
+      publisher.publish(pack(list(1.0, list(event), 1)));
+      store(publisher, 2);
+      listening.awaitBlocks(worker, Set.of(2L));
+      assertThat(listening.tally.of(Count.WRONG_RANK)).isEqualTo(1);
+      assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void aFeedThatThrowsEndsNothing() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      listening.feed.breakOnce();
+      store(publisher, 1);
+      store(publisher, 2);
+      listening.awaitBlocks(worker, Set.of(2L));
+    }
+  }
+
+  @Test
+  void anotherTopicIsNotHeard() {
+    EventOptions longer = OPTIONS.withTopic("kv-of-others");
+    try (EventPublisher publisher = publisher(longer);
+        Listening listening =
+            new Listening(Listening.settings(KvEventSettings.Mode.STATIC, "kv"))) {
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 1);
+      try (EventPublisher right = publisher(OPTIONS.withTopic("kv"))) {
+        Worker other = listening.add(right.port(), right.replayPort());
+        listening.awaitLive(other);
+        store(right, 2);
+        listening.awaitBlocks(other, Set.of(2L));
+      }
+      assertThat(listening.feed.blocks(worker, 0)).isEmpty();
+      assertThat(listening.tally.of(Count.MALFORMED)).isZero();
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.pointsman.app.kvevents;
+
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.kvevents.KvEventSettings.Mode;
+import io.pointsman.app.kvevents.KvEventTally.Count;
+import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.testkit.Await;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.Set;
+
+/** A fleet whose KV events are heard, over real sockets. */
+final class Listening implements AutoCloseable {
+  private static final KvEventLimits LIMITS =
+      new KvEventLimits(1 << 20, 4096, Duration.ofSeconds(20));
+
+  final RecordingFeed feed = new RecordingFeed();
+  final KvEventTally tally = new KvEventTally();
+  final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, new SystemTicker());
+  final KvEvents events;
+
+  Listening(KvEventSettings settings) {
+    EngineClient client = new EngineClient("", new SystemTicker());
+    events =
+        new KvEvents(
+                settings,
+                fleet,
+                feed,
+                (url, patience) -> client.send("GET", url, patience),
+                tally,
+                new SystemTicker(),
+                InstantSource.system())
+            .start();
+  }
+
+  /** To labels of workers only. */
+  static Listening byLabels() {
+    return new Listening(settings(Mode.STATIC, ""));
+  }
+
+  /** To what engines say. */
+  static Listening byAsking() {
+    return new Listening(settings(Mode.AUTO, ""));
+  }
+
+  static KvEventSettings settings(Mode mode, String topic) {
+    return new KvEventSettings(mode, "", "", topic, 1, Duration.ofMillis(200), LIMITS);
+  }
+
+  /** A worker at {@code url} with labels. */
+  Worker add(String url, Map<String, String> labels) {
+    Worker worker = fleet.add(WorkerSpec.of(url).withLabels(labels));
+    worker.probed(true);
+    return worker;
+  }
+
+  /** A worker whose events come from {@code port} and are repeated at {@code replayPort}. */
+  Worker add(int port, int replayPort) {
+    String events = "tcp://127.0.0.1:" + port;
+    return add(
+        "http://127.0.0.1:" + (1 + fleet.snapshot().workers().size()),
+        replayPort < 0
+            ? Map.of(KvEventSettings.EVENTS_LABEL, events)
+            : Map.of(
+                KvEventSettings.EVENTS_LABEL,
+                events,
+                KvEventSettings.REPLAY_LABEL,
+                "tcp://127.0.0.1:" + replayPort));
+  }
+
+  void awaitBlocks(Worker worker, Set<Long> blocks) {
+    Await.until(
+        () -> blocks + " of " + worker + ", not " + feed.blocks(worker, 0),
+        () -> feed.blocks(worker, 0).equals(blocks));
+  }
+
+  /** Waits until what is known of a rank is as much as its engine at rest has. */
+  void awaitHeld(Worker worker, int rank, SimEngine engine) {
+    Await.until(
+        () -> engine.state().kv().idle() + " blocks, not " + feed.blocks(worker, rank).size(),
+        () ->
+            feed.batches(worker, rank) == engine.events().batches()
+                && feed.blocks(worker, rank).size() == engine.state().kv().idle());
+  }
+
+  void awaitLive(Worker worker) {
+    Await.until(worker + " complete", () -> feed.live(worker, 0));
+  }
+
+  void await(Count what, long least) {
+    Await.until(
+        () -> least + " of " + what + ", not " + tally.of(what), () -> tally.of(what) >= least);
+  }
+
+  @Override
+  public void close() {
+    events.close();
+  }
+}

@@ -1,0 +1,116 @@
+package io.pointsman.app.kvevents;
+
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.engine.kv.KvFeed;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** Keeps what a feed was told, as an index would. */
+final class RecordingFeed implements KvFeed {
+  private final Map<String, Set<Long>> blocks = new TreeMap<>();
+  private final Map<String, Long> batches = new TreeMap<>();
+  private final Set<String> live = new TreeSet<>();
+  private final List<KvEvent.Stored> stored = new ArrayList<>();
+  private final Set<String> inside = new HashSet<>();
+  private int resets;
+  private int cleared;
+  private boolean overlapped;
+  private boolean broken;
+
+  private static String key(Worker worker, int rank) {
+    return worker.id() + "/" + rank;
+  }
+
+  @Override
+  public void apply(Worker worker, int rank, Iterable<? extends KvEvent> events) {
+    enter(worker);
+    synchronized (this) {
+      if (broken) {
+        broken = false;
+        inside.remove(worker.id());
+        throw new IllegalStateException("planted");
+      }
+      Set<Long> held = blocks.computeIfAbsent(key(worker, rank), _ -> new TreeSet<>());
+      for (KvEvent event : events) {
+        switch (event) {
+          case KvEvent.Stored one -> {
+            stored.add(one);
+            for (long block : one.blocks()) {
+              held.add(block);
+            }
+          }
+          case KvEvent.Removed one -> {
+            for (long block : one.blocks()) {
+              held.remove(block);
+            }
+          }
+          case KvEvent.Cleared _ -> {
+            cleared++;
+            held.clear();
+          }
+        }
+      }
+      batches.merge(key(worker, rank), 1L, Long::sum);
+      inside.remove(worker.id());
+    }
+  }
+
+  /** One at a time for each worker. */
+  private synchronized void enter(Worker worker) {
+    overlapped |= !inside.add(worker.id());
+  }
+
+  @Override
+  public synchronized void reset(Worker worker, int rank) {
+    resets++;
+    blocks.remove(key(worker, rank));
+  }
+
+  @Override
+  public synchronized void live(Worker worker, int rank, boolean now) {
+    if (now) {
+      live.add(key(worker, rank));
+    } else {
+      live.remove(key(worker, rank));
+    }
+  }
+
+  /** The next events are not taken. */
+  synchronized void breakOnce() {
+    broken = true;
+  }
+
+  synchronized Set<Long> blocks(Worker worker, int rank) {
+    return new TreeSet<>(blocks.getOrDefault(key(worker, rank), Set.of()));
+  }
+
+  synchronized long batches(Worker worker, int rank) {
+    return batches.getOrDefault(key(worker, rank), 0L);
+  }
+
+  synchronized boolean live(Worker worker, int rank) {
+    return live.contains(key(worker, rank));
+  }
+
+  synchronized List<KvEvent.Stored> stored() {
+    return List.copyOf(stored);
+  }
+
+  synchronized int resets() {
+    return resets;
+  }
+
+  synchronized int cleared() {
+    return cleared;
+  }
+
+  synchronized boolean overlapped() {
+    return overlapped;
+  }
+}

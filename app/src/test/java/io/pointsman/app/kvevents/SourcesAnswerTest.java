@@ -1,0 +1,91 @@
+package io.pointsman.app.kvevents;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.app.kvevents.wire.Endpoint;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SourcesAnswerTest {
+  private static List<SourceSpec> sources(String json) throws IOException {
+    return SourcesAnswer.sources(json.replace('\'', '"').getBytes(UTF_8));
+  }
+
+  private static List<SourceSpec> configured(String json) throws IOException {
+    return SourcesAnswer.configured(json.replace('\'', '"').getBytes(UTF_8));
+  }
+
+  @Test
+  void ranksAreMembers() throws IOException {
+    assertThat(
+            sources(
+                """
+                {'1': {'endpoint': 'tcp://*:5558', 'topic': 'kv', 'publisher': 'zmq'},
+                 '0': {'endpoint': 'tcp://10.0.0.1:5557', 'replay_endpoint': 'tcp://[::]:6000',
+                       'topic': '', 'encoding': 'msgpack', 'schema_version': 1, 'hwm': 5},
+                 'instance': 'x'}\
+                """))
+        .containsExactly(
+            new SourceSpec(0, new Endpoint("10.0.0.1", 5557), new Endpoint(Endpoint.ANY, 6000), ""),
+            new SourceSpec(1, new Endpoint(Endpoint.ANY, 5558), null, "kv"));
+  }
+
+  @Test
+  void orItemsOfAList() throws IOException {
+    assertThat(
+            sources(
+                """
+                {'sources': [{'data_parallel_rank': 2, 'endpoint': 'tcp://0.0.0.0:5559',
+                              'replay_endpoint': null, 'topic': 'kv'}]}\
+                """))
+        .containsExactly(new SourceSpec(2, new Endpoint(Endpoint.ANY, 5559), null, "kv"));
+  }
+
+  @Test
+  void nothingIsPublishedWhereEventsAreOff() throws IOException {
+    assertThat(sources("{}")).isEmpty();
+    assertThat(sources("{'0': {'enable_kv_cache_events': false}}")).isEmpty();
+    assertThat(sources("{'0': {'publisher': 'null', 'endpoint': 'tcp://*:1'}}")).isEmpty();
+    assertThat(configured("{'vllm_config': {'kv_events_config': null}}")).isEmpty();
+    assertThat(configured("{'vllm_config': 'as text'}")).isEmpty();
+  }
+
+  @Test
+  void aConfigurationNamesRankZeroAndHowManyThereAre() throws IOException {
+    assertThat(
+            configured(
+                """
+                {'vllm_config': {'parallel_config': {'data_parallel_size': 2},
+                  'kv_events_config': {'enable_kv_cache_events': true, 'publisher': 'zmq',
+                    'endpoint': 'tcp://*:5557', 'replay_endpoint': 'tcp://*:5600', 'topic': 't'}}}\
+                """))
+        .containsExactly(
+            new SourceSpec(
+                0, new Endpoint(Endpoint.ANY, 5557), new Endpoint(Endpoint.ANY, 5600), "t"),
+            new SourceSpec(
+                1, new Endpoint(Endpoint.ANY, 5558), new Endpoint(Endpoint.ANY, 5601), "t"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "[]",
+        "nothing",
+        "{'0': {'endpoint': 'ipc://kv'}}",
+        "{'0': {'endpoint': 'tcp://*:0'}}",
+        "{'0': {'endpoint': 'tcp://*:70000'}}",
+        "{'0': {'endpoint': 'tcp://*:1', 'publisher': 'kafka'}}",
+        "{'0': {'endpoint': 'tcp://*:1', 'encoding': 'json'}}",
+        "{'0': {'endpoint': 'tcp://*:1', 'schema_version': 2}}",
+        "{'sources': [{'endpoint': 'tcp://*:1'}, {'endpoint': 'tcp://*:2'}]}",
+        "{'9999': {'endpoint': 'tcp://*:1'}}"
+      })
+  void whatCannotBeHeardIsRefused(String json) {
+    assertThatThrownBy(() -> sources(json)).isInstanceOf(IOException.class);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.kvevents;
+
+import org.jspecify.annotations.NullMarked;
