@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.session.SessionTable;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -41,6 +42,18 @@ public record StagePolicies(PolicySetup regular, PolicySetup prefill, PolicySetu
       case PREFILL -> prefill;
       case DECODE -> decode;
     };
+  }
+
+  /** The tables of sessions that policies keep, each once. */
+  public List<SessionTable> sessions() {
+    Set<SessionTable> tables = new LinkedHashSet<>();
+    for (PolicySetup setup : List.of(regular, prefill, decode)) {
+      SessionTable table = setup.sessions();
+      if (table != null) {
+        tables.add(table);
+      }
+    }
+    return List.copyOf(tables);
   }
 
   /** Each learner once. */

@@ -33,15 +33,15 @@ public final class MaintenanceApi {
 
   private final Fleet fleet;
   private final EngineCall engines;
-  private final @Nullable SessionTable sessions;
+  private final List<SessionTable> sessions;
 
   /**
-   * @param sessions the sticky sessions; null if the policy keeps none
+   * @param sessions the sticky sessions of all policies
    */
-  public MaintenanceApi(Fleet fleet, EngineCall engines, @Nullable SessionTable sessions) {
+  public MaintenanceApi(Fleet fleet, EngineCall engines, List<SessionTable> sessions) {
     this.fleet = fleet;
     this.engines = engines;
-    this.sessions = sessions;
+    this.sessions = List.copyOf(sessions);
   }
 
   /** Adds its routes. */
@@ -101,9 +101,7 @@ public final class MaintenanceApi {
       return LocalResponse.text(
           400, "session_id: nothing (expected: /finish_session?session_id=...)");
     }
-    if (sessions != null) {
-      sessions.finish(session);
-    }
+    sessions.forEach(table -> table.finish(session));
     ObjectNode body = Json.object();
     body.put("status", "ok");
     body.put("session_id", session);

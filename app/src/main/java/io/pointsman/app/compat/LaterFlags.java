@@ -43,15 +43,7 @@ final class LaterFlags {
         flag("--kv-event-block-size", "tokens per block of static sources")
             .standard("16")
             .later(KV),
-        flag("--kv-event-model", "model of static sources").later(KV),
-        flag("--router-temperature", "chance in the choice of kv_aware").standard("0.0").later(KV),
-        flag("--kv-penalty-host", "credit for blocks in host memory").standard("0.8").later(KV),
-        flag("--kv-penalty-external", "credit for blocks in a shared pool")
-            .standard("0.6")
-            .later(KV),
-        flag("--kv-penalty-disk", "credit for blocks on disk").standard("0.3").later(KV),
-        flag("--kv-aware-session-affinity-ttl-secs", "idle time of sessions of kv_aware")
-            .later(KV));
+        flag("--kv-event-model", "model of static sources").later(KV));
   }
 
   static List<Flag> scheduling() {

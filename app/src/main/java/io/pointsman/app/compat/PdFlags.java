@@ -5,7 +5,6 @@ import static io.pointsman.app.compat.Translation.as;
 
 import io.pointsman.app.compat.Flag.Shape;
 import io.pointsman.app.config.key.DisaggKeys;
-import io.pointsman.app.config.key.Key;
 import java.util.List;
 
 /** The flags of vllm-router 0.1.17 for prefill and decode on two workers. */
@@ -27,9 +26,9 @@ final class PdFlags {
             .shape(Shape.REPEATED)
             .honoured((given, into) -> into.pd().decodes(given.values())),
         flag("--prefill-policy", "policy for prefill engines; unset means --policy")
-            .honoured("kv_aware is not supported yet", policy(DisaggKeys.PREFILL_POLICY)),
+            .honoured(as(DisaggKeys.PREFILL_POLICY)),
         flag("--decode-policy", "policy for decode engines; unset means --policy")
-            .honoured("kv_aware is not supported yet", policy(DisaggKeys.DECODE_POLICY)),
+            .honoured(as(DisaggKeys.DECODE_POLICY)),
         flag("--vllm-discovery-address", "host:port where engines register by ZMQ")
             .honoured(
                 "engines join beside those of --prefill and --decode, with health, load and"
@@ -41,17 +40,6 @@ final class PdFlags {
                     + " of docs/pd-protocols.md that needs no further settings: also p2p_nccl,"
                     + " sglang, orchestrated, transparent",
                 (given, into) -> into.pd().connector(given, into)));
-  }
-
-  /** A policy of a stage; the same as for all, but for what that refuses. */
-  private static Effect.Action policy(Key<String> key) {
-    return (given, into) -> {
-      if (given.value().equals("kv_aware")) {
-        into.problems().add(VllmRouterFlags.kvAware(given));
-      } else {
-        as(key).apply(given, into);
-      }
-    };
   }
 
   /** URLs, each with a port or {@code none} after it or without. */

@@ -86,7 +86,7 @@ final class VllmRouterFlags {
             .honoured((given, into) -> into.workerUrls(given.values())),
         flag("--policy", "how a worker is chosen")
             .standard("cache_aware")
-            .honoured("kv_aware is not supported yet", VllmRouterFlags::policy),
+            .honoured(as(RoutingKeys.POLICY)),
         flag("--cache-threshold", "share of the prompt that must match")
             .standard("0.3")
             .honoured(as(RoutingKeys.CACHE_THRESHOLD)),
@@ -234,19 +234,6 @@ final class VllmRouterFlags {
     if (!given.values().isEmpty()) {
       list(FrontKeys.REQUEST_ID_HEADERS).apply(given, into);
     }
-  }
-
-  private static void policy(Given given, Translation into) {
-    if (given.value().equals("kv_aware")) {
-      into.problems().add(kvAware(given));
-    } else {
-      as(RoutingKeys.POLICY).apply(given, into);
-    }
-  }
-
-  /** Why the policy of that name cannot be had. */
-  static String kvAware(Given given) {
-    return given.flag() + ": kv_aware is not supported yet: it routes by KV events of the engines";
   }
 
   private static void treeSize(Given given, Translation into) {

@@ -38,6 +38,7 @@ public final class VllmRouterLauncher {
               PdFlags.all(),
               LaterFlags.disaggregation(),
               LaterFlags.events(),
+              KvAwareFlags.all(),
               LaterFlags.scheduling(),
               LaterFlags.platform()));
 
@@ -59,6 +60,7 @@ public final class VllmRouterLauncher {
     into.backend().settle(into);
     List<WorkerSpec> workers = new ArrayList<>(workers(into));
     workers.addAll(into.pd().settle(environment, into));
+    KvAwareFlags.settle(into);
     into.values().set(RoutingKeys.WORKERS, workers);
     DiscoveryFlags.finish(into);
     return into.orThrow();

@@ -8,6 +8,7 @@ import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
+import io.pointsman.app.config.key.KvAwareKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -30,10 +31,12 @@ import io.pointsman.engine.fleet.HealthSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.RingSettings;
+import io.pointsman.engine.policy.kv.KvAwareSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
@@ -187,6 +190,14 @@ public record PointsmanConfig(
             values.get(RoutingKeys.COST_PRICE_FLOOR),
             values.get(RoutingKeys.COST_TIE_MILLIS),
             values.get(RoutingKeys.COST_MAX_BYTES)),
+        new KvAwareSettings(
+            values.get(KvAwareKeys.TEMPERATURE),
+            new KvCredits(
+                values.get(KvAwareKeys.HOST_CREDIT),
+                values.get(KvAwareKeys.EXTERNAL_CREDIT),
+                values.get(KvAwareKeys.DISK_CREDIT)),
+            values.get(KvAwareKeys.INDEX_MAX_BYTES)),
+        values.get(RoutingKeys.SESSION_AFFINITY),
         values.get(RoutingKeys.STICKY_IDLE),
         values.get(RoutingKeys.STICKY_MAX));
   }

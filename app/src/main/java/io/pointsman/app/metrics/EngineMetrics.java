@@ -80,6 +80,9 @@ final class EngineMetrics implements EngineListener {
           HASH_SPILL,
           STICKY_HIT,
           STICKY_BIND,
+          STICKY_MOVE,
+          STICKY_BYPASS,
+          STICKY_FULL,
           PINNED,
           FALLBACK -> {
         // These policies do not look at the prompt.

@@ -190,6 +190,32 @@ enum Metric {
       "pointsman_prefix_index_blocks",
       "blocks",
       "Blocks that the prefix index knows, each counted once."),
+  KV_INDEX_BYTES(
+      Kind.GAUGE,
+      "pointsman_kv_index_bytes",
+      "bytes",
+      "Memory of what workers announced of their caches."),
+  KV_INDEX_MAX_BYTES(
+      Kind.GAUGE, "pointsman_kv_index_max_bytes", "bytes", "Memory that it may take at most."),
+  KV_INDEX_BLOCKS(
+      Kind.GAUGE,
+      "pointsman_kv_index_blocks",
+      "blocks",
+      "Engines' blocks known from announcements that a prompt can match, each counted for every"
+          + " worker and tier."),
+  KV_INDEX_REFUSED(
+      Kind.GAUGE,
+      "pointsman_kv_index_refused_blocks",
+      "blocks",
+      "Announced blocks of the present workers that found no room."),
+  KV_LOOKUPS(
+      Kind.COUNTER,
+      "pointsman_kv_lookups_total",
+      "prompts",
+      "Prompts that kv_aware looked up: hit (a worker that could be chosen announced a part of it),"
+          + " miss, not_announced (no such worker announces anything), unknown_tokens (text whose"
+          + " token ids are not known, or a salt).",
+      "outcome"),
   SESSIONS(
       Kind.GAUGE,
       "pointsman_sessions",

@@ -6,6 +6,8 @@ import io.pointsman.engine.choice.HoldTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.LostHits;
@@ -129,6 +131,22 @@ public final class RouterMetrics {
   /** Reads the number of sticky sessions. Call once. */
   public RouterMetrics sessions(LongSupplier count) {
     meters.pulled(Metric.SESSIONS, sink -> sink.put(count.getAsLong()));
+    return this;
+  }
+
+  /** Reads what is known of caches by announcements, and what it was good for. Call once. */
+  public RouterMetrics kvIndex(KvIndex index) {
+    meters.pulled(Metric.KV_INDEX_BYTES, sink -> sink.put(index.bytes()));
+    meters.pulled(Metric.KV_INDEX_MAX_BYTES, sink -> sink.put(index.maxBytes()));
+    meters.pulled(Metric.KV_INDEX_BLOCKS, sink -> sink.put(index.blocks()));
+    meters.pulled(Metric.KV_INDEX_REFUSED, sink -> sink.put(index.refused()));
+    meters.pulled(
+        Metric.KV_LOOKUPS,
+        sink -> {
+          for (KvTally.Outcome outcome : KvTally.Outcome.values()) {
+            sink.put(index.tally().counted(outcome), EngineMetrics.label(outcome));
+          }
+        });
     return this;
   }
 

@@ -67,13 +67,17 @@ final class Disaggregation {
   /**
    * The policies of all roles: {@code regular} for whole requests, those configured for stages.
    *
-   * @param create makes a policy by its name
+   * @param forPrefill makes a policy by its name
+   * @param forDecode the same
    */
-  StagePolicies policies(PolicySetup regular, Function<String, PolicySetup> create) {
+  StagePolicies policies(
+      PolicySetup regular,
+      Function<String, PolicySetup> forPrefill,
+      Function<String, PolicySetup> forDecode) {
     return new StagePolicies(
         regular,
-        create.apply(settings.prefillPolicy()),
-        create.apply(settings.decodePolicy()).with(held));
+        forPrefill.apply(settings.prefillPolicy()),
+        forDecode.apply(settings.decodePolicy()).with(held));
   }
 
   /**

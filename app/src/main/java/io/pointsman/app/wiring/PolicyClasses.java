@@ -42,9 +42,11 @@ final class PolicyClasses {
    * @throws IllegalArgumentException if there is none, or if its class cannot be used
    */
   PolicySetup create(String name, PolicyParts parts) {
-    if (!name.contains(".")) {
-      return Policies.create(name, parts);
-    }
+    PolicySetup setup = name.contains(".") ? custom(name, parts) : Policies.create(name, parts);
+    return Policies.withAffinity(setup, parts);
+  }
+
+  private PolicySetup custom(String name, PolicyParts parts) {
     Object made = make(type(name), parts);
     if (!(made instanceof Policy policy)) {
       throw unusable(name, "no " + Policy.class.getName(), null);

@@ -30,8 +30,12 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.proxy.ProxyContext;
@@ -123,12 +127,17 @@ public final class Router implements AutoCloseable {
     private final RequestTracer tracer;
     private final Observers observers;
 
+    /** What workers announce of their caches: whoever hears of it feeds its index. */
+    private final KvKnowledge knowledge;
+
     Assembly(PointsmanConfig config, String version, Deque<AutoCloseable> control) {
       this.config = config;
       this.control = control;
       fleet = new Fleet(config.fleet(), ticker);
       int maxWorkers = config.fleet().maxWorkers();
       addWorkers(maxWorkers);
+      long kvBytes = config.policies().kvAware().maxIndexBytes();
+      knowledge = new KvKnowledge(new KvIndex(kvBytes, maxWorkers, ticker), TokenKeys.NONE);
       metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
       String apiKey = config.proxy().upstream().apiKey();
       client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
@@ -186,7 +195,7 @@ public final class Router implements AutoCloseable {
 
     ProxyServer openProxy() throws IOException {
       int maxWorkers = config.fleet().maxWorkers();
-      PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies());
+      PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies(), knowledge);
       PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), control);
       PolicySetup policy = classes.create(config.policy(), parts);
       WatchfulListener listener =
@@ -198,7 +207,11 @@ public final class Router implements AutoCloseable {
       StagePolicies policies =
           two == null
               ? StagePolicies.same(policy)
-              : two.policies(policy, name -> classes.create(name, parts));
+              : two.policies(
+                  policy,
+                  // What a session leaves on a prefill worker is found by its prefix.
+                  name -> classes.create(name, withoutAffinity(parts)),
+                  name -> classes.create(name, parts));
       RoutingEngine engine =
           new RoutingEngine(
               fleet, observers.watch(policies, metrics), config.engine(), listener, ticker, dice);
@@ -206,7 +219,7 @@ public final class Router implements AutoCloseable {
           new ProxyContext(
               engine,
               config.affinity(),
-              routes(policy, engine),
+              routes(policies, engine),
               callers(),
               metrics.proxyListener(),
               tracer,
@@ -216,7 +229,7 @@ public final class Router implements AutoCloseable {
               two == null ? CourseFactory.NONE : courses(two, engine));
       ProxyServer server = ProxyServer.start(config.proxy(), context);
       control.push(server);
-      measure(policy, server);
+      measure(policies, server);
       if (two != null) {
         PeerListeners.open(config.peers(), two, fleet, maxWorkers, ticker, control);
       }
@@ -235,18 +248,23 @@ public final class Router implements AutoCloseable {
       return state -> new SplitCourses(state, plane);
     }
 
-    private void measure(PolicySetup policy, ProxyServer server) {
+    private static PolicyParts withoutAffinity(PolicyParts parts) {
+      return parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
+    }
+
+    private void measure(StagePolicies policies, ProxyServer server) {
       metrics.queue(server::queued);
+      metrics.kvIndex(knowledge.index());
       if (config.metrics().vllmRouterNames()) {
         metrics.withVllmRouterNames();
       }
-      PrefixIndex index = policy.prefixes();
+      PrefixIndex index = policies.regular().prefixes();
       if (index != null) {
         metrics.prefixIndex(index::bytes, index::maxBytes, index::entries);
       }
-      SessionTable sessions = policy.sessions();
-      if (sessions != null) {
-        metrics.sessions(sessions::size);
+      List<SessionTable> sessions = policies.sessions();
+      if (!sessions.isEmpty()) {
+        metrics.sessions(() -> sessions.stream().mapToLong(SessionTable::size).sum());
       }
     }
 
@@ -266,7 +284,7 @@ public final class Router implements AutoCloseable {
     }
 
     /** What the router answers itself. */
-    private LocalRoutes routes(PolicySetup policy, RoutingEngine engine) {
+    private LocalRoutes routes(StagePolicies policies, RoutingEngine engine) {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership =
           new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
@@ -276,7 +294,7 @@ public final class Router implements AutoCloseable {
       }
       if (config.admin().enabled()) {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
-        new MaintenanceApi(fleet, client::send, policy.sessions()).addTo(routes);
+        new MaintenanceApi(fleet, client::send, policies.sessions()).addTo(routes);
         observers.addTo(routes);
       }
       if (config.decide().enabled()) {

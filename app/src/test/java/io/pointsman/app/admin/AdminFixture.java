@@ -24,6 +24,7 @@ import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -71,7 +72,7 @@ final class AdminFixture {
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
     new HealthApi(fleet, membership, () -> draining).addTo(builder);
     new ModelsApi(cards).addTo(builder);
-    new MaintenanceApi(fleet, this::call, sessions).addTo(builder);
+    new MaintenanceApi(fleet, this::call, List.of(sessions)).addTo(builder);
     routes = builder.build();
   }
 

@@ -145,7 +145,7 @@ class PdFlagsTest {
     "--decode http://p1:8000, '--prefill, --decode: http://p1:8000 twice'",
     "--kv-connector lmcache, --kv-connector: lmcache (expected: one of nixl",
     "--kv-connector moriio, --kv-connector: moriio without --vllm-discovery-address",
-    "--prefill-policy kv_aware, --prefill-policy: kv_aware is not supported yet",
+    "--prefill-policy kv_awry, --prefill-policy: kv_awry (expected: one of",
     "--decode-policy fastest, --decode-policy: fastest (expected: one of",
     "--vllm-discovery-address 30001, --vllm-discovery-address: 30001 (expected: host:port",
     "--worker-urls http://a, --worker-urls: not with --vllm-pd-disaggregation",

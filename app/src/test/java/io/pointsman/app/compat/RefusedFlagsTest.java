@@ -107,16 +107,12 @@ class RefusedFlagsTest {
 
   @Test
   void numbersThatEqualTheDefaultAreTheDefault() {
-    assertThat(translated("--router-temperature 0 --kv-penalty-host 0.80")).isNotNull();
-    assertThat(refused("--router-temperature 0.5")).hasSize(1);
+    assertThat(translated("--kv-event-block-size 16.0")).isNotNull();
+    assertThat(refused("--kv-event-block-size 32")).hasSize(1);
   }
 
   @Test
-  void aPolicyThatIsNotBuiltYetIsRefused() {
-    assertThat(refused("--policy kv_aware"))
-        .singleElement()
-        .asString()
-        .startsWith("--policy: kv_aware is not supported yet");
+  void aPolicyThatThereIsNotIsRefused() {
     assertThat(refused("--policy cash_aware")).singleElement().asString().contains("cache_aware");
   }
 

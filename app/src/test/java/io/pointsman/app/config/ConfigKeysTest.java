@@ -12,6 +12,7 @@ import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.KubernetesKeys;
+import io.pointsman.app.config.key.KvAwareKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -64,6 +65,7 @@ class ConfigKeysTest {
           "random",
           "epoll",
           "any-worker",
+          "soft",
           "error",
           "json",
           "/other",
@@ -152,6 +154,7 @@ class ConfigKeysTest {
       classes = {
         FrontKeys.class,
         RoutingKeys.class,
+        KvAwareKeys.class,
         DisaggKeys.class,
         ForwardKeys.class,
         FleetKeys.class,

@@ -19,6 +19,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.LostHits;
@@ -439,6 +440,7 @@ class RouterMetricsTest {
     assertThat(unused).isNotNull();
     metrics.lostHits(List.of());
     metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
+    metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
     metrics.heldLeases(choices());
     assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());

@@ -49,6 +49,11 @@ public final class PickNotes {
     losses = List.of();
   }
 
+  /** Notes another reason for the same choice; all else that was noted stays. */
+  public void instead(PickReason reason) {
+    this.reason = reason;
+  }
+
   /** Notes when the first token is expected, in milliseconds from the pick on. */
   public void predict(double millis) {
     predictedMillis = millis;

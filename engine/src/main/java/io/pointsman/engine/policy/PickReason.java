@@ -16,6 +16,12 @@ public enum PickReason {
   STICKY_HIT,
   /** The session was bound to it just now. */
   STICKY_BIND,
+  /** The session was moved to it, because the worker that it was bound to had too much load. */
+  STICKY_MOVE,
+  /** The session's worker cannot serve this request; served elsewhere once, the session stays. */
+  STICKY_BYPASS,
+  /** The session could not be kept: as many as may be are in use. */
+  STICKY_FULL,
   /** It holds the longest known prefix of the prompt. */
   PREFIX_HIT,
   /** No worker holds enough of the prompt; it had the fewest requests in flight. */

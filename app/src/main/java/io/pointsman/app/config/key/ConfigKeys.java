@@ -18,6 +18,7 @@ public final class ConfigKeys {
       List.of(
           new Section("Clients", FrontKeys.all()),
           new Section("Routing", RoutingKeys.all()),
+          new Section("Routing by what engines announce of their caches", KvAwareKeys.all()),
           new Section("Prefill and decode on two workers", DisaggKeys.all()),
           new Section("What prefill and decode engines tell", PeerKeys.all()),
           new Section("Forwarding", ForwardKeys.all()),

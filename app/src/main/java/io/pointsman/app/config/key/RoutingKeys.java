@@ -15,6 +15,7 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.policy.session.SessionAffinity;
 import java.time.Duration;
 import java.util.List;
 
@@ -25,6 +26,7 @@ public final class RoutingKeys {
           "cache_aware",
           "consistent_hash",
           "cost",
+          "kv_aware",
           "least_load",
           "md5_ring",
           "power_of_two",
@@ -177,12 +179,23 @@ public final class RoutingKeys {
               + " serve.",
           "Beyond them the least loaded worker serves; 0 asks nobody else first.");
 
+  public static final Key<SessionAffinity.Mode> SESSION_AFFINITY =
+      Key.of(
+          "session-affinity",
+          constant(SessionAffinity.Mode.class),
+          POLICIES.affinity(),
+          "Whether a session stays with the worker that its first request went to, whatever the"
+              + " policy; docs/session-affinity.md says how sessions are told.",
+          "hard keeps it there whatever the load; soft moves it once its worker has its fair share"
+              + " of requests in flight. Of prefill and decode it concerns decode.");
+
   public static final Key<Duration> STICKY_IDLE =
       Key.of(
           "sticky.idle-timeout",
           duration(Duration.ofSeconds(1), Duration.ofDays(365)),
           POLICIES.sessionTtl(),
-          "sticky_least_loaded: a session ends this long after the end of its last request.",
+          "sticky_least_loaded and session-affinity: a session ends this long after the end of its"
+              + " last request.",
           "Short loses caches between turns; long keeps workers bound to finished sessions.");
 
   public static final Key<Integer> STICKY_MAX =
@@ -190,7 +203,8 @@ public final class RoutingKeys {
           "sticky.max-sessions",
           integer(1, 10_000_000),
           POLICIES.maxSessions(),
-          "sticky_least_loaded: most sessions kept; beyond, the longest idle one is forgotten.",
+          "sticky_least_loaded and session-affinity: most sessions kept; beyond, the longest idle"
+              + " one is forgotten.",
           "Small forgets live sessions; each costs about 200 bytes.");
 
   public static final Key<UnknownModel> UNKNOWN_MODEL =
@@ -224,6 +238,7 @@ public final class RoutingKeys {
         HASH_LOAD_FACTOR,
         RAY_VIRTUAL_NODES,
         RAY_FALLBACK_WORKERS,
+        SESSION_AFFINITY,
         STICKY_IDLE,
         STICKY_MAX,
         UNKNOWN_MODEL);

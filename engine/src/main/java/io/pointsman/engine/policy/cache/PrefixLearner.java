@@ -29,7 +29,8 @@ public final class PrefixLearner implements Learner {
     work = new RecentWork(maxWorkers);
   }
 
-  PrefixIndex index() {
+  /** Who was given which prefix. */
+  public PrefixIndex index() {
     return index;
   }
 
@@ -38,7 +39,7 @@ public final class PrefixLearner implements Learner {
   }
 
   /** Hands each slot of the pool to its worker; called before any request is placed there. */
-  void adopt(Pool pool) {
+  public void adopt(Pool pool) {
     for (Worker worker : pool.workers()) {
       Worker before = owners.getAndSet(worker.slot(), worker);
       if (before != null && before != worker) {

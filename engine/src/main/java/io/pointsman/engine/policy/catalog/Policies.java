@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.catalog;
 
+import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.LeastLoadPolicy;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.PowerOfTwoPolicy;
@@ -17,10 +18,15 @@ import io.pointsman.engine.policy.hash.LoadBound;
 import io.pointsman.engine.policy.hash.Md5RingPolicy;
 import io.pointsman.engine.policy.hash.RayConsistentHashPolicy;
 import io.pointsman.engine.policy.hash.RendezvousHashPolicy;
+import io.pointsman.engine.policy.kv.KvAwarePolicy;
+import io.pointsman.engine.policy.kv.KvLearner;
+import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.policy.session.StickyLeastLoadedPolicy;
 import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -33,6 +39,7 @@ public final class Policies {
               Map.entry("cache_aware", Policies::cacheAware),
               Map.entry("consistent_hash", Policies::consistentHash),
               Map.entry("cost", Policies::cost),
+              Map.entry("kv_aware", Policies::kvAware),
               Map.entry("least_load", parts -> plain(new LeastLoadPolicy(parts.dice()))),
               Map.entry("md5_ring", parts -> plain(new Md5RingPolicy(parts.dice()))),
               Map.entry("power_of_two", parts -> plain(new PowerOfTwoPolicy(parts.dice()))),
@@ -61,6 +68,36 @@ public final class Policies {
           "policy: %s (expected: one of %s)".formatted(name, String.join(", ", names())));
     }
     return factory.apply(parts);
+  }
+
+  /**
+   * A policy under which sessions stay with their workers, as the settings have it; the same if
+   * they say off.
+   *
+   * @throws IllegalArgumentException if it keeps sessions itself
+   */
+  public static PolicySetup withAffinity(PolicySetup setup, PolicyParts parts) {
+    PolicySettings settings = parts.settings();
+    if (settings.affinity() == SessionAffinity.Mode.OFF) {
+      return setup;
+    }
+    if (setup.sessions() != null) {
+      throw new IllegalArgumentException(
+          "session-affinity: "
+              + settings.affinity().name().toLowerCase(Locale.ROOT)
+              + " (expected: off with a policy that keeps sessions itself)");
+    }
+    SessionTable sessions =
+        new SessionTable(settings.maxSessions(), settings.sessionTtl(), parts.ticker());
+    List<Learner> learners = new ArrayList<>(setup.learners());
+    learners.add(sessions);
+    return new PolicySetup(
+        new SessionAffinity(setup.policy(), sessions, settings.affinity()),
+        learners,
+        setup.answerLearners(),
+        sessions,
+        setup.prefixes(),
+        setup.insight());
   }
 
   private static PolicySetup plain(Policy policy) {
@@ -96,6 +133,20 @@ public final class Policies {
         null,
         learner.index(),
         new CostInsight(settings, learner));
+  }
+
+  private static PolicySetup kvAware(PolicyParts parts) {
+    PolicySettings settings = parts.settings();
+    long placementBytes = settings.cacheAware().maxIndexBytes();
+    KvLearner learner =
+        new KvLearner(parts.kv(), settings.kvAware().credits(), placementBytes, parts.maxWorkers());
+    return new PolicySetup(
+        new KvAwarePolicy(settings.kvAware(), learner, parts.dice()),
+        List.of(learner),
+        List.of(learner),
+        null,
+        learner.placements(),
+        null);
   }
 
   private static PolicySetup rendezvousHash(PolicyParts parts) {

@@ -4,19 +4,33 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.kv.KvKnowledge;
 
 /**
  * What policies are made of.
  *
  * @param maxWorkers as in {@code FleetSettings}: every worker's slot lies below it
+ * @param kv what is known of engines' caches by their announcements
  */
-public record PolicyParts(Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings) {
+public record PolicyParts(
+    Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
   public PolicyParts {
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
     requireNonNull(settings, "settings");
+    requireNonNull(kv, "kv");
     if (maxWorkers < 1) {
       throw new IllegalArgumentException("maxWorkers: " + maxWorkers + " (expected: >= 1)");
     }
+  }
+
+  /** For engines that announce nothing. */
+  public PolicyParts(Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings) {
+    this(ticker, dice, maxWorkers, settings, KvKnowledge.none(ticker));
+  }
+
+  /** The same with other knobs. */
+  public PolicyParts with(PolicySettings settings) {
+    return new PolicyParts(ticker, dice, maxWorkers, settings, kv);
   }
 }

@@ -5,6 +5,8 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.RingSettings;
+import io.pointsman.engine.policy.kv.KvAwareSettings;
+import io.pointsman.engine.policy.session.SessionAffinity;
 import java.time.Duration;
 
 /**
@@ -18,10 +20,11 @@ import java.time.Duration;
  * @param rayRing the knobs of {@code ray_consistent_hash}
  * @param cacheAware the knobs of {@code cache_aware}
  * @param cost the knobs of {@code cost}
- * @param sessionTtl for {@code sticky_least_loaded}: how long a session is kept after the end of
- *     its last request; more than 0
- * @param maxSessions for {@code sticky_least_loaded}: most sessions kept at once; at least 1. When
- *     there are more, the one idle for longest is given up.
+ * @param kvAware the knobs of {@code kv_aware}
+ * @param affinity whether sessions stay with their workers, whatever the policy
+ * @param sessionTtl how long a session is kept after the end of its last request; more than 0
+ * @param maxSessions most sessions kept at once; at least 1. When there are more, the one idle for
+ *     longest is given up.
  */
 public record PolicySettings(
     int virtualNodes,
@@ -29,13 +32,15 @@ public record PolicySettings(
     RingSettings rayRing,
     CacheAwareSettings cacheAware,
     CostSettings cost,
+    KvAwareSettings kvAware,
+    SessionAffinity.Mode affinity,
     Duration sessionTtl,
     int maxSessions) {
 
   public static final PolicySettings DEFAULTS =
       new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000);
 
-  /** With the defaults for {@code ray_consistent_hash} and {@code cost}. */
+  /** With the defaults for the policies that are not named, without affinity. */
   public PolicySettings(
       int virtualNodes,
       double hashLoadFactor,
@@ -48,6 +53,8 @@ public record PolicySettings(
         RingSettings.DEFAULTS,
         cacheAware,
         CostSettings.DEFAULTS,
+        KvAwareSettings.DEFAULTS,
+        SessionAffinity.Mode.OFF,
         sessionTtl,
         maxSessions);
   }
@@ -56,6 +63,8 @@ public record PolicySettings(
     requireNonNull(rayRing, "rayRing");
     requireNonNull(cacheAware, "cacheAware");
     requireNonNull(cost, "cost");
+    requireNonNull(kvAware, "kvAware");
+    requireNonNull(affinity, "affinity");
     if (virtualNodes < 1 || virtualNodes > 10_000) {
       throw new IllegalArgumentException(
           "virtualNodes: " + virtualNodes + " (expected: 1 to 10000)");
@@ -76,6 +85,42 @@ public record PolicySettings(
   /** The same with other knobs of {@code cost}. */
   public PolicySettings withCost(CostSettings cost) {
     return new PolicySettings(
-        virtualNodes, hashLoadFactor, rayRing, cacheAware, cost, sessionTtl, maxSessions);
+        virtualNodes,
+        hashLoadFactor,
+        rayRing,
+        cacheAware,
+        cost,
+        kvAware,
+        affinity,
+        sessionTtl,
+        maxSessions);
+  }
+
+  /** The same with other knobs of {@code kv_aware}. */
+  public PolicySettings withKvAware(KvAwareSettings kvAware) {
+    return new PolicySettings(
+        virtualNodes,
+        hashLoadFactor,
+        rayRing,
+        cacheAware,
+        cost,
+        kvAware,
+        affinity,
+        sessionTtl,
+        maxSessions);
+  }
+
+  /** The same with sessions that stay, or do not. */
+  public PolicySettings withAffinity(SessionAffinity.Mode affinity) {
+    return new PolicySettings(
+        virtualNodes,
+        hashLoadFactor,
+        rayRing,
+        cacheAware,
+        cost,
+        kvAware,
+        affinity,
+        sessionTtl,
+        maxSessions);
   }
 }

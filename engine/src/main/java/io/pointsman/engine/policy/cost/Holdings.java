@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * the longest on, each with its holders. Whoever holds a prefix holds every shorter one, so these
  * few say all; they are found by halving.
  */
-final class Holdings {
+public final class Holdings {
   /** Lengths told apart; shorter ones count as not held. */
   private static final int MOST = 8;
 
@@ -36,7 +36,7 @@ final class Holdings {
   }
 
   /** Null if nobody holds anything. */
-  static @Nullable Holdings of(PrefixIndex index, PrefixBlocks prefix) {
+  public static @Nullable Holdings of(PrefixIndex index, PrefixBlocks prefix) {
     int longest = index.match(prefix);
     if (longest == 0) {
       return null;
@@ -93,7 +93,7 @@ final class Holdings {
   }
 
   /** Blocks that the worker in {@code slot} holds. */
-  int blocks(int slot) {
+  public int blocks(int slot) {
     for (int i = 0; i < count; i++) {
       Crowd crowd = crowds[i];
       if (crowd == null ? among(i, slot) : crowd.holds(slot)) {

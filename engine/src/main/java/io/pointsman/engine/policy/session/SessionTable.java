@@ -126,6 +126,14 @@ public final class SessionTable implements Learner {
     return target.worker();
   }
 
+  /** Moves the request's session, unless another thread has just moved it or ended it. */
+  synchronized void move(RoutingRequest request, Worker from, Home target) {
+    Session session = find(request);
+    if (session != null && session.home().worker() == from) {
+      session.moveTo(target);
+    }
+  }
+
   private boolean open(RoutingRequest request, Home target, long now) {
     if (size >= maxSessions) {
       if (idle.isEmpty()) {

@@ -48,8 +48,8 @@ class PoliciesTest {
   @Test
   void policyThatIsNotOfferedIsRefusedByName() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Policies.create("kv_aware", parts))
-        .withMessageStartingWith("policy: kv_aware (expected: one of ")
+        .isThrownBy(() -> Policies.create("kv_unaware", parts))
+        .withMessageStartingWith("policy: kv_unaware (expected: one of ")
         .withMessageContaining(String.join(", ", Policies.names()));
   }
 

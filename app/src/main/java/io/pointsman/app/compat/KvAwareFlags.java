@@ -1,0 +1,68 @@
+package io.pointsman.app.compat;
+
+import static io.pointsman.app.compat.Flag.flag;
+import static io.pointsman.app.compat.Translation.as;
+
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.KvAwareKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.policy.session.SessionAffinity;
+import java.time.Duration;
+import java.util.List;
+
+/** The flags of vllm-router 0.1.17 that set how {@code kv_aware} chooses. */
+final class KvAwareFlags {
+  private static final String AFFINITY = "--kv-aware-session-affinity-ttl-secs";
+  private static final String KV_AWARE = "kv_aware";
+
+  private KvAwareFlags() {}
+
+  static List<Flag> all() {
+    return List.of(
+        flag("--router-temperature", "chance in the choice of kv_aware")
+            .standard("0.0")
+            .honoured(as(KvAwareKeys.TEMPERATURE)),
+        flag("--kv-penalty-host", "credit for blocks in host memory")
+            .standard("0.8")
+            .honoured(as(KvAwareKeys.HOST_CREDIT)),
+        flag("--kv-penalty-external", "credit for blocks in a shared pool")
+            .standard("0.6")
+            .honoured(as(KvAwareKeys.EXTERNAL_CREDIT)),
+        flag("--kv-penalty-disk", "credit for blocks on disk")
+            .standard("0.3")
+            .honoured(as(KvAwareKeys.DISK_CREDIT)),
+        flag(AFFINITY, "idle time of sessions of kv_aware")
+            .honoured(
+                "sessions are told as docs/session-affinity.md says; hard, and soft for decode"
+                    + " workers",
+                KvAwareFlags::affinity));
+  }
+
+  private static void affinity(Given given, Translation into) {
+    long seconds = into.whole(given, 1, 31_536_000);
+    if (seconds > 0) {
+      into.values().set(RoutingKeys.STICKY_IDLE, Duration.ofSeconds(seconds));
+      into.values().set(RoutingKeys.SESSION_AFFINITY, SessionAffinity.Mode.HARD);
+    }
+  }
+
+  /** Brings what was said together when all flags have been read. */
+  static void settle(Translation into) {
+    ConfigValues values = into.values();
+    if (!values.has(RoutingKeys.SESSION_AFFINITY)) {
+      return;
+    }
+    if (into.pd().on()) {
+      values.set(RoutingKeys.SESSION_AFFINITY, SessionAffinity.Mode.SOFT);
+    }
+    boolean follows =
+        into.pd().on()
+            ? values.get(DisaggKeys.PREFILL_POLICY).equals(KV_AWARE)
+                || values.get(DisaggKeys.DECODE_POLICY).equals(KV_AWARE)
+            : values.get(RoutingKeys.POLICY).equals(KV_AWARE);
+    if (!follows) {
+      into.problems().add(AFFINITY + ": without --policy kv_aware");
+    }
+  }
+}

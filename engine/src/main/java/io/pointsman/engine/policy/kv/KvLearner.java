@@ -1,0 +1,103 @@
+package io.pointsman.engine.policy.kv;
+
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cache.PrefixLearner;
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * Keeps up with what {@code kv_aware} goes by besides announcements: the uncached prompt tokens
+ * that each worker has yet to compute, from the placement to the first token or the end; and what
+ * was placed where, for workers that announce nothing and for prompts whose ids are not known.
+ */
+public final class KvLearner implements AnswerLearner {
+  private final KvKnowledge knowledge;
+  private final KvCredits credits;
+  private final PrefixLearner placements;
+  private final AtomicLongArray prefillTokens;
+
+  /** What is charged for each lease that has no first token; as many as there are in flight. */
+  private final ConcurrentHashMap<Lease, Integer> charged = new ConcurrentHashMap<>();
+
+  /**
+   * @param credits what blocks on other tiers than the device are worth
+   * @param placementBytes most memory of what was placed where; at least 64 KiB
+   */
+  public KvLearner(KvKnowledge knowledge, KvCredits credits, long placementBytes, int maxWorkers) {
+    this.knowledge = knowledge;
+    this.credits = credits;
+    placements = new PrefixLearner(new PrefixIndex(placementBytes, maxWorkers), maxWorkers);
+    prefillTokens = new AtomicLongArray(maxWorkers);
+  }
+
+  KvKnowledge knowledge() {
+    return knowledge;
+  }
+
+  /** What was placed where. */
+  public PrefixIndex placements() {
+    return placements.index();
+  }
+
+  /** Uncached prompt tokens placed on the worker in a slot that have no first token yet. */
+  long prefillTokens(int slot) {
+    return Math.max(0, prefillTokens.getOpaque(slot));
+  }
+
+  void adopt(Pool pool) {
+    placements.adopt(pool);
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {
+    int uncached = uncached(request, lease);
+    placements.placed(request, lease);
+    if (uncached > 0) {
+      prefillTokens.addAndGet(lease.worker().slot(), uncached);
+      charged.put(lease, uncached);
+    }
+  }
+
+  private int uncached(RoutingRequest request, Lease lease) {
+    if (request.notes().reason() != PickReason.STICKY_HIT || lease.promptTokens() == 0) {
+      return lease.promptTokens() - lease.cachedTokens();
+    }
+    // The session decided, and nobody has looked at the prompt.
+    KnownPrompt prompt = new KnownPrompt(request, this, credits);
+    return (int) Math.ceil(prompt.input() - prompt.credit(lease.worker().slot()));
+  }
+
+  @Override
+  public void answered(RoutingRequest request, Lease lease) {
+    computed(lease);
+  }
+
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    placements.ended(request, lease, outcome);
+    computed(lease);
+  }
+
+  private void computed(Lease lease) {
+    Integer uncached = charged.remove(lease);
+    if (uncached != null) {
+      // The slot is not given to another worker before the lease is settled.
+      prefillTokens.addAndGet(lease.worker().slot(), -uncached);
+    }
+  }
+
+  @Override
+  public void forget(Worker worker) {
+    placements.forget(worker);
+    knowledge.index().forget(worker);
+  }
+}
