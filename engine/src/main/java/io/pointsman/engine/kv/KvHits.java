@@ -141,6 +141,11 @@ public final class KvHits {
     return crowd == null ? few : crowd.size();
   }
 
+  /** Blocks that the worker holds which holds most, on its device. */
+  public int longest() {
+    return count == 0 ? 0 : lengths[0];
+  }
+
   /** Whether anybody may hold any of it. */
   public boolean any() {
     return kv != null;

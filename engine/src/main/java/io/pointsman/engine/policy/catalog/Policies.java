@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.catalog;
 
+import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.LeastLoadPolicy;
 import io.pointsman.engine.policy.Policy;
@@ -125,7 +126,9 @@ public final class Policies {
 
   private static PolicySetup cost(PolicyParts parts) {
     CostSettings settings = parts.settings().cost();
-    CostLearner learner = new CostLearner(settings, parts.ticker(), parts.maxWorkers());
+    KvCredits credits = parts.settings().kvAware().credits();
+    CostLearner learner =
+        new CostLearner(settings, parts.kv(), credits, parts.ticker(), parts.maxWorkers());
     return new PolicySetup(
         new CostPolicy(settings, learner, parts.dice()),
         List.of(learner),

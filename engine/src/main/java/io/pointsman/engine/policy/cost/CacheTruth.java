@@ -2,6 +2,7 @@ package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.cost.WorkerModel.InFlight;
 
 /**
@@ -20,21 +21,37 @@ final class CacheTruth {
   private static final int LOST_IN_A_ROW = 4;
 
   private final Worker worker;
+  private final KvIndex announced;
   private final int configured;
   private double share = 1;
   private int lost;
+  private int clears;
 
   /**
-   * @param configured tokens of its KV memory, unless it says so itself
+   * @param announced what workers have announced of their caches
+   * @param configured tokens of its KV memory, unless it says so itself or is seen to evict
    */
-  CacheTruth(Worker worker, int configured) {
+  CacheTruth(Worker worker, KvIndex announced, int configured) {
     this.worker = worker;
+    this.announced = announced;
     this.configured = configured;
   }
 
   double declared() {
     int told = worker.kvTokens();
-    return told > 0 ? told : configured;
+    if (told > 0) {
+      return told;
+    }
+    long seen = announced.capacityTokens(worker);
+    return seen > 0 ? seen : configured;
+  }
+
+  /** Whether it has announced, since last asked, that its cache is empty. */
+  boolean cleared() {
+    int now = announced.clears(worker);
+    boolean news = now != clears;
+    clears = now;
+    return news;
   }
 
   /** Tokens that the cache is thought to hold. */

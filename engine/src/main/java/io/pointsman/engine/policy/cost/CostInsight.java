@@ -41,7 +41,7 @@ public final class CostInsight implements Insight {
 
   @Override
   public List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
-    Holdings holdings = Holdings.of(learner.index(), request.prefix());
+    HeldBlocks holdings = learner.held(request, now);
     List<Looked> looked = new ArrayList<>();
     Looked winner = null;
     for (int i : indexes(pool, chosen, holdings)) {
@@ -68,7 +68,7 @@ public final class CostInsight implements Insight {
   }
 
   /** Of a large pool those from the chosen one on, and the few that hold a part of the prompt. */
-  private static Set<Integer> indexes(Pool pool, Worker chosen, @Nullable Holdings holdings) {
+  private static Set<Integer> indexes(Pool pool, Worker chosen, @Nullable HeldBlocks holdings) {
     Set<Integer> found = new LinkedHashSet<>();
     int first = Math.max(0, pool.indexOfSlot(chosen.slot()));
     for (int n = 0; n < Math.min(pool.size(), MOST_LOOKED); n++) {

@@ -8,6 +8,8 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -38,6 +40,8 @@ public final class CostLearner implements AnswerLearner {
   private static final Kind OTHERS = new Kind(Role.REGULAR, Set.of());
 
   private final CostSettings settings;
+  private final KvKnowledge kv;
+  private final KvCredits credits;
   private final Ticker ticker;
   private final PrefixIndex index;
   private final Predictions predictions = new Predictions();
@@ -48,8 +52,20 @@ public final class CostLearner implements AnswerLearner {
   /** Guarded by this. */
   private final Map<Kind, PoolModel> kinds = new HashMap<>();
 
+  /** For engines that announce nothing. */
   public CostLearner(CostSettings settings, Ticker ticker, int maxWorkers) {
+    this(settings, KvKnowledge.none(ticker), KvCredits.DEFAULTS, ticker, maxWorkers);
+  }
+
+  /**
+   * @param kv what engines announce of their caches
+   * @param credits what blocks on other tiers than the device are worth
+   */
+  public CostLearner(
+      CostSettings settings, KvKnowledge kv, KvCredits credits, Ticker ticker, int maxWorkers) {
     this.settings = settings;
+    this.kv = kv;
+    this.credits = credits;
     this.ticker = ticker;
     long indexBytes = settings.maxBytes() / INDEX_SHARE;
     index = new PrefixIndex(indexBytes, maxWorkers);
@@ -58,7 +74,8 @@ public final class CostLearner implements AnswerLearner {
     ledger = new HitLedger(index, ghosts, models::get);
     long taken = indexBytes + GhostList.bytes() + HitLedger.bytes();
     shared =
-        new WorkerModel.Shared(index, ghosts, ledger, new AtomicLong(settings.maxBytes() - taken));
+        new WorkerModel.Shared(
+            index, ghosts, ledger, kv.index(), new AtomicLong(settings.maxBytes() - taken));
   }
 
   public PrefixIndex index() {
@@ -71,6 +88,11 @@ public final class CostLearner implements AnswerLearner {
 
   LostHits lostHits() {
     return ledger.sums();
+  }
+
+  /** Who holds how much of a prompt; null if nobody holds anything. */
+  @Nullable HeldBlocks held(RoutingRequest request, long now) {
+    return HeldBlocks.of(index, kv, credits, request, now);
   }
 
   /** A model for each worker of the pool, in its order; called before requests are placed there. */
@@ -162,5 +184,6 @@ public final class CostLearner implements AnswerLearner {
       models.set(worker.slot(), null);
       drop(model);
     }
+    kv.index().forget(worker);
   }
 }

@@ -40,7 +40,7 @@ public final class CostPolicy implements Policy {
   }
 
   private @Nullable Worker pick(Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
-    Holdings holdings = Holdings.of(learner.index(), request.prefix());
+    HeldBlocks holdings = learner.held(request, now);
     int size = pool.size();
     int first = size <= COMPARED ? 0 : dice.roll(size);
     int cheapest = Pool.ABSENT;
@@ -92,7 +92,7 @@ public final class CostPolicy implements Policy {
       WorkerModel[] models,
       int i,
       RoutingRequest request,
-      @Nullable Holdings holdings,
+      @Nullable HeldBlocks holdings,
       long now) {
     if (i == Pool.ABSENT || pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE) {
       return Double.POSITIVE_INFINITY;
@@ -100,7 +100,7 @@ public final class CostPolicy implements Policy {
     return models[i].cost(request.prefix(), held(holdings, pool, i), now);
   }
 
-  private static int held(@Nullable Holdings holdings, Pool pool, int i) {
+  private static int held(@Nullable HeldBlocks holdings, Pool pool, int i) {
     return holdings == null ? 0 : holdings.blocks(pool.slot(i));
   }
 

@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.cost;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
@@ -73,9 +74,15 @@ final class WorkerModel {
    * @param index where others find what each holds
    * @param ghosts hears of what each loses
    * @param ledger finds out what can be expected of prompts
+   * @param announced what workers have announced of their caches
    * @param bytesLeft what the caches' models may still take
    */
-  record Shared(PrefixIndex index, GhostList ghosts, HitLedger ledger, AtomicLong bytesLeft) {}
+  record Shared(
+      PrefixIndex index,
+      GhostList ghosts,
+      HitLedger ledger,
+      KvIndex announced,
+      AtomicLong bytesLeft) {}
 
   /** One request from its placement to its end. */
   static final class InFlight {
@@ -129,7 +136,7 @@ final class WorkerModel {
     this.joinedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
     cache = new CacheModel(shared.bytesLeft(), this::evicted);
-    truth = new CacheTruth(worker, kvTokens);
+    truth = new CacheTruth(worker, shared.announced(), kvTokens);
     pool.workers(1);
     publish();
   }
@@ -250,6 +257,9 @@ final class WorkerModel {
     }
     PrefixBlocks prefix = request.prefix();
     long now = lease.placedAt();
+    if (truth.cleared()) {
+      cache.clear(this::emptied);
+    }
     int blocks = cache.match(prefix);
     int held = Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
     int uncached = tokens - held;

@@ -1,0 +1,115 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.kv.KvHits;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.engine.prefix.TokenIds;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How much of one prompt each worker holds: as its announcements have it, where it announces and
+ * the prompt's token ids are known, else by what was placed on it. What was placed a short while
+ * ago counts in any case, because it is on its way into the cache or its announcement is on its way
+ * here; so does what was placed before announcements were heard in full.
+ */
+final class HeldBlocks {
+  /** Announcements may come so late. */
+  private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(15);
+
+  /** Shorter prefixes that are tried when a longer one was placed long ago. */
+  private static final int STEPS = 16;
+
+  private final PrefixIndex index;
+  private final KvIndex announced;
+  private final KvCredits credits;
+  private final PrefixBlocks prompt;
+  private final @Nullable Holdings placed;
+  private final @Nullable PrefixBlocks tokens;
+  private final KvHits hits;
+  private final long now;
+
+  private HeldBlocks(
+      PrefixIndex index,
+      KvIndex announced,
+      KvCredits credits,
+      PrefixBlocks prompt,
+      @Nullable Holdings placed,
+      @Nullable PrefixBlocks tokens,
+      KvHits hits,
+      long now) {
+    this.index = index;
+    this.announced = announced;
+    this.credits = credits;
+    this.prompt = prompt;
+    this.placed = placed;
+    this.tokens = tokens;
+    this.hits = hits;
+    this.now = now;
+  }
+
+  /** Null if nobody holds anything. */
+  static @Nullable HeldBlocks of(
+      PrefixIndex index, KvKnowledge kv, KvCredits credits, RoutingRequest request, long now) {
+    PrefixBlocks prompt = request.prefix();
+    Holdings placed = Holdings.of(index, prompt);
+    PrefixBlocks tokens = prompt.count() == 0 ? null : kv.tokens(prompt);
+    KvHits hits = tokens == null ? KvHits.NONE : kv.index().hits(tokens, request.model());
+    return placed == null && !hits.any()
+        ? null
+        : new HeldBlocks(index, kv.index(), credits, prompt, placed, tokens, hits, now);
+  }
+
+  /** Blocks of the routing key that the worker in {@code slot} holds. */
+  int blocks(int slot) {
+    int byPlacement = placed == null ? 0 : placed.blocks(slot);
+    if (tokens == null || !announced.live(slot)) {
+      return byPlacement;
+    }
+    int byAnnouncement = announcedBlocks(tokens, slot);
+    int tenancy = index.tenancy(slot);
+    long since = announced.knownSince(slot, now);
+    int blocks = byPlacement;
+    for (int step = 0; step < STEPS && blocks > byAnnouncement; step++) {
+      long hash = prompt.hashes()[blocks - 1];
+      if (!index.addedSince(hash, tenancy, since)
+          || index.addedSince(hash, tenancy, now - LATE_NANOS)) {
+        return blocks;
+      }
+      blocks = PrefixIndex.shorter(blocks);
+    }
+    return byAnnouncement;
+  }
+
+  private int announcedBlocks(PrefixBlocks tokens, int slot) {
+    double credit = hits.credit(slot, credits);
+    // Half a token more, so that whole blocks do not get lost in the division.
+    double share = credit == 0 ? 0 : (credit + 0.5) / Math.max(1, tokens.tokens());
+    return (int) (share * prompt.length() / prompt.blockLength());
+  }
+
+  /** Blocks that the worker holds which holds most, as far as is known. */
+  int longest() {
+    int byPlacement = placed == null ? 0 : placed.longest();
+    double share =
+        tokens == null || hits.longest() == 0
+            ? 0
+            : (hits.longest() * (double) TokenIds.PER_BLOCK + 0.5) / Math.max(1, tokens.tokens());
+    return Math.max(byPlacement, (int) (share * prompt.length() / prompt.blockLength()));
+  }
+
+  /** Places of holders that are few, to be asked for by {@link #slot}. */
+  int places() {
+    return (placed == null ? 0 : placed.places()) + hits.places();
+  }
+
+  /** The slot of a holder, or -1 for none: {@code place} is below {@link #places}. */
+  int slot(int place) {
+    int first = placed == null ? 0 : placed.places();
+    return placed != null && place < first ? placed.slot(place) : hits.slot(place - first);
+  }
+}

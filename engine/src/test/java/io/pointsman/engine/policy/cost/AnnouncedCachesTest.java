@@ -1,0 +1,190 @@
+package io.pointsman.engine.policy.cost;
+
+import static io.pointsman.engine.kv.Announcer.batch;
+import static io.pointsman.engine.kv.Announcer.prompt;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.Announcer;
+import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.KvTier;
+import io.pointsman.engine.kv.TokenKeys;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.TokenIds;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What {@code cost} makes of engines' announcements. */
+class AnnouncedCachesTest {
+  private static final int[] PROMPT = prompt(1, 3201);
+
+  private final TestFleet fleet = TestFleet.of(4);
+  private final KvIndex index = new KvIndex(8 << 20, 64, fleet.clock::nanos);
+  private final Announcer announcer = new Announcer(16, 1);
+  private final RoutingEngine engine = engine();
+
+  private RoutingEngine engine() {
+    PolicyParts parts =
+        new PolicyParts(
+            fleet.clock::nanos,
+            fleet.dice,
+            64,
+            PolicySettings.DEFAULTS,
+            new KvKnowledge(index, TokenKeys.NONE));
+    EngineListener listener =
+        new EngineListener() {
+          @Override
+          public void routed(RoutingRequest request, Lease lease) {}
+
+          @Override
+          public void rejected(RoutingRequest request, RejectReason reason) {}
+
+          @Override
+          public void settled(Lease lease, Outcome outcome) {}
+
+          @Override
+          public void policyFailed(RuntimeException failure) {
+            throw new AssertionError(failure);
+          }
+        };
+    return new RoutingEngine(
+        fleet.fleet,
+        Policies.create("cost", parts),
+        EngineSettings.DEFAULTS,
+        listener,
+        fleet.clock::nanos,
+        fleet.dice);
+  }
+
+  private void live() {
+    fleet.pool().workers().forEach(worker -> index.live(worker, 0, true));
+  }
+
+  private static RoutingRequest asking(PrefixBlocks key) {
+    return RoutingRequest.builder().model(TestFleet.MODEL).prefix(key).build();
+  }
+
+  private static RoutingRequest asking(int... ids) {
+    return asking(TokenIds.key(3, ids, ids.length, ids.length));
+  }
+
+  private Worker served(RoutingRequest request) {
+    if (engine.decide(request) instanceof Decision.Routed(Lease lease)) {
+      fleet.clock.advance(Duration.ofMillis(100));
+      lease.progressed();
+      lease.firstToken();
+      lease.succeeded();
+      return lease.worker();
+    }
+    throw new AssertionError("rejected");
+  }
+
+  private int heldOf(RoutingRequest request) {
+    served(request);
+    return request.notes().matchedBlocks();
+  }
+
+  @Test
+  void promptGoesWhereItWasAnnouncedWhoeverBroughtItThere() {
+    live();
+    Worker third = fleet.worker(2);
+    index.apply(third, 0, batch(announcer.stored(PROMPT)));
+    RoutingRequest request = asking(PROMPT);
+
+    assertThat(served(request)).isSameAs(third);
+    assertThat(request.notes().matchedBlocks()).isEqualTo(200);
+  }
+
+  @Test
+  void whatWasPlacedAShortWhileAgoCountsBeforeItIsAnnounced() {
+    live();
+    Worker home = served(asking(PROMPT));
+    fleet.clock.advance(Duration.ofSeconds(5));
+
+    assertThat(served(asking(PROMPT))).isSameAs(home);
+  }
+
+  @Test
+  void whatWasPlacedAndNeverAnnouncedIsNotHeld() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    served(asking(PROMPT));
+    fleet.clock.advance(Duration.ofSeconds(30));
+
+    assertThat(heldOf(asking(PROMPT))).isZero();
+  }
+
+  @Test
+  void whatWasPlacedBeforeAnnouncementsWereHeardMayBeHeld() {
+    Worker home = served(asking(PROMPT));
+    fleet.clock.advance(Duration.ofMinutes(1));
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+
+    RoutingRequest again = asking(PROMPT);
+    assertThat(served(again)).isSameAs(home);
+    assertThat(again.notes().matchedBlocks()).isEqualTo(again.prefix().count());
+  }
+
+  @Test
+  void workersThatAnnounceNothingAreKnownByWhatWasPlacedThere() {
+    Worker home = served(asking(PROMPT));
+    fleet.clock.advance(Duration.ofMinutes(10));
+    assertThat(served(asking(PROMPT))).isSameAs(home);
+  }
+
+  @Test
+  void announcedEvictionsAreBelieved() {
+    live();
+    Worker third = fleet.worker(2);
+    index.apply(third, 0, batch(announcer.stored(PROMPT)));
+    index.apply(third, 0, batch(announcer.removed(PROMPT, 100, KvTier.DEVICE)));
+
+    assertThat(heldOf(asking(PROMPT))).isEqualTo(100);
+  }
+
+  @Test
+  void cacheThatIsSaidToBeEmptyHoldsNoTextEither() {
+    PrefixBlocks text = Prompt.text(1, 200);
+    Worker home = served(asking(text));
+    assertThat(heldOf(asking(text))).isPositive();
+    index.live(home, 0, true);
+    index.apply(home, 0, batch(new KvEvent.Cleared()));
+    // It is noticed with the next request that goes there.
+    fleet.pool().workers().forEach(worker -> worker.drain(worker != home));
+    served(asking(Prompt.text(2, 10)));
+
+    assertThat(heldOf(asking(text))).isZero();
+  }
+
+  @Test
+  void whatAnEngineIsSeenToEvictAtIsItsSize() {
+    Worker only = fleet.worker(0);
+    fleet.pool().workers().forEach(worker -> worker.drain(worker != only));
+    index.live(only, 0, true);
+    int[] large = prompt(9, 1600);
+    index.apply(only, 0, batch(announcer.stored(large)));
+    index.apply(only, 0, batch(announcer.removed(large, 0, KvTier.DEVICE)));
+    PrefixBlocks text = Prompt.text(1, 50);
+    served(asking(text));
+    for (int i = 2; i < 6; i++) {
+      served(asking(Prompt.text(i, 50)));
+    }
+
+    assertThat(heldOf(asking(text))).isZero();
+  }
+}
