@@ -3,10 +3,14 @@ package io.pointsman.engine;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import java.time.Duration;
 import java.util.List;
 
 /** Says why no worker was chosen, and when to try again. */
 final class Refusals {
+  /** No full worker makes anybody wait longer: what it has served lately says less by then. */
+  static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
+
   private Refusals() {}
 
   /** No worker is known to serve the request's model. */
@@ -37,7 +41,7 @@ final class Refusals {
 
   /** None of the candidates may be chosen. */
   static Decision.Rejected none(List<Worker> candidates, RoutingRequest request, long now) {
-    return new Decision.Rejected(reason(candidates, request, now), shortestRest(candidates, now));
+    return new Decision.Rejected(reason(candidates, request, now), untilFree(candidates, now));
   }
 
   /** What stands in the way of those that would come nearest to serving the request. */
@@ -62,12 +66,28 @@ final class Refusals {
     return candidates.isEmpty() ? RejectReason.NO_WORKERS : RejectReason.NONE_AVAILABLE;
   }
 
-  /** Nanoseconds until the first of those that rest comes back; 0 if none of them rests. */
-  private static long shortestRest(List<Worker> candidates, long now) {
+  /**
+   * Nanoseconds until a place is expected: the first of those that rest comes back, or one of those
+   * that are full has served a request, at the pace that they have together; 0 if neither is known.
+   */
+  private static long untilFree(List<Worker> candidates, long now) {
     long shortest = Long.MAX_VALUE;
+    double endsPerNano = 0;
     for (Worker worker : candidates) {
-      long rest = worker.merelyBusy(now) ? worker.restLeft(now) : 0;
-      shortest = rest > 0 ? Math.min(shortest, rest) : shortest;
+      if (!worker.merelyBusy(now)) {
+        continue;
+      }
+      long rest = worker.restLeft(now);
+      long between = worker.nanosBetweenEnds();
+      if (rest > 0) {
+        shortest = Math.min(shortest, rest);
+      } else if (between > 0) {
+        endsPerNano += 1.0 / (double) between;
+      }
+    }
+    if (endsPerNano > 0) {
+      long next = Math.round(Math.min(1 / endsPerNano, (double) LONGEST_WAIT.toNanos()));
+      shortest = Math.min(shortest, next);
     }
     return shortest == Long.MAX_VALUE ? 0 : shortest;
   }

@@ -260,6 +260,26 @@ class DecideApiTest {
     assertThat(response.headers()).containsEntry("retry-after", "7");
   }
 
+  /** The clients of both endpoints are told the same, computed from what the worker has served. */
+  @Test
+  void aFullWorkerIs503WithItsPaceAsRetryAfter() throws Exception {
+    DecideFixture plane = new DecideFixture("random");
+    plane
+        .fleet
+        .add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withMaxInFlight(2))
+        .probed(true);
+    String lease = plane.decided(question(CHAT, "")).path("lease").asText();
+    plane.clock.advance(Duration.ofSeconds(8));
+    plane.post("/v1/leases/" + lease + "/settle", "{\"outcome\":\"succeeded\"}");
+    plane.decided(question(CHAT, ""));
+    plane.decided(question(CHAT, ""));
+
+    assertThat(plane.post(DECIDE, question(CHAT, "")).headers()).containsEntry("retry-after", "4");
+    LocalResponse routed = plane.post("/internal/route", CHAT);
+    assertThat(routed.status()).isEqualTo(503);
+    assertThat(routed.headers()).containsEntry("retry-after", "4");
+  }
+
   @Test
   void tooManyLeasesAre503UntilOneEnds() throws Exception {
     Duration ttl = Duration.ofSeconds(5);

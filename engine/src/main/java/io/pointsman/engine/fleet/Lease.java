@@ -220,7 +220,7 @@ public final class Lease {
     if (answeredWhole) {
       worker.answersWhole(-1);
     }
-    worker.settled(takeProbe(), outcome);
+    worker.settled(takeProbe(), outcome, placedAt);
     listener.settled(this, outcome);
     return true;
   }

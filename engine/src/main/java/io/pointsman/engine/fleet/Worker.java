@@ -34,6 +34,7 @@ public final class Worker {
   private final HealthState health;
   private final CircuitBreaker breaker;
   private final LongAdder served = new LongAdder();
+  private final ServiceTime serviceTime = new ServiceTime();
   private final LongAdder failed = new LongAdder();
 
   private volatile Set<String> models;
@@ -142,6 +143,14 @@ public final class Worker {
   /** Requests that it has served to the end so far. */
   public long served() {
     return served.sum();
+  }
+
+  /**
+   * Nanoseconds between the ends of two requests at its present number in flight, as it has served
+   * requests so far (Little's law); 0 if it has served none.
+   */
+  public long nanosBetweenEnds() {
+    return serviceTime.nanos() / Math.max(1, inFlight());
   }
 
   /** Requests that failed on it so far. */
@@ -385,7 +394,11 @@ public final class Worker {
   }
 
   void progressed(int pendingDone) {
-    lastProgressAt = ticker.nanos();
+    progressed(pendingDone, ticker.nanos());
+  }
+
+  private void progressed(int pendingDone, long now) {
+    lastProgressAt = now;
     if (pendingDone > 0) {
       pendingTokens.addAndGet(-pendingDone);
     }
@@ -408,13 +421,16 @@ public final class Worker {
    * Counts one request out.
    *
    * @param probe whether it is a breaker's probe without a verdict so far
+   * @param placedAt when it was placed
    */
-  void settled(boolean probe, Outcome outcome) {
+  void settled(boolean probe, Outcome outcome, long placedAt) {
     board.leave(slot);
     switch (outcome) {
       case Outcome.Succeeded _ -> {
         served.increment();
-        progressed(0);
+        long now = ticker.nanos();
+        serviceTime.took(now - placedAt);
+        progressed(0, now);
         breaker.succeeded(probe);
       }
       case Outcome.Failed(Failure failure) -> {

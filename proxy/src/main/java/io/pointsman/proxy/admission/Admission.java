@@ -1,6 +1,7 @@
 package io.pointsman.proxy.admission;
 
 import io.pointsman.engine.env.Ticker;
+import java.time.Duration;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 
@@ -29,6 +30,11 @@ public final class Admission {
     void admitted();
   }
 
+  /** No longer wait is told to anybody. */
+  public static final Duration LONGEST_TURN = Duration.ofSeconds(60);
+
+  private static final int WEIGHT = 8;
+
   /** No wake-up is needed, or one is under way already. */
   public static final long NO_WAKE = -1;
 
@@ -39,6 +45,14 @@ public final class Admission {
   private double tokens;
   private long refilledAt;
   private boolean waking;
+
+  /** When a place was given back while others were wanted; only then does the time count. */
+  private long lastLeftAt;
+
+  private boolean leftWhileFull;
+
+  /** Between two places given back while all were taken, smoothed; 0 while not known. */
+  private double nanosBetweenLeaves;
 
   public Admission(AdmissionSettings settings, Ticker ticker) {
     this.settings = settings;
@@ -83,9 +97,26 @@ public final class Admission {
       return;
     }
     synchronized (this) {
+      observe();
       held--;
       admitWaiting();
     }
+  }
+
+  private void observe() {
+    int most = settings.maxConcurrentRequests();
+    boolean full = most > 0 && held >= most;
+    if (full) {
+      long now = ticker.nanos();
+      if (leftWhileFull) {
+        double between = (double) (now - lastLeftAt);
+        nanosBetweenLeaves +=
+            nanosBetweenLeaves == 0 ? between : (between - nanosBetweenLeaves) / WEIGHT;
+      }
+      lastLeftAt = now;
+    }
+    // Without anybody who takes the place over, the next one that leaves tells of an idle time.
+    leftWhileFull = full && !queue.isEmpty();
   }
 
   /**
@@ -107,9 +138,16 @@ public final class Admission {
     admitWaiting();
   }
 
-  /** Nanoseconds until a request that came now would be let in by the rate; 0 without a rate. */
+  /**
+   * Nanoseconds until a request that came now would be let in: by the rate, and by the pace at
+   * which places were given back while all were taken. 0 if neither is known; at most {@link
+   * #LONGEST_TURN}.
+   */
   public synchronized long nanosToTurn() {
-    return settings.ratePerSecond() == 0 ? 0 : nanosToToken(queue.size() + 1);
+    int ahead = queue.size() + 1;
+    long byRate = settings.ratePerSecond() == 0 ? 0 : nanosToToken(ahead);
+    long byPace = (long) Math.min(ahead * nanosBetweenLeaves, 1e18);
+    return Math.min(Math.max(byRate, byPace), LONGEST_TURN.toNanos());
   }
 
   private void admitWaiting() {

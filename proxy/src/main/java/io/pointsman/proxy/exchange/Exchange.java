@@ -217,7 +217,8 @@ final class Exchange implements Conversation, Place.Holder {
   public void waitedTooLong() {
     ProxyError error = ProxyError.QUEUE_TIMEOUT;
     int code = plane.admission().settings().queueTimeoutStatus();
-    reply(error, Reply.of(error, code, error.message()).retryAfter(0));
+    long turn = plane.admission().nanosToTurn();
+    reply(error, Reply.of(error, code, error.message()).retryAfter(turn));
   }
 
   // Being tried on one worker after the other.

@@ -100,6 +100,48 @@ class AdmissionTest {
   }
 
   @Test
+  void whoIsTurnedAwayLearnsThePaceOfTheQueue() {
+    for (String name : List.of("a", "b", "c", "d")) {
+      admission.enter(waiter(name));
+    }
+    assertThat(admission.nanosToTurn()).as("nothing is known yet").isZero();
+    clock.advance(Duration.ofHours(1));
+    admission.leave();
+    assertThat(admission.nanosToTurn()).as("one end tells no pace").isZero();
+    clock.advance(Duration.ofSeconds(3));
+    admission.leave();
+
+    assertThat(admitted).containsExactly("c", "d");
+    assertThat(admission.nanosToTurn()).isEqualTo(Duration.ofSeconds(3).toNanos());
+    admission.enter(waiter("e"));
+    assertThat(admission.nanosToTurn()).isEqualTo(Duration.ofSeconds(6).toNanos());
+  }
+
+  @Test
+  void idleTimesTellNothingOfThePace() {
+    admission.enter(waiter("a"));
+    admission.enter(waiter("b"));
+    admission.leave();
+    clock.advance(Duration.ofHours(1));
+    admission.enter(waiter("c"));
+    admission.leave();
+
+    assertThat(admission.nanosToTurn()).isZero();
+  }
+
+  @Test
+  void noLongerTurnIsToldThanTheBound() {
+    for (String name : List.of("a", "b", "c", "d")) {
+      admission.enter(waiter(name));
+    }
+    admission.leave();
+    clock.advance(Duration.ofHours(1));
+    admission.leave();
+
+    assertThat(admission.nanosToTurn()).isEqualTo(Admission.LONGEST_TURN.toNanos());
+  }
+
+  @Test
   void bucketHoldsNoMoreThanABurst() {
     Admission rated = rated(2, 10, 100);
     clock.advance(Duration.ofHours(1));
