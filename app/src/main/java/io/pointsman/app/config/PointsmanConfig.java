@@ -9,6 +9,7 @@ import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.KvAwareKeys;
+import io.pointsman.app.config.key.KvEventKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -19,6 +20,8 @@ import io.pointsman.app.decide.DecideSettings;
 import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.explain.DecisionSettings;
 import io.pointsman.app.health.ProbeSettings;
+import io.pointsman.app.kvevents.KvEventLimits;
+import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
 import io.pointsman.app.peers.PeerSettings;
@@ -57,6 +60,7 @@ import java.util.regex.Pattern;
  * @param policies the knobs of all policies
  * @param disagg whether and how two workers serve a request
  * @param peers where engines tell of themselves
+ * @param kvEvents where engines tell of their caches
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -66,6 +70,7 @@ public record PointsmanConfig(
     PolicySettings policies,
     DisaggSettings disagg,
     PeerSettings peers,
+    KvEventSettings kvEvents,
     EngineSettings engine,
     FleetSettings fleet,
     AffinitySettings affinity,
@@ -102,6 +107,7 @@ public record PointsmanConfig(
         group("cache, balance, hash or sticky", () -> policies(values)),
         disagg,
         group("disaggregation", () -> peers(values, disagg)),
+        group("kv-events", () -> kvEvents(values)),
         new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
         fleet(values),
         new AffinitySettings(
@@ -148,6 +154,20 @@ public record PointsmanConfig(
     return new PeerSettings(
             values.get(PeerKeys.REGISTRATION_ADDRESS), values.get(PeerKeys.NOTIFICATION_ADDRESS))
         .with(disagg.protocol());
+  }
+
+  private static KvEventSettings kvEvents(ConfigValues values) {
+    return new KvEventSettings(
+        values.get(KvEventKeys.MODE),
+        values.get(KvEventKeys.ENDPOINT),
+        values.get(KvEventKeys.REPLAY_ENDPOINT),
+        values.get(KvEventKeys.TOPIC),
+        values.get(KvEventKeys.RANKS),
+        values.get(KvEventKeys.REFRESH),
+        new KvEventLimits(
+            Math.toIntExact(values.get(KvEventKeys.MAX_MESSAGE)),
+            values.get(KvEventKeys.MAX_EVENTS),
+            values.get(KvEventKeys.REPLAY_PATIENCE)));
   }
 
   private static KubernetesSettings kubernetes(ConfigValues values, DisaggSettings disagg) {

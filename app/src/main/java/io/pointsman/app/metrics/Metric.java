@@ -216,6 +216,60 @@ enum Metric {
           + " miss, not_announced (no such worker announces anything), unknown_tokens (text whose"
           + " token ids are not known, or a salt).",
       "outcome"),
+  KV_EVENTS(
+      Kind.COUNTER,
+      "pointsman_kv_events_total",
+      "events",
+      "What engines announced of their KV caches: stored, removed, cleared, passed_over (of kinds"
+          + " that are not known).",
+      "kind"),
+  KV_EVENT_BATCHES(
+      Kind.COUNTER,
+      "pointsman_kv_event_batches_total",
+      "batches",
+      "Batches of announcements: taken, malformed, wrong_rank, repeated (they had come before).",
+      "result"),
+  KV_EVENT_GAPS(
+      Kind.COUNTER, "pointsman_kv_event_gaps_total", "gaps", "Times that batches were missing."),
+  KV_EVENT_REPLAYS(
+      Kind.COUNTER,
+      "pointsman_kv_event_replays_total",
+      "replays",
+      "Times that a publisher was asked to repeat batches: complete, partial (it had forgotten the"
+          + " first of them), failed.",
+      "result"),
+  KV_EVENT_RESETS(
+      Kind.COUNTER,
+      "pointsman_kv_event_resets_total",
+      "resets",
+      "Times that what was announced of a cache was forgotten: gap (batches are missing for good),"
+          + " restart (of the publisher, as far as can be told), malformed, gone (the worker"
+          + " left).",
+      "reason"),
+  KV_EVENT_CONNECTS(
+      Kind.COUNTER,
+      "pointsman_kv_event_connects_total",
+      "connections",
+      "Connections made to publishers."),
+  KV_EVENT_SOURCES(
+      Kind.GAUGE,
+      "pointsman_kv_event_sources",
+      "sources",
+      "Publishers that are followed; one for each rank.",
+      "worker"),
+  KV_EVENT_LIVE(
+      Kind.GAUGE,
+      "pointsman_kv_event_sources_live",
+      "sources",
+      "Those of them that are heard without anything missing at the moment.",
+      "worker"),
+  KV_EVENT_LAG(
+      Kind.GAUGE,
+      "pointsman_kv_event_lag_seconds",
+      "seconds",
+      "Age of the last batch when it came, by the clocks of engine and router; of several ranks the"
+          + " greatest.",
+      "worker"),
   SESSIONS(
       Kind.GAUGE,
       "pointsman_sessions",

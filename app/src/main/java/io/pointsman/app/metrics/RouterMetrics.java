@@ -1,5 +1,7 @@
 package io.pointsman.app.metrics;
 
+import io.pointsman.app.kvevents.KvEventTally;
+import io.pointsman.app.kvevents.KvEvents;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.HoldTally;
@@ -126,6 +128,12 @@ public final class RouterMetrics {
             sink.put(sum, EngineMetrics.label(reason));
           }
         });
+  }
+
+  /** Reads what came of engines' announcements. Call once. */
+  public RouterMetrics kvEvents(KvEvents events, KvEventTally tally) {
+    new KvEventMetrics(events, tally).register(meters);
+    return this;
   }
 
   /** Reads the number of sticky sessions. Call once. */

@@ -6,6 +6,7 @@ import io.pointsman.app.decide.Readers;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
+import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
@@ -16,6 +17,9 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
@@ -64,8 +68,11 @@ public final class EmbeddedEngine implements AutoCloseable {
     String apiKey = config.proxy().upstream().apiKey();
     EngineClient client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
     Prober prober = new Prober(fleet, config.probes(), client, ticker, dice);
+    int maxWorkers = config.fleet().maxWorkers();
+    KvIndex index = new KvIndex(config.policies().kvAware().maxIndexBytes(), maxWorkers, ticker);
     PolicyParts parts =
-        new PolicyParts(ticker, dice, config.fleet().maxWorkers(), config.policies());
+        new PolicyParts(
+            ticker, dice, maxWorkers, config.policies(), new KvKnowledge(index, TokenKeys.NONE));
     PolicySetup policy =
         new PolicyClasses(config.pluginDirectory(), opened).create(config.policy(), parts);
     RoutingEngine engine =
@@ -81,6 +88,9 @@ public final class EmbeddedEngine implements AutoCloseable {
     readers = new Readers(config.affinity());
     opened.push(prober.start());
     opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
+    if (config.kvEvents().mode() != KvEventSettings.Mode.OFF) {
+      opened.push(KvHearing.start(config.kvEvents(), fleet, index, client, ticker, (_, _) -> {}));
+    }
   }
 
   /**

@@ -18,6 +18,7 @@ import io.pointsman.app.health.FleetJournal;
 import io.pointsman.app.health.KvCapacity;
 import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
+import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.app.metrics.MetricsServer;
 import io.pointsman.app.metrics.RouterMetrics;
 import io.pointsman.app.tracing.Tracing;
@@ -30,6 +31,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.TokenKeys;
@@ -232,6 +234,11 @@ public final class Router implements AutoCloseable {
       measure(policies, server);
       if (two != null) {
         PeerListeners.open(config.peers(), two, fleet, maxWorkers, ticker, control);
+      }
+      if (config.kvEvents().mode() != KvEventSettings.Mode.OFF) {
+        KvFeed feed = knowledge.index();
+        control.push(
+            KvHearing.start(config.kvEvents(), fleet, feed, client, ticker, metrics::kvEvents));
       }
       return server;
     }

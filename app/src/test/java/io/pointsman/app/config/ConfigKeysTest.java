@@ -13,6 +13,7 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.KvAwareKeys;
+import io.pointsman.app.config.key.KvEventKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -22,6 +23,7 @@ import io.pointsman.app.decide.DecideSettings;
 import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.explain.DecisionSettings;
 import io.pointsman.app.health.ProbeSettings;
+import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
 import io.pointsman.app.tracing.TracingSettings;
@@ -77,6 +79,8 @@ class ConfigKeysTest {
           "replace",
           "one",
           "h/1/2",
+          "auto",
+          "tcp://h:1",
           "other");
 
   @Test
@@ -87,6 +91,7 @@ class ConfigKeysTest {
     assertThat(config.policy()).isEqualTo("cache_aware");
     assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
     assertThat(config.disagg()).isEqualTo(DisaggSettings.DEFAULTS);
+    assertThat(config.kvEvents()).isEqualTo(KvEventSettings.DEFAULTS);
     assertThat(config.engine()).isEqualTo(EngineSettings.DEFAULTS);
     assertThat(config.fleet()).isEqualTo(FleetSettings.DEFAULTS);
     assertThat(config.affinity()).isEqualTo(AffinitySettings.DEFAULT);
@@ -120,6 +125,12 @@ class ConfigKeysTest {
 
   private static ConfigValues base(Key<?> key) {
     ConfigValues values = new ConfigValues();
+    if (key.equals(KvEventKeys.ENDPOINT) || key.equals(KvEventKeys.REPLAY_ENDPOINT)) {
+      values.set(KvEventKeys.MODE, KvEventSettings.Mode.STATIC);
+    }
+    if (key.equals(KvEventKeys.REPLAY_ENDPOINT)) {
+      values.set(KvEventKeys.ENDPOINT, "tcp://*:5557");
+    }
     String protocol = PROTOCOLS.get(key);
     return protocol == null ? values : values.set(DisaggKeys.PROTOCOL, protocol);
   }
@@ -160,6 +171,7 @@ class ConfigKeysTest {
         FleetKeys.class,
         KubernetesKeys.class,
         PeerKeys.class,
+        KvEventKeys.class,
         AdminKeys.class,
         DecideKeys.class,
         OperationKeys.class,
@@ -220,6 +232,20 @@ class ConfigKeysTest {
     assertThatThrownBy(() -> PointsmanConfig.from(values))
         .isInstanceOf(ConfigException.class)
         .hasMessageStartingWith("stall: most: ");
+  }
+
+  @Test
+  void endpointsThatNobodyWouldUseAreRefused() {
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(new ConfigValues().set(KvEventKeys.ENDPOINT, "tcp://*:1")))
+        .hasMessageStartingWith("kv-events: endpoint: set while the mode is not static");
+    assertThatThrownBy(
+            () ->
+                PointsmanConfig.from(
+                    new ConfigValues()
+                        .set(KvEventKeys.MODE, KvEventSettings.Mode.STATIC)
+                        .set(KvEventKeys.REPLAY_ENDPOINT, "tcp://*:1")))
+        .hasMessageStartingWith("kv-events: replay-endpoint: set without an endpoint");
   }
 
   @Test

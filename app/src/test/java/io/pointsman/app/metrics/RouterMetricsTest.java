@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import com.sun.management.ThreadMXBean;
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.kvevents.KvEventSettings;
+import io.pointsman.app.kvevents.KvEventTally;
+import io.pointsman.app.kvevents.KvEvents;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
@@ -19,6 +23,8 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHit;
@@ -36,6 +42,7 @@ import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -443,7 +450,31 @@ class RouterMetricsTest {
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
     metrics.heldLeases(choices());
+    metrics.splitWaiting(() -> 0);
+    metrics.kvEvents(hearing(), new KvEventTally());
     assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
     assertThat(scraped().value("pointsman_prefix_index_max_bytes")).isEqualTo(2);
+  }
+
+  private KvEvents hearing() {
+    KvFeed nobody =
+        new KvFeed() {
+          @Override
+          public void apply(Worker of, int rank, Iterable<? extends KvEvent> events) {}
+
+          @Override
+          public void reset(Worker of, int rank) {}
+
+          @Override
+          public void live(Worker of, int rank, boolean live) {}
+        };
+    return new KvEvents(
+        KvEventSettings.DEFAULTS,
+        fleet,
+        nobody,
+        (url, patience) -> new EngineClient.Answer(404, new byte[0]),
+        new KvEventTally(),
+        clock::nanos,
+        InstantSource.system());
   }
 }

@@ -1,0 +1,46 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.kvevents.KvEventSettings;
+import io.pointsman.app.kvevents.KvEventTally;
+import io.pointsman.app.kvevents.KvEvents;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.kv.KvFeed;
+import java.time.InstantSource;
+import java.util.function.BiConsumer;
+
+/**
+ * Hears what engines store. Apart from the router's assembly, so that a router that does not listen
+ * loads no class of ZeroMQ.
+ */
+final class KvHearing {
+  private KvHearing() {}
+
+  /**
+   * Begins.
+   *
+   * @param feed hears what is announced
+   * @param measure takes what can be measured of it, before it begins
+   */
+  static AutoCloseable start(
+      KvEventSettings settings,
+      Fleet fleet,
+      KvFeed feed,
+      EngineClient client,
+      Ticker ticker,
+      BiConsumer<KvEvents, KvEventTally> measure) {
+    KvEventTally tally = new KvEventTally();
+    KvEvents events =
+        new KvEvents(
+            settings,
+            fleet,
+            feed,
+            (url, patience) -> client.send("GET", url, patience),
+            tally,
+            ticker,
+            InstantSource.system());
+    measure.accept(events, tally);
+    return events.start();
+  }
+}

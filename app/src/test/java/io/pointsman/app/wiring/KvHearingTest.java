@@ -1,0 +1,127 @@
+package io.pointsman.app.wiring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.KvEventKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.kvevents.KvEventSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.zmq.EventFormat;
+import io.pointsman.sim.zmq.EventOptions;
+import io.pointsman.testkit.Await;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A whole router that hears engines' caches, over real sockets. */
+@Timeout(240)
+class KvHearingTest {
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  private static SimEngine engine(EventFormat format) {
+    return SimEngine.start(SimConfig.instant().withModels("m").withEvents(EventOptions.of(format)));
+  }
+
+  private static Router router(SimEngine... engines) {
+    ConfigValues values =
+        new ConfigValues()
+            .set(FrontKeys.PORT, 0)
+            .set(OperationKeys.METRICS_PORT, 0)
+            .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
+            .set(RoutingKeys.POLICY, "kv_aware")
+            .set(KvEventKeys.MODE, KvEventSettings.Mode.AUTO)
+            .set(
+                RoutingKeys.WORKERS,
+                List.of(engines).stream().map(each -> WorkerSpec.of(each.url())).toList());
+    return Router.start(PointsmanConfig.from(values), "test");
+  }
+
+  private void complete(String url, int first) throws IOException, InterruptedException {
+    String ids =
+        IntStream.range(first, first + 200)
+            .mapToObj(Integer::toString)
+            .collect(Collectors.joining(","));
+    String body = "{\"model\":\"m\",\"max_tokens\":1,\"prompt\":[" + ids + "]}";
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(url + "/v1/completions"))
+            .header("content-type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .build();
+    assertThat(http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
+        .isEqualTo(200);
+  }
+
+  private String metrics(Router router) {
+    try {
+      return http.send(
+              HttpRequest.newBuilder(URI.create(Objects.requireNonNull(router.metricsUrl())))
+                  .build(),
+              HttpResponse.BodyHandlers.ofString())
+          .body();
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void awaitMetric(Router router, String line) {
+    Await.until(() -> line + " in\n" + metrics(router), () -> metrics(router).contains(line));
+  }
+
+  @ParameterizedTest
+  @EnumSource(EventFormat.class)
+  void promptsGoWhereEnginesSayThatTheyAre(EventFormat format) throws Exception {
+    try (SimEngine first = engine(format);
+        SimEngine second = engine(format);
+        SimEngine third = engine(format);
+        Router router = router(first, second, third)) {
+      for (SimEngine each : List.of(first, second, third)) {
+        awaitMetric(
+            router, "pointsman_kv_event_sources_live{worker=\"127.0.0.1:" + each.port() + "\"} 1");
+      }
+      // Past the router, which can know of it from the engine alone.
+      complete(second.url(), 1000);
+      awaitMetric(router, "pointsman_kv_index_blocks 12");
+      for (int i = 0; i < 6; i++) {
+        complete(router.url(), 1000);
+      }
+      assertThat(second.state().requests().served()).isEqualTo(7);
+      assertThat(metrics(router))
+          .contains("pointsman_kv_event_gaps_total 0")
+          .contains("pointsman_kv_event_batches_total{result=\"malformed\"} 0");
+    }
+  }
+
+  @Test
+  void aWorkerThatLeavesTakesItsSeriesAlong() throws Exception {
+    try (SimEngine engine = engine(EventFormat.VLLM);
+        Router router = router(engine)) {
+      String id = "127.0.0.1:" + engine.port();
+      awaitMetric(router, "pointsman_kv_event_sources{worker=\"" + id + "\"} 1");
+      router.fleet().remove(id);
+      Await.until(
+          "no series", () -> !metrics(router).contains("pointsman_kv_event_sources{worker"));
+      awaitMetric(router, "pointsman_kv_event_resets_total{reason=\"gone\"} 1");
+    }
+  }
+}
