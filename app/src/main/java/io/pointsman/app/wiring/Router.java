@@ -197,7 +197,14 @@ public final class Router implements AutoCloseable {
 
     ProxyServer openProxy() throws IOException {
       int maxWorkers = config.fleet().maxWorkers();
-      PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies(), knowledge);
+      PolicyParts parts =
+          new PolicyParts(
+              ticker,
+              dice,
+              maxWorkers,
+              config.policies(),
+              knowledge,
+              SystemLargePages.ofThisMachine());
       PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), control);
       PolicySetup policy = classes.create(config.policy(), parts);
       WatchfulListener listener =

@@ -1,5 +1,6 @@
 package io.pointsman.engine.prefix;
 
+import io.pointsman.engine.env.LargePages;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,15 @@ public final class PrefixIndex {
    * @param slots worker slots, 1 to 65,536; slots above have no claims
    */
   public PrefixIndex(long maxBytes, int slots) {
+    this(maxBytes, slots, LargePages.NONE);
+  }
+
+  /**
+   * @param maxBytes most bytes it may ever take; at least 64 KiB
+   * @param slots worker slots, 1 to 65,536; slots above have no claims
+   * @param largePages used for what is large, if there are any
+   */
+  public PrefixIndex(long maxBytes, int slots, LargePages largePages) {
     if (maxBytes < LEAST_BYTES) {
       throw new IllegalArgumentException(
           "maxBytes: " + maxBytes + " (expected: >= " + LEAST_BYTES + ")");
@@ -53,7 +63,7 @@ public final class PrefixIndex {
     this.maxBytes = maxBytes;
     tenancies = new Tenancies(slots);
     crowds = new Crowds(maxBytes / CROWD_SHARE, slots);
-    table = new ClaimTable(maxBytes - maxBytes / CROWD_SHARE, tenancies);
+    table = new ClaimTable(maxBytes - maxBytes / CROWD_SHARE, tenancies, largePages);
   }
 
   /**

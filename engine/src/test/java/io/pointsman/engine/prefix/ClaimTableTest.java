@@ -2,6 +2,7 @@ package io.pointsman.engine.prefix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.env.LargePages;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
@@ -16,7 +17,7 @@ class ClaimTableTest {
   private static final int ROUNDS = 300_000;
 
   private final Tenancies tenancies = new Tenancies(BLOCKS);
-  private final ClaimTable table = new ClaimTable(64 << 10, tenancies);
+  private final ClaimTable table = new ClaimTable(64 << 10, tenancies, LargePages.NONE);
 
   /** All blocks share one bucket, so that every write replaces what another thread wrote. */
   private static long hash(int block) {

@@ -107,7 +107,8 @@ public final class Policies {
 
   private static PolicySetup cacheAware(PolicyParts parts) {
     CacheAwareSettings settings = parts.settings().cacheAware();
-    PrefixIndex index = new PrefixIndex(settings.maxIndexBytes(), parts.maxWorkers());
+    PrefixIndex index =
+        new PrefixIndex(settings.maxIndexBytes(), parts.maxWorkers(), parts.largePages());
     PrefixLearner learner = new PrefixLearner(index, parts.maxWorkers());
     return new PolicySetup(
         new CacheAwarePolicy(settings, learner, parts.dice()), List.of(learner), null, index);
@@ -128,7 +129,13 @@ public final class Policies {
     CostSettings settings = parts.settings().cost();
     KvCredits credits = parts.settings().kvAware().credits();
     CostLearner learner =
-        new CostLearner(settings, parts.kv(), credits, parts.ticker(), parts.maxWorkers());
+        new CostLearner(
+            settings,
+            parts.kv(),
+            credits,
+            parts.ticker(),
+            parts.maxWorkers(),
+            parts.largePages());
     return new PolicySetup(
         new CostPolicy(settings, learner, parts.dice()),
         List.of(learner),

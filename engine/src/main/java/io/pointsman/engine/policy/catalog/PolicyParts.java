@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.catalog;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.LargePages;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.kv.KvKnowledge;
 
@@ -11,14 +12,27 @@ import io.pointsman.engine.kv.KvKnowledge;
  *
  * @param maxWorkers as in {@code FleetSettings}: every worker's slot lies below it
  * @param kv what is known of engines' caches by their announcements
+ * @param largePages for prefix indexes
  */
 public record PolicyParts(
-    Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
+    Ticker ticker,
+    Dice dice,
+    int maxWorkers,
+    PolicySettings settings,
+    KvKnowledge kv,
+    LargePages largePages) {
+  /** Parts without large pages. */
+  public PolicyParts(
+      Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
+    this(ticker, dice, maxWorkers, settings, kv, LargePages.NONE);
+  }
+
   public PolicyParts {
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
     requireNonNull(settings, "settings");
     requireNonNull(kv, "kv");
+    requireNonNull(largePages, "largePages");
     if (maxWorkers < 1) {
       throw new IllegalArgumentException("maxWorkers: " + maxWorkers + " (expected: >= 1)");
     }
@@ -31,6 +45,6 @@ public record PolicyParts(
 
   /** The same with other knobs. */
   public PolicyParts with(PolicySettings settings) {
-    return new PolicyParts(ticker, dice, maxWorkers, settings, kv);
+    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages);
   }
 }

@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.env.LargePages;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
@@ -54,21 +55,33 @@ public final class CostLearner implements AnswerLearner {
 
   /** For engines that announce nothing. */
   public CostLearner(CostSettings settings, Ticker ticker, int maxWorkers) {
-    this(settings, KvKnowledge.none(ticker), KvCredits.DEFAULTS, ticker, maxWorkers);
+    this(
+        settings,
+        KvKnowledge.none(ticker),
+        KvCredits.DEFAULTS,
+        ticker,
+        maxWorkers,
+        LargePages.NONE);
   }
 
   /**
    * @param kv what engines announce of their caches
    * @param credits what blocks on other tiers than the device are worth
+   * @param largePages for the index
    */
   public CostLearner(
-      CostSettings settings, KvKnowledge kv, KvCredits credits, Ticker ticker, int maxWorkers) {
+      CostSettings settings,
+      KvKnowledge kv,
+      KvCredits credits,
+      Ticker ticker,
+      int maxWorkers,
+      LargePages largePages) {
     this.settings = settings;
     this.kv = kv;
     this.credits = credits;
     this.ticker = ticker;
     long indexBytes = settings.maxBytes() / INDEX_SHARE;
-    index = new PrefixIndex(indexBytes, maxWorkers);
+    index = new PrefixIndex(indexBytes, maxWorkers, largePages);
     models = new AtomicReferenceArray<>(maxWorkers);
     GhostList ghosts = new GhostList();
     ledger = new HitLedger(index, ghosts, models::get);

@@ -1,0 +1,101 @@
+package io.pointsman.engine.prefix;
+
+import io.pointsman.engine.env.LargePages;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory for the partitions of one {@link ClaimTable}, outside of the heap. Small partitions get
+ * what there is. For those of full size memory in large pages is looked for while they have half of
+ * it; where it does not come in time they do without, because a decision is waiting.
+ *
+ * <p>Safe for use by several threads. A partition is given back to the system when nobody refers to
+ * it any more; those in large pages, together.
+ */
+final class PartitionMemory {
+  private static final int CACHE_LINE = 64;
+  private static final long SLAB_BYTES = 2 << 20;
+
+  private final LargePages largePages;
+  private final long fullBytes;
+  private final int most;
+
+  /** Of full size, in large pages and not in use. */
+  private final Deque<MemorySegment> ready = new ArrayDeque<>();
+
+  private int halves;
+  private int fulls;
+  private boolean looking;
+
+  /**
+   * @param fullBytes size of a partition that grows no more; a power of two, at most 2 MiB
+   * @param most how many partitions there are at most
+   */
+  PartitionMemory(LargePages largePages, long fullBytes, int most) {
+    this.largePages = largePages;
+    this.fullBytes = fullBytes;
+    this.most = most;
+  }
+
+  /** Zeroed memory for a partition. */
+  MemorySegment allocate(long bytes) {
+    if (bytes == fullBytes) {
+      MemorySegment large = takeReady();
+      if (large != null) {
+        return large;
+      }
+    } else if (bytes * 2 == fullBytes) {
+      lookAhead();
+    }
+    return Arena.ofAuto().allocate(bytes, CACHE_LINE);
+  }
+
+  /** Takes back a partition that nobody but the caller has seen. */
+  synchronized void giveBack(MemorySegment partition) {
+    if (partition.byteSize() == fullBytes) {
+      fulls--;
+      ready.add(partition.fill((byte) 0));
+    }
+  }
+
+  private synchronized @Nullable MemorySegment takeReady() {
+    fulls++;
+    return ready.poll();
+  }
+
+  private void lookAhead() {
+    synchronized (this) {
+      halves++;
+      if (!wanted()) {
+        return;
+      }
+      looking = true;
+    }
+    largePages.find(SLAB_BYTES, this::found);
+  }
+
+  /** Whether more partitions will soon be full than there is memory for. */
+  private boolean wanted() {
+    return !looking && Math.min(halves, most) > fulls + ready.size();
+  }
+
+  private void found(MemorySegment slab) {
+    synchronized (this) {
+      looking = false;
+      if (!wanted()) {
+        return;
+      }
+      for (long at = 0; at < slab.byteSize(); at += fullBytes) {
+        ready.add(slab.asSlice(at, fullBytes));
+      }
+      if (!wanted()) {
+        return;
+      }
+      looking = true;
+    }
+    largePages.find(SLAB_BYTES, this::found);
+  }
+}
