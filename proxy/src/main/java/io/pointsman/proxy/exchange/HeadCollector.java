@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Collects the head of a worker's answer, from as many reads as it takes, into {@link
  * LoopState#head}. Interim answers before it are handed on. Belongs to the event loop.
  */
-public final class HeadCollector {
+final class HeadCollector {
   /** What became of the bytes. */
-  public enum Progress {
+  enum Progress {
     MORE,
     COMPLETE,
     MALFORMED
@@ -33,18 +33,18 @@ public final class HeadCollector {
   /**
    * @param onInterim hears of 103 and its like, not of 100
    */
-  public HeadCollector(LoopState state, Consumer<ResponseHead> onInterim) {
+  HeadCollector(LoopState state, Consumer<ResponseHead> onInterim) {
     this.state = state;
     this.onInterim = onInterim;
   }
 
   /** Whether anything of an answer has come. */
-  public boolean begun() {
+  boolean begun() {
     return partial != null || interim > 0;
   }
 
   /** Takes the next bytes; takes over their ownership. */
-  public Progress take(ByteBuf bytes) {
+  Progress take(ByteBuf bytes) {
     ByteBuf in = bytes;
     if (partial != null) {
       in = partial.writeBytes(bytes);
@@ -102,14 +102,14 @@ public final class HeadCollector {
   }
 
   /** What came behind the head; handed over. */
-  public ByteBuf takeRest() {
+  ByteBuf takeRest() {
     ByteBuf taken = rest;
     rest = Unpooled.EMPTY_BUFFER;
     return taken;
   }
 
   /** Lets go of every buffer. */
-  public void release() {
+  void release() {
     if (partial != null) {
       partial.release();
       partial = null;

@@ -4,33 +4,27 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.util.concurrent.Future;
-import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.proxy.exchange.HeadCollector;
 import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.exchange.WorkerCall;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.proxy.upstream.Connecting;
-import io.pointsman.proxy.upstream.Descriptors;
 import io.pointsman.proxy.upstream.UpstreamConnection;
-import io.pointsman.proxy.upstream.UpstreamPool;
-import io.pointsman.proxy.upstream.UpstreamUser;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.usage.UsageTail;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A request to one worker whose answer the router reads itself: a prefill, or a decode request that
- * only frees blocks. Holds the lease and the connection. Belongs to the event loop.
+ * only frees blocks. Belongs to the event loop.
  */
-final class SideLeg implements UpstreamUser {
+final class SideLeg extends WorkerCall {
   /** Hears once how it ended, unless it was aborted. */
   interface Owner {
     /**
@@ -47,14 +41,6 @@ final class SideLeg implements UpstreamUser {
     void failed(SideLeg leg, RetryReason reason, ProxyError error);
   }
 
-  private enum Phase {
-    CONNECTING,
-    AWAITING_HEAD,
-    READING,
-    HOLDING,
-    OVER
-  }
-
   /**
    * What is sent.
    *
@@ -65,45 +51,32 @@ final class SideLeg implements UpstreamUser {
   @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
   record Message(byte[] head, byte[] body, Duration timeout, int maxBytes) {}
 
+  private static final String METHOD = "POST";
   private static final byte[] NOTHING = {};
 
   private final LoopState state;
   private final Lease lease;
-  private final UpstreamPool pool;
 
   /** Without its bytes once the head of the answer has come, since it is not sent again then. */
   private Message message;
 
-  private final HeadCollector heads;
   private final long startedAt;
   private Owner owner;
-  private Phase phase = Phase.CONNECTING;
-  private @Nullable Connecting connecting;
-  private @Nullable UpstreamConnection connection;
   private @Nullable BodyFraming framing;
   private @Nullable ByteBuf body;
-  private @Nullable HeldAnswer held;
   private @Nullable Future<?> timer;
-  private boolean pooled;
-  private boolean resent;
-  private boolean reusable;
   private boolean surplus;
 
   /**
    * @param lease taken over
    */
   SideLeg(LoopState state, Lease lease, Message message, Owner owner) {
+    super(state, lease, METHOD, _ -> {});
     this.state = state;
     this.lease = lease;
     this.message = message;
     this.owner = owner;
-    pool = state.pools().to(lease.worker());
-    heads = new HeadCollector(state, _ -> {});
     startedAt = state.now();
-  }
-
-  Lease lease() {
-    return lease;
   }
 
   long nanos() {
@@ -113,24 +86,19 @@ final class SideLeg implements UpstreamUser {
   void start() {
     long timeout = message.timeout().toNanos();
     if (timeout > 0) {
-      timer = state.loop().schedule(this::tooLate, timeout, TimeUnit.NANOSECONDS);
+      timer = state.loop().schedule(this::late, timeout, TimeUnit.NANOSECONDS);
     }
-    UpstreamConnection unused = pool.take(this, state.now());
-    if (unused != null) {
-      connected(unused);
-    } else {
-      pool.connect(this, opening -> connecting = opening);
-    }
+    call(false);
   }
 
   /** Whether it has ended, by whatever way. */
   boolean over() {
-    return phase == Phase.OVER;
+    return phase() == Phase.OVER;
   }
 
   /** Whether a good answer has begun: the worker has done what it was asked. */
   boolean answering() {
-    return phase == Phase.READING;
+    return phase() == Phase.ANSWERING;
   }
 
   /** Goes on without whoever waited for it. */
@@ -140,104 +108,69 @@ final class SideLeg implements UpstreamUser {
 
   /** Ends it: the worker sees a closed connection. */
   void abort() {
-    if (phase != Phase.OVER) {
-      drop();
-      lease.ignored();
-    }
+    giveUp(null);
   }
 
   @Override
-  public void connectFailed(Throwable cause) {
-    connecting = null;
-    drop();
-    if (Descriptors.exhausted(cause)) {
-      lease.ignored();
-      owner.failed(this, RetryReason.CONNECT, ProxyError.OUT_OF_DESCRIPTORS);
-      return;
-    }
-    lease.failed(Failure.CONNECT);
-    owner.failed(this, RetryReason.CONNECT, ProxyError.UPSTREAM_CONNECT);
-  }
-
-  @Override
-  public void connected(UpstreamConnection ready) {
-    connecting = null;
-    connection = ready;
-    pooled = ready.reused();
-    phase = Phase.AWAITING_HEAD;
+  protected void send(UpstreamConnection to) {
     lease.dispatched();
-    ready.write(Unpooled.wrappedBuffer(message.head()));
-    ready.write(Unpooled.wrappedBuffer(message.body()));
-    ready.flush();
+    to.write(Unpooled.wrappedBuffer(message.head()));
+    to.write(Unpooled.wrappedBuffer(message.body()));
   }
 
   @Override
-  public void received(ByteBuf bytes) {
-    switch (phase) {
-      case AWAITING_HEAD -> {
-        switch (heads.take(bytes)) {
-          case MORE -> {}
-          case COMPLETE -> headArrived(state.head(), heads.takeRest());
-          case MALFORMED -> fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
-        }
-      }
-      case READING -> read(bytes);
-      case HOLDING -> hold(bytes);
-      case CONNECTING, OVER -> bytes.release();
-    }
+  protected boolean sentWhole() {
+    return true;
   }
 
-  private void headArrived(ResponseHead head, ByteBuf in) {
-    reusable = head.reusable();
+  @Override
+  protected boolean resends() {
+    return true;
+  }
+
+  @Override
+  protected void heard() {}
+
+  @Override
+  protected boolean headArrived(ResponseHead head) {
     message = new Message(NOTHING, NOTHING, message.timeout(), message.maxBytes());
-    lease.progressed();
-    if (head.status() >= 400) {
-      byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
-      held = new HeldAnswer(lease.worker(), head, bytes, "POST", state.allocator());
-      phase = Phase.HOLDING;
-      hold(in);
-      return;
-    }
+    return head.status() >= 400;
+  }
+
+  /** The client's own errors reach it as they are, as far as good answers may be that large. */
+  @Override
+  protected boolean fits(HeldAnswer error) {
+    int most = error.status() < 500 ? message.maxBytes() : HeldAnswer.MOST_BYTES;
+    return error.bytes() <= most;
+  }
+
+  @Override
+  protected void outgrown(HeldAnswer error) {
+    fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+  }
+
+  @Override
+  protected void refused(HeldAnswer error) {
+    owner.refused(this, error);
+  }
+
+  @Override
+  protected void answers(ResponseHead head, ByteBuf in) {
     lease.answersWell();
-    BodyFraming begun = new BodyFraming(head, "POST");
+    BodyFraming begun = new BodyFraming(head, METHOD);
     framing = begun;
     body = state.allocator().buffer(4096);
-    phase = Phase.READING;
     if (begun.empty()) {
       surplus = in.isReadable();
       in.release();
       answered();
     } else {
-      read(in);
+      body(in);
     }
   }
 
-  private void hold(ByteBuf in) {
-    HeldAnswer error = held;
-    if (error == null) {
-      in.release();
-    } else if (!error.keep(in)) {
-      fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
-    } else if (error.complete()) {
-      refused(error);
-    } else if (error.bytes() > mostBytes(error)) {
-      fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
-    }
-  }
-
-  /** The client's own errors reach it as they are, as far as good answers may be that large. */
-  private int mostBytes(HeldAnswer error) {
-    return error.status() < 500 ? message.maxBytes() : HeldAnswer.MOST_BYTES;
-  }
-
-  private void refused(HeldAnswer error) {
-    held = null;
-    surplus = error.surplus();
-    end();
-    owner.refused(this, error);
-  }
-
-  private void read(ByteBuf in) {
+  @Override
+  protected void body(ByteBuf in) {
     BodyFraming under = framing;
     ByteBuf into = body;
     if (under == null || into == null) {
@@ -267,101 +200,39 @@ final class SideLeg implements UpstreamUser {
     if (lease.observed()) {
       lease.reported(UsageTail.read(whole, 0, whole.length));
     }
-    end();
+    complete(surplus);
     owner.answered(this, whole);
+  }
+
+  @Override
+  protected void cutOff(boolean orderly) {
+    if (orderly && framing != null && framing.kind() == Kind.UNTIL_CLOSE) {
+      answered();
+    } else {
+      fail(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+    }
+  }
+
+  @Override
+  protected void failed(RetryReason reason, ProxyError error) {
+    owner.failed(this, reason, error);
   }
 
   @Override
   public void receivedAll() {}
 
   @Override
-  public void disconnected(boolean orderly) {
-    connection = null;
-    switch (phase) {
-      case AWAITING_HEAD -> closedBeforeHead();
-      case READING -> {
-        if (orderly && framing != null && framing.kind() == Kind.UNTIL_CLOSE) {
-          answered();
-        } else {
-          fail(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
-        }
-      }
-      case HOLDING -> {
-        HeldAnswer error = held;
-        if (orderly && error != null && error.endOfConnection()) {
-          refused(error);
-        } else {
-          fail(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
-        }
-      }
-      case CONNECTING, OVER -> {}
-    }
-  }
-
-  /** A pooled connection may have been closed before the request came: sent again, once. */
-  private void closedBeforeHead() {
-    if (pooled && !heads.begun() && !resent) {
-      resent = true;
-      phase = Phase.CONNECTING;
-      pool.connect(this, opening -> connecting = opening);
-    } else {
-      fail(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
-    }
-  }
-
-  private void tooLate() {
-    timer = null;
-    if (phase != Phase.OVER) {
-      drop();
-      lease.failed(Failure.TIMEOUT);
-      owner.failed(this, RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
-    }
-  }
-
-  private void fail(RetryReason reason, ProxyError error) {
-    drop();
-    lease.failed(Failure.ERROR);
-    owner.failed(this, reason, error);
-  }
-
-  @Override
   public void writable(boolean writable) {}
 
-  /** A whole answer has come: the connection goes back if it can serve again. */
-  private void end() {
-    UpstreamConnection done = connection;
-    connection = null;
-    if (done != null && reusable && !surplus) {
-      done.release(state.now());
-    } else if (done != null) {
-      done.abort();
-    }
-    drop();
-  }
-
-  /** Lets go of the connection, the timer and every buffer. */
-  private void drop() {
-    phase = Phase.OVER;
+  @Override
+  protected void dropped() {
     if (timer != null) {
       timer.cancel(false);
       timer = null;
     }
-    if (connecting != null) {
-      connecting.cancel();
-      connecting = null;
-    }
-    if (connection != null) {
-      connection.abort();
-      connection = null;
-    }
-    heads.release();
     if (body != null) {
       body.release();
       body = null;
-    }
-    if (held != null) {
-      held.release();
-      held = null;
     }
   }
 }
