@@ -7,6 +7,7 @@ import io.pointsman.replay.peer.ReplayPolicies;
 import io.pointsman.replay.run.RunResult;
 import io.pointsman.replay.run.Simulation;
 import io.pointsman.replay.run.SimulationSettings;
+import io.pointsman.replay.run.SimulationSettings.Announcements;
 import io.pointsman.replay.run.SimulationSettings.Change;
 import io.pointsman.replay.trace.MooncakeTrace;
 import io.pointsman.replay.trace.Trace;
@@ -96,6 +97,14 @@ public final class ReplayCommand implements Callable<Integer> {
 
   @Option(names = "--requests", defaultValue = "0", description = "Only the first so many; 0: all.")
   private int requests;
+
+  @Option(
+      names = "--kv-events",
+      paramLabel = "ids|LATE[:LOST]",
+      description =
+          "Prompts come as token ids, and engines announce their caches LATE seconds late, with"
+              + " a share of LOST batches; ids: they announce nothing.")
+  private @Nullable String events;
 
   @Option(names = "--seed", defaultValue = "1", description = "Of all chance.")
   private long seed;
@@ -200,7 +209,26 @@ public final class ReplayCommand implements Callable<Integer> {
     CostSettings cost = CostSettings.DEFAULTS.withKvTokens(kvTokens);
     PolicySettings usual = PolicySettings.DEFAULTS.withCost(cost);
     return new SimulationSettings(
-        workers, kvTokens, slow, changes.stream().map(ReplayCommand::change).toList(), seed, usual);
+        workers,
+        kvTokens,
+        slow,
+        changes.stream().map(ReplayCommand::change).toList(),
+        seed,
+        usual,
+        events == null ? null : announcements(events));
+  }
+
+  private static Announcements announcements(String text) {
+    if (text.equals("ids")) {
+      return new Announcements(Double.POSITIVE_INFINITY, 0);
+    }
+    String[] parts = text.split(":", 2);
+    try {
+      double lost = parts.length == 1 ? 0 : Double.parseDouble(parts[1]);
+      return new Announcements(Double.parseDouble(parts[0]), lost);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("kv-events: " + text + " (expected: ids|LATE[:LOST])", e);
+    }
   }
 
   private static Change change(String text) {

@@ -3,6 +3,7 @@ package io.pointsman.replay.run;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.replay.trace.TraceRequest;
+import io.pointsman.sim.cache.PromptOrigin;
 import io.pointsman.sim.schedule.Sequence;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,7 @@ public final class Exchange implements Sequence.Listener {
   private final SimulatedTime time;
   private @Nullable SimWorker worker;
   private @Nullable Lease lease;
+  private @Nullable PromptOrigin origin;
   private @Nullable Sequence sequence;
   private int uncached;
   private double predictedMillis = Double.NaN;
@@ -54,12 +56,20 @@ public final class Exchange implements Sequence.Listener {
     return engineBlocks;
   }
 
+  /** Says what its prompt consists of. */
+  void of(PromptOrigin prompt) {
+    origin = prompt;
+  }
+
   void send(SimWorker worker, Lease lease, double predictedMillis) {
     this.predictedMillis = predictedMillis;
     this.worker = worker;
     this.lease = lease;
     uncached = request.inputTokens() - worker.held(this);
     Sequence sent = new Sequence(engineBlocks, request.inputTokens(), request.outputTokens(), this);
+    if (origin != null) {
+      sent.of(origin);
+    }
     sequence = sent;
     worker.submit(this, sent, time.nanos());
   }

@@ -13,12 +13,18 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.TokenIds;
+import io.pointsman.replay.run.SimulationSettings.Announcements;
 import io.pointsman.replay.run.SimulationSettings.Change;
 import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.TraceRequest;
+import io.pointsman.sim.cache.PromptOrigin;
 import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.Scheduler;
 import io.pointsman.sim.schedule.StepLatency;
@@ -26,6 +32,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
@@ -42,6 +49,7 @@ import org.jspecify.annotations.Nullable;
 public final class Simulation {
   private static final int STEP_TOKENS = 8192;
   private static final int BATCH = 256;
+  private static final long KV_BYTES = 512L << 20;
 
   /** Engines' blocks, where a trace's can be cut to it. */
   private static final int BLOCK_TOKENS = 64;
@@ -50,6 +58,9 @@ public final class Simulation {
   private final Trace trace;
   private final SimulatedTime time = new SimulatedTime();
   private final Fleet fleet;
+  private final KvIndex kv;
+  private final SplittableRandom lossDice;
+  private final Map<Worker, EventLine> lines = new LinkedHashMap<>();
   private final FleetView view = new FleetView();
   private final RoutingEngine engine;
   private final Map<Integer, SimWorker> present = new HashMap<>();
@@ -80,9 +91,16 @@ public final class Simulation {
     SplittableRandom random = new SplittableRandom(settings.seed());
     Dice dice = random::nextInt;
     fleet = new Fleet(FleetSettings.DEFAULTS, time::nanos);
+    int maxWorkers = FleetSettings.DEFAULTS.maxWorkers();
+    kv = new KvIndex(KV_BYTES, maxWorkers, time::nanos);
+    lossDice = new SplittableRandom(settings.seed());
     PolicyParts parts =
         new PolicyParts(
-            time::nanos, dice, FleetSettings.DEFAULTS.maxWorkers(), settings.policies());
+            time::nanos,
+            dice,
+            maxWorkers,
+            settings.policies(),
+            new KvKnowledge(kv, TokenKeys.NONE));
     engine =
         new RoutingEngine(
             fleet,
@@ -114,6 +132,12 @@ public final class Simulation {
     SimWorker simulated =
         new SimWorker(worker, limits, new StepLatency(), settings.slow().getOrDefault(index, 1.0));
     view.put(simulated);
+    Announcements announcements = settings.announcements();
+    if (announcements != null && announcements.any()) {
+      EventLine line = new EventLine(worker, kv, time, blockSize, announcements, lossDice);
+      lines.put(worker, line);
+      simulated.scheduler().cache().listen(line);
+    }
     present.put(index, simulated);
     all.add(simulated);
     running = present.values().toArray(new SimWorker[0]);
@@ -170,6 +194,7 @@ public final class Simulation {
   }
 
   private void arrive(int index) {
+    lines.values().forEach(EventLine::deliver);
     TraceRequest request = trace.requests().get(index);
     Exchange exchange = new Exchange(index, request, engineBlocks(request), time, this::ended);
     exchanges[index] = exchange;
@@ -188,14 +213,7 @@ public final class Simulation {
   }
 
   private void route(Exchange exchange, TraceRequest request) {
-    long[] blocks = request.blocks();
-    PrefixBlocks prefix =
-        new PrefixBlocks(
-            blocks,
-            blocks.length,
-            request.inputTokens(),
-            trace.blockTokens(),
-            request.inputTokens());
+    PrefixBlocks prefix = key(exchange, request);
     RoutingRequest asked = RoutingRequest.builder().model("replayed").prefix(prefix).build();
     view.decidingOn(exchange);
     switch (engine.decide(asked)) {
@@ -203,6 +221,29 @@ public final class Simulation {
           exchange.send(view.engine(lease.worker()), lease, asked.notes().predictedMillis());
       case Decision.Rejected _ -> rejected++;
     }
+  }
+
+  private PrefixBlocks key(Exchange exchange, TraceRequest request) {
+    long[] blocks = request.blocks();
+    int length = request.inputTokens();
+    if (settings.announcements() == null) {
+      return new PrefixBlocks(blocks, blocks.length, length, trace.blockTokens(), length);
+    }
+    int[] ids = ids(exchange.engineBlocks(), blocks, length);
+    exchange.of(new PromptOrigin(ids, null, ""));
+    return TokenIds.key(0, ids, length, length);
+  }
+
+  /** Token ids that are equal where hashes are. */
+  private int[] ids(long[] engineBlocks, long[] blocks, int length) {
+    int[] ids = new int[length];
+    for (int i = 0; i < length; i++) {
+      int block = i / blockSize;
+      boolean complete = block < engineBlocks.length;
+      long hash = complete ? engineBlocks[block] : ~blocks[blocks.length - 1];
+      ids[i] = (int) (PrefixBlocks.mix(hash + i) >>> 33);
+    }
+    return ids;
   }
 
   private void ended(Exchange exchange) {
@@ -219,6 +260,7 @@ public final class Simulation {
       return;
     }
     running = present.values().toArray(new SimWorker[0]);
+    lines.remove(lost.worker());
     fleet.remove(lost.worker().id());
     for (Exchange exchange : lost.lose()) {
       Lease lease = exchange.lost();

@@ -3,6 +3,7 @@ package io.pointsman.replay.run;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is simulated.
@@ -13,6 +14,8 @@ import java.util.Map;
  * @param changes engines that are lost or come, in the order of their times
  * @param seed of all chance
  * @param policies knobs of the production policies
+ * @param announcements what engines announce of their caches; null if prompts are told by the
+ *     trace's hashes and nothing is announced
  */
 public record SimulationSettings(
     int workers,
@@ -20,7 +23,19 @@ public record SimulationSettings(
     Map<Integer, Double> slow,
     List<Change> changes,
     long seed,
-    PolicySettings policies) {
+    PolicySettings policies,
+    @Nullable Announcements announcements) {
+  /** Without announcements. */
+  public SimulationSettings(
+      int workers,
+      int kvTokens,
+      Map<Integer, Double> slow,
+      List<Change> changes,
+      long seed,
+      PolicySettings policies) {
+    this(workers, kvTokens, slow, changes, seed, policies, null);
+  }
+
   public SimulationSettings {
     slow = Map.copyOf(slow);
     changes = List.copyOf(changes);
@@ -37,6 +52,25 @@ public record SimulationSettings(
                 "slow: %d=%s (expected: a factor above 0, at most 1000)".formatted(worker, factor));
           }
         });
+  }
+
+  /**
+   * Prompts come as token ids, made up from the trace's hashes.
+   *
+   * @param lateSeconds how late announcements are; infinite if there are none
+   * @param lost share of batches that get lost, 0 to 1
+   */
+  public record Announcements(double lateSeconds, double lost) {
+    public Announcements {
+      if (!(lateSeconds >= 0) || !(lost >= 0 && lost <= 1)) {
+        throw new IllegalArgumentException(
+            "kv-events: " + lateSeconds + ", " + lost + " (expected: at least 0, and 0 to 1)");
+      }
+    }
+
+    boolean any() {
+      return lateSeconds < Double.POSITIVE_INFINITY;
+    }
   }
 
   /**

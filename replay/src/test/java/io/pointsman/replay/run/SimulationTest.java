@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.replay.peer.ReplayPolicies;
+import io.pointsman.replay.run.SimulationSettings.Announcements;
 import io.pointsman.replay.run.SimulationSettings.Change;
 import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.TraceRequest;
@@ -14,6 +15,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SimulationTest {
   private static final Trace SIBLINGS = Workloads.make("best-of-n", 1).first(1200);
@@ -41,6 +43,25 @@ class SimulationTest {
     assertThat(result.rejected()).isZero();
     assertThat(result.hit()).isBetween(0.0, 1.0);
     assertThat(result.requestsByWorker().stream().mapToInt(n -> n).sum()).isEqualTo(300);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cost", "kv_aware"})
+  void announcementsServePoliciesThatFollowThem(String policy) {
+    Trace trace = LOOPS.first(600).atRate(15);
+    for (Announcements announcements :
+        List.of(
+            new Announcements(Double.POSITIVE_INFINITY, 0),
+            new Announcements(0, 0),
+            new Announcements(1, 0.05))) {
+      SimulationSettings settings =
+          new SimulationSettings(
+              8, 400_000, Map.of(), List.of(), 1, PolicySettings.DEFAULTS, announcements);
+      RunResult result = Simulation.run(trace, ReplayPolicies.of(policy), settings);
+
+      assertThat(result.requests()).isEqualTo(600);
+      assertThat(result.hit()).as("%s", announcements).isGreaterThan(0.6);
+    }
   }
 
   @Test
