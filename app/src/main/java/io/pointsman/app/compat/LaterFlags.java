@@ -10,7 +10,6 @@ import java.util.List;
  * The flags of vllm-router 0.1.17 that belong to what is not built yet: refused, with the reason.
  */
 final class LaterFlags {
-  private static final String KV = "routing by KV events";
   private static final String PROGRAMS = "Program scheduling";
   private static final String WASM = "WASM request middleware";
 
@@ -29,21 +28,6 @@ final class LaterFlags {
         flag("--epd-config", "encoder engines, as JSON")
             .only(Source.RUST)
             .later("encoder disaggregation"));
-  }
-
-  static List<Flag> events() {
-    return List.of(
-        flag("--pd-kv-events", "event publishers of a prefill engine")
-            .shape(Shape.REPEATED)
-            .later(KV),
-        flag("--kv-event-source", "event publishers of an engine").shape(Shape.REPEATED).later(KV),
-        flag("--kv-event-replay-source", "replay endpoints of an engine")
-            .shape(Shape.REPEATED)
-            .later(KV),
-        flag("--kv-event-block-size", "tokens per block of static sources")
-            .standard("16")
-            .later(KV),
-        flag("--kv-event-model", "model of static sources").later(KV));
   }
 
   static List<Flag> scheduling() {

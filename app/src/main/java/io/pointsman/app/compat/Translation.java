@@ -7,7 +7,9 @@ import io.pointsman.app.config.value.Raw;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Where flags end up: configuration values, and what is wrong with the flags. Used by one thread.
@@ -20,6 +22,7 @@ public final class Translation {
   private Backend backend = Backend.VLLM;
   private boolean discovers;
   private final PdMode pd = new PdMode();
+  private final Map<String, Map<String, String>> eventLabels = new LinkedHashMap<>();
 
   /** The values chosen so far. */
   public ConfigValues values() {
@@ -56,6 +59,11 @@ public final class Translation {
   /** What is asked for of prefill and decode on two workers. */
   PdMode pd() {
     return pd;
+  }
+
+  /** What is said of the publishers of KV events, as labels of workers by URL; live. */
+  Map<String, Map<String, String>> eventLabels() {
+    return eventLabels;
   }
 
   void dataParallelSize(int size) {

@@ -37,7 +37,7 @@ public final class VllmRouterLauncher {
               DiscoveryFlags.all(),
               PdFlags.all(),
               LaterFlags.disaggregation(),
-              LaterFlags.events(),
+              KvEventFlags.all(),
               KvAwareFlags.all(),
               LaterFlags.scheduling(),
               LaterFlags.platform()));
@@ -61,7 +61,7 @@ public final class VllmRouterLauncher {
     List<WorkerSpec> workers = new ArrayList<>(workers(into));
     workers.addAll(into.pd().settle(environment, into));
     KvAwareFlags.settle(into);
-    into.values().set(RoutingKeys.WORKERS, workers);
+    into.values().set(RoutingKeys.WORKERS, KvEventFlags.settle(workers, into));
     DiscoveryFlags.finish(into);
     return into.orThrow();
   }

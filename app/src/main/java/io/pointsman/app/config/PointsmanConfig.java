@@ -157,6 +157,12 @@ public record PointsmanConfig(
   }
 
   private static KvEventSettings kvEvents(ConfigValues values) {
+    for (WorkerSpec worker : values.get(RoutingKeys.WORKERS)) {
+      String problem = KvEventLabels.problem(worker.labels());
+      if (!problem.isEmpty()) {
+        throw new ConfigException("workers: " + worker.id() + ": " + problem);
+      }
+    }
     return new KvEventSettings(
         values.get(KvEventKeys.MODE),
         values.get(KvEventKeys.ENDPOINT),

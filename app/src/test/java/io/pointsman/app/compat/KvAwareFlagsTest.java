@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.kv.KvAwareSettings;
@@ -82,6 +83,46 @@ class KvAwareFlagsTest {
         PAIR + "--policy random --kv-aware-session-affinity-ttl-secs 60"
       })
   void whatIsWrongIsRefused(String line) {
+    assertThat(refused(line)).hasSize(1);
+  }
+
+  @Test
+  void enginesAreAskedWhereTheyPublishUnlessAFlagSays() {
+    PointsmanConfig config =
+        config(
+            "--policy kv_aware --worker-urls http://a:1 http://b:2 --kv-event-source"
+                + " http://a:1/=tcp://a:5557,tcp://*:5558 --kv-event-replay-source"
+                + " http://a:1=tcp://a:6557,tcp://*:6558 --kv-event-block-size 32");
+    assertThat(config.kvEvents().mode()).isEqualTo(KvEventSettings.Mode.AUTO);
+    assertThat(config.workers().getFirst().labels())
+        .containsEntry("kv-events", "tcp://a:5557 tcp://*:5558")
+        .containsEntry("kv-events-replay", "tcp://a:6557 tcp://*:6558");
+    assertThat(config.workers().getLast().labels()).isEmpty();
+    assertThat(config("--policy random --worker-urls http://a:1").kvEvents().mode())
+        .isEqualTo(KvEventSettings.Mode.OFF);
+  }
+
+  @Test
+  void publishersOfPrefillEnginesAreTold() {
+    PointsmanConfig config =
+        config(PAIR + "--prefill-policy kv_aware --pd-kv-events http://p:1=tcp://p:5557");
+    assertThat(config.kvEvents().mode()).isEqualTo(KvEventSettings.Mode.AUTO);
+    assertThat(config.workers())
+        .anySatisfy(
+            worker -> assertThat(worker.labels()).containsEntry("kv-events", "tcp://p:5557"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--policy random --worker-urls http://a:1 --kv-event-source http://a:1=tcp://a:1",
+        "--policy kv_aware --worker-urls http://a:1 --kv-event-source http://b:1=tcp://a:1",
+        "--policy kv_aware --worker-urls http://a:1 --kv-event-source http://a:1=ipc://x",
+        "--policy kv_aware --worker-urls http://a:1 --kv-event-source tcp://a:1",
+        "--policy kv_aware --worker-urls http://a:1 --kv-event-source http://a:1=tcp://a:1"
+            + " --kv-event-replay-source http://a:1=tcp://a:2,tcp://a:3"
+      })
+  void publishersThatNobodyWouldHearAreRefused(String line) {
     assertThat(refused(line)).hasSize(1);
   }
 }

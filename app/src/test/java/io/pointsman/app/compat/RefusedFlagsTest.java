@@ -107,8 +107,14 @@ class RefusedFlagsTest {
 
   @Test
   void numbersThatEqualTheDefaultAreTheDefault() {
-    assertThat(translated("--kv-event-block-size 16.0")).isNotNull();
-    assertThat(refused("--kv-event-block-size 32")).hasSize(1);
+    Flag size = Flag.flag("--size", "a size").standard("16").later("sizes");
+    FlagTable table = new FlagTable(true, "In", List.of(List.of(size)));
+    Translation same = new Translation();
+    table.apply(List.of("--size", "16.0"), same);
+    assertThat(same.problems()).isEmpty();
+    Translation other = new Translation();
+    table.apply(List.of("--size", "32"), other);
+    assertThat(other.problems()).containsExactly("--size: is not supported yet: sizes");
   }
 
   @Test

@@ -29,6 +29,7 @@ import io.pointsman.app.metrics.MetricsSettings;
 import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
@@ -246,6 +247,15 @@ class ConfigKeysTest {
                         .set(KvEventKeys.MODE, KvEventSettings.Mode.STATIC)
                         .set(KvEventKeys.REPLAY_ENDPOINT, "tcp://*:1")))
         .hasMessageStartingWith("kv-events: replay-endpoint: set without an endpoint");
+  }
+
+  @Test
+  void labelsThatAreNoEndpointsAreRefused() {
+    WorkerSpec worker = WorkerSpec.of("http://a:1").withLabels(Map.of("kv-events", "ipc://x"));
+    ConfigValues values = new ConfigValues().set(RoutingKeys.WORKERS, List.of(worker));
+    assertThatThrownBy(() -> PointsmanConfig.from(values))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageStartingWith("workers: a:1: ipc://x");
   }
 
   @Test

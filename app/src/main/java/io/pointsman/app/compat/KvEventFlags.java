@@ -1,0 +1,91 @@
+package io.pointsman.app.compat;
+
+import static io.pointsman.app.compat.Flag.flag;
+
+import io.pointsman.app.compat.Flag.Shape;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.KvEventLabels;
+import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * The flags of vllm-router 0.1.17 that say where engines publish KV events. With {@code kv_aware}
+ * engines are asked for it, but for those that a flag names.
+ */
+final class KvEventFlags {
+  private static final String KV_AWARE = "kv_aware";
+  private static final String FORM = "URL=tcp://host:port[,tcp://host:port...]";
+  private static final String REMARK =
+      "the Nth endpoint is that of rank N; the others are asked (docs/kv-events.md)";
+
+  private KvEventFlags() {}
+
+  static List<Flag> all() {
+    return List.of(
+        flag("--pd-kv-events", "event publishers of a prefill engine")
+            .shape(Shape.REPEATED)
+            .honoured(REMARK, sources(KvEventLabels.EVENTS)),
+        flag("--kv-event-source", "event publishers of an engine")
+            .shape(Shape.REPEATED)
+            .honoured(REMARK, sources(KvEventLabels.EVENTS)),
+        flag("--kv-event-replay-source", "replay endpoints of an engine")
+            .shape(Shape.REPEATED)
+            .honoured("as many as publishers", sources(KvEventLabels.REPLAY)),
+        flag("--kv-event-block-size", "tokens per block of static sources")
+            .standard("16")
+            .idle("each event tells the size of its blocks"),
+        flag("--kv-event-model", "model of static sources")
+            .idle("workers tell their models, and events are their worker's"));
+  }
+
+  private static Effect.Action sources(String label) {
+    return (given, into) -> {
+      for (String value : given.values()) {
+        int equals = value.indexOf('=');
+        String url = equals < 0 ? "" : Urls.trimmed(value.substring(0, equals));
+        String endpoints = value.substring(equals + 1).replace(',', ' ').strip();
+        boolean good = Urls.valid(url) && KvEventLabels.valid(endpoints);
+        if (good) {
+          into.eventLabels().computeIfAbsent(url, _ -> new HashMap<>()).put(label, endpoints);
+        } else {
+          into.problem(given, value, FORM);
+        }
+      }
+    };
+  }
+
+  /** The workers with what was said of their publishers, when all flags have been read. */
+  static List<WorkerSpec> settle(List<WorkerSpec> workers, Translation into) {
+    ConfigValues values = into.values();
+    boolean follows =
+        Stream.of(RoutingKeys.POLICY, DisaggKeys.PREFILL_POLICY, DisaggKeys.DECODE_POLICY)
+            .anyMatch(key -> values.get(key).equals(KV_AWARE));
+    if (follows) {
+      KvEventLabels.askOthers(values);
+    }
+    Map<String, Map<String, String>> told = into.eventLabels();
+    for (Map.Entry<String, Map<String, String>> each : told.entrySet()) {
+      String problem =
+          !follows
+              ? "without --policy kv_aware"
+              : workers.stream().noneMatch(worker -> worker.url().equals(each.getKey()))
+                  ? "(expected: the URL of a worker)"
+                  : KvEventLabels.problem(each.getValue());
+      if (!problem.isEmpty()) {
+        into.problems().add("--kv-event-source: " + each.getKey() + " " + problem);
+      }
+    }
+    return workers.stream().map(worker -> labelled(worker, told)).toList();
+  }
+
+  private static WorkerSpec labelled(WorkerSpec worker, Map<String, Map<String, String>> told) {
+    Map<String, String> labels = new HashMap<>(worker.labels());
+    labels.putAll(told.getOrDefault(worker.url(), Map.of()));
+    return labels.equals(worker.labels()) ? worker : worker.withLabels(labels);
+  }
+}
