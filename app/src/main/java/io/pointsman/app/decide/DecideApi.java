@@ -8,6 +8,8 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.SplitChoice;
+import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
@@ -63,20 +65,63 @@ public final class DecideApi {
     if (refusal != null) {
       return Refusal.malformed(refusal.replaceFirst("^request body", "body"));
     }
+    SplitPlaces split = planes.split();
+    if (split != null) {
+      return ofTwo(split.choose(question, facts), question, facts);
+    }
     RoutingRequest routing = routing(question, facts);
     Choice choice = question.hold ? choices.choose(routing, question.ttl) : choices.point(routing);
+    return ofOne(choice, routing, question, facts, Json.object());
+  }
+
+  /**
+   * @param body what the answer says beside
+   */
+  private LocalResponse ofOne(
+      Choice choice,
+      RoutingRequest routing,
+      DecideQuestion question,
+      RequestFacts facts,
+      ObjectNode body) {
     return switch (choice) {
       case Choice.Held(Worker worker, String lease, long expiresInNanos) -> {
-        ObjectNode body = Json.object();
-        body.put("lease", lease);
-        body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos));
+        held(body, lease, expiresInNanos);
         yield chosen(body, worker, routing, question);
       }
-      case Choice.Pointed(Worker worker) -> chosen(Json.object(), worker, routing, question);
+      case Choice.Pointed(Worker worker) -> chosen(body, worker, routing, question);
       case Choice.Refused(var rejection) -> Refusal.of(rejection, facts.model());
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
     };
+  }
+
+  private static void held(ObjectNode body, String lease, long expiresInNanos) {
+    body.put("lease", lease);
+    body.put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos));
+  }
+
+  /** In a fleet of prefill and decode workers. The client gets what {@code worker} answers. */
+  private LocalResponse ofTwo(
+      SplitPlaces.Placed placed, DecideQuestion question, RequestFacts facts) {
+    ObjectNode body = Json.object();
+    switch (placed.choice()) {
+      case SplitChoice.One one -> {
+        if (one.rule() != null) {
+          body.put("split", SplitPlaces.name(one));
+        }
+        return ofOne(one.choice(), one.asked(), question, facts, body);
+      }
+      case SplitChoice.Two(Worker prefill, Worker decode, PdPlan plan, var lease, long expires) -> {
+        if (lease != null) {
+          held(body, lease, expires);
+        }
+        body.put("split", "split");
+        body.set("prefill", named(prefill));
+        body.set("decode", named(decode));
+        body.set("plan", PlanJson.of(placed.protocol(), plan, decode));
+        return chosen(body, decode, placed.request().decode(), question);
+      }
+    }
   }
 
   private RequestFacts facts(DecideQuestion question) {
@@ -98,12 +143,7 @@ public final class DecideApi {
             .affinity(facts.affinity())
             .explained(question.explain)
             .build();
-    for (String id : question.exclude) {
-      Worker worker = engine.fleet().snapshot().worker(id);
-      if (worker != null) {
-        routing.exclude(worker);
-      }
-    }
+    question.excluded(engine.fleet().snapshot()).forEach(routing::exclude);
     return routing;
   }
 

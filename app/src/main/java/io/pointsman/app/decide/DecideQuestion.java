@@ -7,6 +7,8 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.pointsman.app.config.value.Nearest;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Worker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -87,6 +89,18 @@ final class DecideQuestion {
       throw new UncheckedIOException(e);
     }
     return question;
+  }
+
+  /** The workers that shall not be chosen, as far as they are there. */
+  List<Worker> excluded(FleetSnapshot snapshot) {
+    List<Worker> workers = new ArrayList<>();
+    for (String id : exclude) {
+      Worker worker = snapshot.worker(id);
+      if (worker != null) {
+        workers.add(worker);
+      }
+    }
+    return workers;
   }
 
   private void read(JsonParser json) throws IOException {

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * What other planes say of the leases that they hold: {@code POST /v1/leases/{id}/settle}, {@code
- * /renew}, {@code /confirm}.
+ * /renew}, {@code /confirm}, {@code /prefilled}.
  */
 public final class LeasesApi {
   private static final String LEASES = "/v1/leases/";
@@ -50,11 +50,13 @@ public final class LeasesApi {
         case "settle" -> settle(lease, fields(request.body(), "outcome", "failure", "tokens"));
         case "renew" -> renew(lease, fields(request.body(), "ttl_ms"));
         case "confirm" -> confirm(lease);
+        case "prefilled" -> prefilled(lease, fields(request.body(), "outcome", "failure"));
         default ->
             Refusal.ofLease(
                 404,
                 "not_found",
-                request.path() + ": no such path (expected: .../settle, /renew or /confirm)");
+                request.path()
+                    + ": no such path (expected: .../settle, /renew, /confirm or /prefilled)");
       };
     } catch (IllegalArgumentException e) {
       return Refusal.malformed(String.valueOf(e.getMessage()));
@@ -63,14 +65,21 @@ public final class LeasesApi {
 
   private LocalResponse settle(String lease, JsonNode body) {
     String outcome = word("outcome", body.path("outcome"), OUTCOMES);
-    Outcome ending =
-        switch (outcome) {
-          case "succeeded" -> Outcome.SUCCEEDED;
-          case "failed" -> new Outcome.Failed(failure(body.path("failure")));
-          default -> Outcome.IGNORED;
-        };
-    HoldAnswer answer = choices.settle(lease, ending, tokens(body.path("tokens")));
+    HoldAnswer answer = choices.settle(lease, ending(outcome, body), tokens(body.path("tokens")));
     return told(answer, lease, Json.object().put("lease", lease).put("outcome", outcome));
+  }
+
+  private LocalResponse prefilled(String lease, JsonNode body) {
+    String outcome = word("outcome", body.path("outcome"), OUTCOMES);
+    return goesOn(choices.prefilled(lease, ending(outcome, body)), lease);
+  }
+
+  private static Outcome ending(String outcome, JsonNode body) {
+    return switch (outcome) {
+      case "succeeded" -> Outcome.SUCCEEDED;
+      case "failed" -> new Outcome.Failed(failure(body.path("failure")));
+      default -> Outcome.IGNORED;
+    };
   }
 
   private static Failure failure(JsonNode written) {
@@ -116,13 +125,20 @@ public final class LeasesApi {
       case DONE -> Json.answer(200, done);
       case REPEATED ->
           Refusal.ofLease(
-              409, "lease_settled", "lease " + shown(lease) + ": was settled or confirmed before");
+              409,
+              "lease_settled",
+              "lease " + shown(lease) + ": was settled, confirmed or prefilled before");
       case UNKNOWN ->
           Refusal.ofLease(
               404, "lease_not_found", "lease " + shown(lease) + ": unknown, or expired");
       case WORKER_LEFT ->
           Refusal.ofLease(
               410, "worker_left", "lease " + shown(lease) + ": its worker has left; decide anew");
+      case NOT_SPLIT ->
+          Refusal.ofLease(
+              409,
+              "lease_not_split",
+              "lease " + shown(lease) + ": one worker serves the whole request, prefill included");
     };
   }
 

@@ -18,11 +18,9 @@ public final class Planes {
   private final Ticker ticker;
   private final Dice dice;
   private final boolean decodeServesWhole;
+  private final @Nullable SplitPlaces split;
 
-  /**
-   * @param affinity where requests say whom they belong to
-   * @param decodeServesWhole whether workers for decode may serve whole requests
-   */
+  /** In a fleet of regular workers, or where no other plane is told of two. */
   public Planes(
       RoutingEngine engine,
       Choices choices,
@@ -30,7 +28,24 @@ public final class Planes {
       boolean decodeServesWhole,
       Ticker ticker,
       Dice dice) {
+    this(engine, choices, affinity, decodeServesWhole, null, ticker, dice);
+  }
+
+  /**
+   * @param affinity where requests say whom they belong to
+   * @param decodeServesWhole whether workers for decode may serve whole requests
+   * @param split chooses two workers for a request; null if one serves each
+   */
+  public Planes(
+      RoutingEngine engine,
+      Choices choices,
+      AffinitySettings affinity,
+      boolean decodeServesWhole,
+      @Nullable SplitPlaces split,
+      Ticker ticker,
+      Dice dice) {
     this.decodeServesWhole = decodeServesWhole;
+    this.split = split;
     this.engine = requireNonNull(engine, "engine");
     this.choices = requireNonNull(choices, "choices");
     this.ticker = requireNonNull(ticker, "ticker");
@@ -45,6 +60,11 @@ public final class Planes {
             && !engine.serves(Role.REGULAR, model)
             && engine.serves(Role.DECODE, model);
     return decode ? Role.DECODE : Role.REGULAR;
+  }
+
+  /** Null if one worker serves each request. */
+  @Nullable SplitPlaces split() {
+    return split;
   }
 
   RoutingEngine engine() {

@@ -1,8 +1,11 @@
 package io.pointsman.app.wiring;
 
+import io.pointsman.app.decide.SplitPlaces;
 import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.SplitChoices;
 import io.pointsman.engine.disagg.HeldPrefixes;
 import io.pointsman.engine.disagg.SplitRouter;
 import io.pointsman.engine.disagg.peer.PeerLabels;
@@ -100,6 +103,18 @@ final class Disaggregation {
         sessionHeader.toLowerCase(Locale.ROOT),
         told,
         dice);
+  }
+
+  /** Choice of two workers, for planes that carry the requests out themselves. */
+  SplitChoices choices(RoutingEngine engine, Choices choices, Dice dice) {
+    SplitRouter router = new SplitRouter(engine, held, settings.split(), ticker);
+    return new SplitChoices(choices, router, protocol.protocol(), dice);
+  }
+
+  /** The same as an answer to other processes. */
+  SplitPlaces places(RoutingEngine engine, Choices choices, Dice dice) {
+    SplitChoices split = choices(engine, choices, dice);
+    return new SplitPlaces(split, settings.protocol(), engine.fleet(), dice);
   }
 
   /** Called under the fleet's lock, so one after the other. */

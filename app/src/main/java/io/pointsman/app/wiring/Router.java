@@ -12,6 +12,7 @@ import io.pointsman.app.decide.DecideApi;
 import io.pointsman.app.decide.LeasesApi;
 import io.pointsman.app.decide.Planes;
 import io.pointsman.app.decide.RayRouteApi;
+import io.pointsman.app.decide.SplitPlaces;
 import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.FleetJournal;
@@ -228,7 +229,7 @@ public final class Router implements AutoCloseable {
           new ProxyContext(
               engine,
               config.affinity(),
-              routes(policies, engine),
+              routes(policies, engine, two),
               callers(),
               metrics.proxyListener(),
               tracer,
@@ -298,7 +299,8 @@ public final class Router implements AutoCloseable {
     }
 
     /** What the router answers itself. */
-    private LocalRoutes routes(StagePolicies policies, RoutingEngine engine) {
+    private LocalRoutes routes(
+        StagePolicies policies, RoutingEngine engine, @Nullable Disaggregation two) {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership =
           new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
@@ -312,16 +314,19 @@ public final class Router implements AutoCloseable {
         observers.addTo(routes);
       }
       if (config.decide().enabled()) {
-        choiceForOthers(engine, routes);
+        choiceForOthers(engine, two, routes);
       }
       return routes.build();
     }
 
-    private void choiceForOthers(RoutingEngine engine, LocalRoutes.Builder routes) {
+    private void choiceForOthers(
+        RoutingEngine engine, @Nullable Disaggregation two, LocalRoutes.Builder routes) {
       Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
       boolean decodeServes =
           config.disagg().enabled() && config.disagg().split().decodeServesWhole();
-      Planes planes = new Planes(engine, choices, config.affinity(), decodeServes, ticker, dice);
+      SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
+      Planes planes =
+          new Planes(engine, choices, config.affinity(), decodeServes, split, ticker, dice);
       new DecideApi(planes, config.policy()).addTo(routes);
       new LeasesApi(planes).addTo(routes);
       new RayRouteApi(planes).addTo(routes);

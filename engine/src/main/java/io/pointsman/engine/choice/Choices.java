@@ -62,29 +62,46 @@ public final class Choices {
    */
   public Choice choose(RoutingRequest request, Duration ttl) {
     check(ttl);
-    if (leases.full()) {
+    if (full()) {
       return tooMany();
     }
     return switch (engine.decide(request)) {
-      case Decision.Routed(Lease lease) -> held(lease, ttl);
+      case Decision.Routed(Lease lease) -> hold(lease, ttl);
       case Decision.Rejected rejected -> new Choice.Refused(rejected);
     };
   }
 
-  private Choice held(Lease lease, Duration ttl) {
+  /** Holds a lease that is neither settled nor reserved. */
+  Choice hold(Lease lease, Duration ttl) {
     lease.reserve();
-    @Nullable HeldLease held = null;
-    try {
-      held = leases.hold(lease, ticker.nanos(), ttl);
-    } finally {
-      if (held == null) {
-        lease.ignored();
-      }
-    }
+    HeldLease held = held(lease, null, ttl);
     return held == null ? tooMany() : new Choice.Held(lease.worker(), held.id(), ttl.toNanos());
   }
 
-  private Choice tooMany() {
+  /**
+   * Holds what owes no sign of progress; null if there are too many, and then all is given back.
+   */
+  @Nullable HeldLease held(Lease lease, @Nullable Lease prefill, Duration ttl) {
+    @Nullable HeldLease held = null;
+    try {
+      held = leases.hold(lease, prefill, ticker.nanos(), ttl);
+    } finally {
+      if (held == null) {
+        lease.ignored();
+        if (prefill != null) {
+          prefill.ignored();
+        }
+      }
+    }
+    return held;
+  }
+
+  /** Whether another lease would be too many. */
+  boolean full() {
+    return leases.full();
+  }
+
+  Choice tooMany() {
     leases.tally().refuses();
     return new Choice.TooManyHeld(leases.untilExpiry(ticker.nanos()));
   }
@@ -95,13 +112,15 @@ public final class Choices {
    */
   public Choice point(RoutingRequest request) {
     return switch (engine.decide(request)) {
-      case Decision.Routed(Lease lease) -> {
-        Worker worker = lease.worker();
-        lease.ignored();
-        yield new Choice.Pointed(worker);
-      }
+      case Decision.Routed(Lease lease) -> pointed(lease);
       case Decision.Rejected rejected -> new Choice.Refused(rejected);
     };
+  }
+
+  static Choice pointed(Lease lease) {
+    Worker worker = lease.worker();
+    lease.ignored();
+    return new Choice.Pointed(worker);
   }
 
   /**
@@ -123,7 +142,15 @@ public final class Choices {
     return leases.renew(lease, ticker.nanos(), ttl);
   }
 
-  /** The request has ended. */
+  /**
+   * Where two workers serve the request: prefill has ended, well or not, and its worker is free of
+   * it. Once only. The rest of the lease goes on; it does not put the expiry off.
+   */
+  public HoldAnswer prefilled(String lease, Outcome outcome) {
+    return leases.prefilled(lease, ticker.nanos(), outcome);
+  }
+
+  /** The request has ended, and with it prefill, if nobody said so before. */
   public HoldAnswer settle(String lease, Outcome outcome, TokenCounts tokens) {
     return leases.settle(lease, ticker.nanos(), outcome, tokens);
   }
@@ -133,7 +160,7 @@ public final class Choices {
     return leases.expire(ticker.nanos());
   }
 
-  private void check(Duration ttl) {
+  void check(Duration ttl) {
     if (!ttl.isPositive() || ttl.compareTo(settings.maxTtl()) > 0) {
       throw new IllegalArgumentException(
           "ttl: " + ttl + " (expected: > 0, at most " + settings.maxTtl() + ")");

@@ -23,15 +23,28 @@ final class HeldLease {
   private State state = State.CHOSEN;
   private long expiresAt;
   private @Nullable Lease lease;
+  private final boolean split;
+
+  /** Null too once prefill has ended. */
+  private @Nullable Lease prefill;
 
   /**
+   * @param prefill the lease on the worker for prefill, if another one serves that
    * @param sequence which lease it is, counted from the first one on
    * @param nonce makes its id hard to hit by chance
    * @param expiresAt by the engine's ticker
    * @param latest the time that no renewal leads beyond
    */
-  HeldLease(Lease lease, long sequence, long nonce, long expiresAt, long latest) {
+  HeldLease(
+      Lease lease,
+      @Nullable Lease prefill,
+      long sequence,
+      long nonce,
+      long expiresAt,
+      long latest) {
     this.lease = lease;
+    this.prefill = prefill;
+    split = prefill != null;
     this.sequence = sequence;
     this.nonce = nonce;
     this.expiresAt = expiresAt;
@@ -66,7 +79,7 @@ final class HeldLease {
 
   /** The request is sent; once only, and not to a worker that has left. */
   HoldAnswer confirm(long now) {
-    Lease gone;
+    Parts gone;
     synchronized (this) {
       HoldAnswer over = over(now);
       if (over != null) {
@@ -75,7 +88,7 @@ final class HeldLease {
       if (state == State.CONFIRMED) {
         return HoldAnswer.REPEATED;
       }
-      if (lease != null && !lease.worker().left()) {
+      if (present(lease) && (prefill == null || present(prefill))) {
         state = State.CONFIRMED;
         return HoldAnswer.goesOn(expiresAt - now);
       }
@@ -85,8 +98,32 @@ final class HeldLease {
     return HoldAnswer.WORKER_LEFT;
   }
 
-  HoldAnswer settle(long now, Outcome outcome) {
+  private static boolean present(@Nullable Lease lease) {
+    return lease != null && !lease.worker().left();
+  }
+
+  /** Prefill has ended, so that its worker is free of it; once only. */
+  HoldAnswer prefilled(long now, Outcome outcome) {
     Lease ending;
+    HoldAnswer answer;
+    synchronized (this) {
+      HoldAnswer over = over(now);
+      if (over != null) {
+        return over;
+      }
+      ending = prefill;
+      if (ending == null) {
+        return split ? HoldAnswer.REPEATED : HoldAnswer.NOT_SPLIT;
+      }
+      prefill = null;
+      answer = HoldAnswer.goesOn(expiresAt - now);
+    }
+    ending.settle(outcome);
+    return answer;
+  }
+
+  HoldAnswer settle(long now, Outcome outcome) {
+    Parts ending;
     synchronized (this) {
       HoldAnswer over = over(now);
       if (over != null) {
@@ -100,7 +137,7 @@ final class HeldLease {
 
   /** Ends it if its time is over by {@code now}; whether that ended it. */
   boolean expire(long now) {
-    Lease ending;
+    Parts ending;
     synchronized (this) {
       if (ended() || now - expiresAt < 0) {
         return false;
@@ -120,17 +157,31 @@ final class HeldLease {
     };
   }
 
-  private @Nullable Lease end(State last) {
-    Lease ending = lease;
+  /** What is held: one lease, or two. */
+  private record Parts(@Nullable Lease lease, @Nullable Lease prefill) {}
+
+  private Parts end(State last) {
+    Parts ending = new Parts(lease, prefill);
     lease = null;
+    prefill = null;
     state = last;
     return ending;
   }
 
-  /** Outside the lock: those who hear of it may take their time. */
-  private static void settle(@Nullable Lease lease, Outcome outcome) {
-    if (lease != null) {
-      lease.settle(outcome);
+  /**
+   * Outside the lock: those who hear of it may take their time. A failure is the decode worker's:
+   * that of prefill is told by itself.
+   */
+  private static void settle(Parts ending, Outcome outcome) {
+    try {
+      if (ending.prefill != null) {
+        ending.prefill.settle(
+            outcome instanceof Outcome.Succeeded ? Outcome.SUCCEEDED : Outcome.IGNORED);
+      }
+    } finally {
+      if (ending.lease != null) {
+        ending.lease.settle(outcome);
+      }
     }
   }
 }

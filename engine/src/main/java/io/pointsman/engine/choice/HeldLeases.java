@@ -57,8 +57,12 @@ final class HeldLeases {
     return Math.max(0, firstExpiry.get() - now);
   }
 
-  /** Holds {@code lease} from now on; null if there are too many, and then it is not held. */
-  @Nullable HeldLease hold(Lease lease, long now, Duration ttl) {
+  /**
+   * Holds {@code lease} from now on; null if there are too many, and then it is not held.
+   *
+   * @param prefill held with it; null if the same worker serves prefill
+   */
+  @Nullable HeldLease hold(Lease lease, @Nullable Lease prefill, long now, Duration ttl) {
     if (open.incrementAndGet() > settings.maxLeases()) {
       open.decrementAndGet();
       return null;
@@ -71,7 +75,7 @@ final class HeldLeases {
       int place = place(sequence);
       HeldLease before = places.get(place);
       if (before == null || before.ended()) {
-        HeldLease held = new HeldLease(lease, sequence, nonce, expiresAt, latest);
+        HeldLease held = new HeldLease(lease, prefill, sequence, nonce, expiresAt, latest);
         if (places.compareAndSet(place, before, held)) {
           expiresBy(expiresAt);
           return held;
@@ -106,6 +110,10 @@ final class HeldLeases {
       tally.settled(Outcome.IGNORED, TokenCounts.NONE);
     }
     return answer;
+  }
+
+  HoldAnswer prefilled(String id, long now, Outcome outcome) {
+    return with(id, now, (held, time) -> held.prefilled(time, outcome));
   }
 
   HoldAnswer settle(String id, long now, Outcome outcome, TokenCounts tokens) {

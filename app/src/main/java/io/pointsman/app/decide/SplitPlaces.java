@@ -1,0 +1,91 @@
+package io.pointsman.app.decide;
+
+import io.pointsman.engine.choice.SplitChoice;
+import io.pointsman.engine.choice.SplitChoices;
+import io.pointsman.engine.disagg.SplitRequest;
+import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.reply.RequestIds;
+import io.pointsman.request.RequestFacts;
+import io.pointsman.request.splice.SplitFactsReader;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ArrayBlockingQueue;
+
+/** Where requests of other planes go in a fleet of prefill and decode workers. */
+public final class SplitPlaces {
+  private static final String ID_HEADER = "x-request-id";
+
+  /** Longer ids of clients give way to one of ours. */
+  private static final int LONGEST_ID = 256;
+
+  private static final int KEPT = 16;
+
+  private final SplitChoices choices;
+  private final String protocol;
+  private final Fleet fleet;
+  private final RequestIds ids;
+
+  /** Each keeps scratch memory, so a few are lent out again and again. */
+  private final ArrayBlockingQueue<SplitFactsReader> idle = new ArrayBlockingQueue<>(KEPT);
+
+  /**
+   * @param protocol the configured name of the way of handing over
+   */
+  public SplitPlaces(SplitChoices choices, String protocol, Fleet fleet, Dice dice) {
+    this.choices = choices;
+    this.protocol = protocol;
+    this.fleet = fleet;
+    ids = new RequestIds(List.of(), dice);
+  }
+
+  /**
+   * What was chosen.
+   *
+   * @param request the questions that were asked for the parts
+   */
+  record Placed(SplitChoice choice, SplitRequest request, String protocol) {}
+
+  Placed choose(DecideQuestion question, RequestFacts facts) {
+    SplitRequest request =
+        new SplitRequest(facts.model(), facts.prefix(), facts.affinity(), facts(question, facts));
+    for (Worker worker : question.excluded(fleet.snapshot())) {
+      request.whole().exclude(worker);
+      request.wholeByPrefill().exclude(worker);
+      request.prefill().exclude(worker);
+      request.decode().exclude(worker);
+    }
+    SplitChoices.Asked asked = new SplitChoices.Asked(request, question.path, id(question));
+    SplitChoice choice = question.hold ? choices.choose(asked, question.ttl) : choices.point(asked);
+    return new Placed(choice, request, protocol);
+  }
+
+  /** A body of which only the head is told cannot be edited, so nobody can split it. */
+  private SplitFacts facts(DecideQuestion question, RequestFacts facts) {
+    SplitFactsReader lent = idle.poll();
+    SplitFactsReader reader = lent == null ? new SplitFactsReader() : lent;
+    int length = question.truncated ? 0 : question.length;
+    SplitFacts read = reader.read(facts.endpoint(), question.body, question.from, length, true);
+    idle.offer(reader);
+    return read;
+  }
+
+  private String id(DecideQuestion question) {
+    String given = new ListedHeaders(question.headers).first(ID_HEADER);
+    boolean usable =
+        given != null
+            && !given.isEmpty()
+            && given.length() <= LONGEST_ID
+            && given.chars().allMatch(c -> c > ' ' && c <= '~');
+    return usable && given != null ? given : ids.make(question.path);
+  }
+
+  /** Why a request is not split, as a word. */
+  static String name(SplitChoice.One one) {
+    return one.needsRouter() || one.rule() == null
+        ? "needs_router"
+        : one.rule().name().toLowerCase(Locale.ROOT);
+  }
+}

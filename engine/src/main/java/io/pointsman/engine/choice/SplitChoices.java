@@ -1,0 +1,196 @@
+package io.pointsman.engine.choice;
+
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.disagg.Placement;
+import io.pointsman.engine.disagg.SplitDecision;
+import io.pointsman.engine.disagg.SplitRequest;
+import io.pointsman.engine.disagg.SplitRouter;
+import io.pointsman.engine.disagg.SplitRule;
+import io.pointsman.engine.disagg.plan.PdEndpoint;
+import io.pointsman.engine.disagg.plan.PdPlan;
+import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.protocol.PdProtocol;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@link Choices} for a fleet of prefill and decode workers: one worker or two, and for two of them
+ * what the protocol wants of each. One lease holds the places on both; that on the prefill worker
+ * ends with {@link Choices#prefilled}, else with the lease. Renewing, confirming, settling and
+ * expiring are those of {@link Choices}.
+ *
+ * <p>A protocol whose engines notify the router between prefill and decode cannot be carried out by
+ * a plane: there one worker serves the whole request, if one may. Free of I/O; safe for use by any
+ * number of threads.
+ */
+public final class SplitChoices {
+  /** Pairs of workers looked at until one can be planned. */
+  private static final int MOST_UNPLANNED = 64;
+
+  private final Choices choices;
+  private final SplitRouter router;
+  private final PdProtocol protocol;
+  private final Dice dice;
+
+  /**
+   * @param choices holds the leases of both kinds
+   * @param dice for names of hand-overs
+   */
+  public SplitChoices(Choices choices, SplitRouter router, PdProtocol protocol, Dice dice) {
+    this.choices = requireNonNull(choices, "choices");
+    this.router = requireNonNull(router, "router");
+    this.protocol = requireNonNull(protocol, "protocol");
+    this.dice = requireNonNull(dice, "dice");
+  }
+
+  /**
+   * A request as its client sent it.
+   *
+   * @param path the request target
+   * @param id the client's request id, or the one made for it
+   */
+  public record Asked(SplitRequest request, String path, String id) {}
+
+  /**
+   * Chooses workers and holds a place on each.
+   *
+   * @param ttl how long without a further word; more than 0, at most {@link HoldSettings#maxTtl}
+   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   */
+  public SplitChoice choose(Asked asked, Duration ttl) {
+    choices.check(ttl);
+    return choices.full() ? none(asked, choices.tooMany()) : decide(asked, ttl);
+  }
+
+  /** Chooses workers for a plane that will not say how it ended, as {@link Choices#point}. */
+  public SplitChoice point(Asked asked) {
+    return decide(asked, null);
+  }
+
+  /**
+   * @param ttl null if nothing is to be held
+   */
+  private SplitChoice decide(Asked asked, @Nullable Duration ttl) {
+    SplitRequest request = asked.request;
+    SplitDecision decision = router.decide(request);
+    boolean needsRouter = false;
+    for (int unplanned = 0; unplanned < MOST_UNPLANNED; ) {
+      switch (decision) {
+        case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule rule)) -> {
+          return whole(request, lease, rule, needsRouter, ttl);
+        }
+        case SplitDecision.Refused refused -> {
+          router.refused(request, refused);
+          return none(asked, new Choice.Refused(refused.rejection()));
+        }
+        case SplitDecision.Placed(Placement.Split split) -> {
+          PdPlan plan = planned(asked, split);
+          if (plan instanceof PdPlan.Unplanned(Worker worker, _)) {
+            giveBack(split);
+            boolean prefill = worker == split.prefill().worker();
+            (prefill ? request.prefill() : request.decode()).exclude(worker);
+            unplanned++;
+            decision = router.decide(request);
+          } else if (plan instanceof PdPlan.Sequential sequential && sequential.await() != null) {
+            giveBack(split);
+            needsRouter = true;
+            decision = router.withoutPrefill(request);
+          } else {
+            return two(asked, split, plan, ttl);
+          }
+        }
+      }
+    }
+    return refusedAfterAll(asked, decision);
+  }
+
+  /** What is chosen after so many pairs that cannot be planned is not looked at any more. */
+  private SplitChoice refusedAfterAll(Asked asked, SplitDecision last) {
+    switch (last) {
+      case SplitDecision.Placed(Placement.Single(Lease lease, _)) -> lease.ignored();
+      case SplitDecision.Placed(Placement.Split split) -> giveBack(split);
+      case SplitDecision.Refused _ -> {}
+    }
+    Decision.Rejected rejection = new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0);
+    router.refused(asked.request, new SplitDecision.Refused(Role.PREFILL, rejection));
+    return none(asked, new Choice.Refused(rejection));
+  }
+
+  private static SplitChoice none(Asked asked, Choice choice) {
+    return new SplitChoice.One(choice, asked.request.whole(), null, false);
+  }
+
+  private SplitChoice whole(
+      SplitRequest request,
+      Lease lease,
+      SplitRule rule,
+      boolean needsRouter,
+      @Nullable Duration ttl) {
+    RoutingRequest by =
+        switch (lease.worker().spec().role()) {
+          case REGULAR -> request.whole();
+          case DECODE -> request.decode();
+          case PREFILL -> request.wholeByPrefill();
+        };
+    Choice choice = ttl == null ? Choices.pointed(lease) : choices.hold(lease, ttl);
+    boolean placed = choice instanceof Choice.Held || choice instanceof Choice.Pointed;
+    return new SplitChoice.One(choice, by, placed ? rule : null, needsRouter);
+  }
+
+  private SplitChoice two(Asked asked, Placement.Split split, PdPlan plan, @Nullable Duration ttl) {
+    Worker prefill = split.prefill().worker();
+    Worker decode = split.decode().worker();
+    if (ttl == null) {
+      giveBack(split);
+      return new SplitChoice.Two(prefill, decode, plan, null, 0);
+    }
+    // Decode's place is reserved already.
+    split.prefill().reserve();
+    HeldLease held = choices.held(split.decode(), split.prefill(), ttl);
+    return held == null
+        ? none(asked, choices.tooMany())
+        : new SplitChoice.Two(prefill, decode, plan, held.id(), ttl.toNanos());
+  }
+
+  private PdPlan planned(Asked asked, Placement.Split split) {
+    @Nullable PdPlan plan = null;
+    try {
+      plan = protocol.plan(described(asked), split.prefill().worker(), split.decode().worker());
+      return plan;
+    } finally {
+      if (plan == null) {
+        giveBack(split);
+      }
+    }
+  }
+
+  /** What decode hands back for a next turn does not come by here, so none is named. */
+  private PdRequest described(Asked asked) {
+    PdEndpoint endpoint = asked.request.facts().endpoint();
+    if (endpoint == null) {
+      throw new IllegalStateException("split without an endpoint that can be");
+    }
+    return new PdRequest(endpoint, asked.path, asked.id, nonce(), null, asked.request.facts());
+  }
+
+  private String nonce() {
+    StringBuilder hex = new StringBuilder(32);
+    while (hex.length() < 32) {
+      hex.append("%04x".formatted(dice.roll(1 << 16)));
+    }
+    return hex.toString();
+  }
+
+  private static void giveBack(Placement.Split split) {
+    split.prefill().ignored();
+    split.decode().ignored();
+  }
+}
