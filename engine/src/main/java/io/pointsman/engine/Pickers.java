@@ -4,6 +4,7 @@ import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -11,41 +12,77 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A picker for each pool of one snapshot. Immutable. */
 final class Pickers {
-  /** A pool and the picker over it. */
-  record PooledPicker(Pool pool, Picker picker) {}
+  /** A pool and the picker over it, which {@code policy} has made. */
+  record PooledPicker(Pool pool, Policy policy, Picker picker) {}
 
   private final FleetSnapshot snapshot;
   private final Map<Role, PooledPicker> byRole = new EnumMap<>(Role.class);
   private final Map<Role, PooledPicker> ofAnyModel = new EnumMap<>(Role.class);
   private final Map<Role, Map<String, PooledPicker>> byModel = new EnumMap<>(Role.class);
 
+  /** For adapters that some workers of their base model list: all workers of that. */
+  private final Map<Role, Map<String, PooledPicker>> ofBase = new EnumMap<>(Role.class);
+
   /**
    * Builds pickers for the pools that are new in {@code snapshot} and keeps those of the pools that
    * it shares with the one before.
    */
-  Pickers(FleetSnapshot snapshot, @Nullable Pickers before, BiFunction<Role, Pool, Picker> build) {
+  Pickers(
+      FleetSnapshot snapshot,
+      @Nullable Pickers before,
+      StagePolicies policies,
+      BiFunction<Policy, Pool, Picker> build) {
     this.snapshot = snapshot;
-    IdentityHashMap<Pool, PooledPicker> kept = new IdentityHashMap<>();
+    IdentityHashMap<Pool, IdentityHashMap<Policy, PooledPicker>> kept = new IdentityHashMap<>();
     if (before != null) {
-      before.forEach(pooled -> kept.put(pooled.pool, pooled));
+      before.forEach(pooled -> of(kept, pooled.pool).put(pooled.policy, pooled));
     }
+    BiFunction<Policy, Pool, PooledPicker> pickerFor =
+        (policy, pool) ->
+            of(kept, pool)
+                .computeIfAbsent(policy, p -> new PooledPicker(pool, p, build.apply(p, pool)));
     for (Role role : Role.values()) {
-      Function<Pool, PooledPicker> pickerFor =
-          pool -> kept.computeIfAbsent(pool, p -> new PooledPicker(p, build.apply(role, p)));
-      byRole.put(role, pickerFor.apply(snapshot.pool(role)));
+      Policy usual = policies.of(role, null).policy();
+      byRole.put(role, pickerFor.apply(usual, snapshot.pool(role)));
       Map<String, PooledPicker> models = new HashMap<>();
-      snapshot.models(role).forEach((model, pool) -> models.put(model, pickerFor.apply(pool)));
+      snapshot
+          .models(role)
+          .forEach(
+              (model, pool) ->
+                  models.put(model, pickerFor.apply(policies.of(role, model).policy(), pool)));
       byModel.put(role, models);
+      ofBase.put(role, widened(models));
       Pool any = snapshot.ofAnyModel(role);
       if (any != null) {
-        ofAnyModel.put(role, pickerFor.apply(any));
+        ofAnyModel.put(role, pickerFor.apply(usual, any));
+        for (String model : policies.byModel().keySet()) {
+          models.computeIfAbsent(model, m -> pickerFor.apply(policies.of(role, m).policy(), any));
+        }
       }
     }
+  }
+
+  /** Policies are told apart by identity. */
+  private static IdentityHashMap<Policy, PooledPicker> of(
+      IdentityHashMap<Pool, IdentityHashMap<Policy, PooledPicker>> kept, Pool pool) {
+    return kept.computeIfAbsent(pool, _ -> new IdentityHashMap<>());
+  }
+
+  private static Map<String, PooledPicker> widened(Map<String, PooledPicker> models) {
+    Map<String, PooledPicker> widened = new HashMap<>();
+    models.forEach(
+        (model, listing) -> {
+          int colon = model.indexOf(':');
+          PooledPicker base = colon < 0 ? null : models.get(model.substring(0, colon));
+          if (base != null && base.pool.workers().containsAll(listing.pool.workers())) {
+            widened.put(model, base);
+          }
+        });
+    return widened;
   }
 
   private void forEach(Consumer<PooledPicker> action) {
@@ -76,13 +113,18 @@ final class Pickers {
     Map<String, PooledPicker> models = byModel.get(role);
     PooledPicker found = models == null ? null : models.get(model);
     if (found != null) {
-      return found;
+      return unknown == UnknownModel.BASE_MODEL ? widest(role, model, found) : found;
     }
     return switch (unknown) {
       case ANY_WORKER -> any;
       case BASE_MODEL -> ofBase(model, models, role);
       case REJECT -> ofAnyModel.get(role);
     };
+  }
+
+  private PooledPicker widest(Role role, String model, PooledPicker listing) {
+    Map<String, PooledPicker> widened = ofBase.get(role);
+    return widened == null ? listing : widened.getOrDefault(model, listing);
   }
 
   private @Nullable PooledPicker ofBase(

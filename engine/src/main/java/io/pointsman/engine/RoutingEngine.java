@@ -15,6 +15,7 @@ import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
@@ -86,7 +87,7 @@ public final class RoutingEngine {
     this.listener = listener;
     this.ticker = ticker;
     this.dice = dice;
-    pickers = new Pickers(fleet.snapshot(), null, this::build);
+    pickers = new Pickers(fleet.snapshot(), null, policies, this::build);
     fleet.listen(this::follow);
   }
 
@@ -96,7 +97,7 @@ public final class RoutingEngine {
     if (snapshot.version() == before.version()) {
       return;
     }
-    pickers = new Pickers(snapshot, pickers, this::build);
+    pickers = new Pickers(snapshot, pickers, policies, this::build);
     Set<Worker> present = new HashSet<>(snapshot.workers());
     for (Worker worker : before.workers()) {
       if (!present.contains(worker)) {
@@ -105,9 +106,9 @@ public final class RoutingEngine {
     }
   }
 
-  private Picker build(Role role, Pool pool) {
+  private Picker build(Policy policy, Pool pool) {
     try {
-      return policies.of(role).policy().picker(pool);
+      return policy.picker(pool);
     } catch (RuntimeException e) {
       listener.policyFailed(e);
       return (_, _) -> null;
@@ -183,7 +184,7 @@ public final class RoutingEngine {
     if (!request.explained() && !listener.explains(request)) {
       return;
     }
-    Insight insight = policies.of(request.role()).insight();
+    Insight insight = policies.of(request).insight();
     try {
       request
           .notes()
@@ -218,7 +219,7 @@ public final class RoutingEngine {
   }
 
   private void placed(RoutingRequest request, Lease lease) {
-    tell(policies.of(request.role()).learners(), learner -> learner.placed(request, lease));
+    tell(policies.of(request).learners(), learner -> learner.placed(request, lease));
     Worker worker = lease.worker();
     if (worker.left()) {
       // It left after the lease was taken, maybe before the learners heard of it; they may have
@@ -326,21 +327,17 @@ public final class RoutingEngine {
 
     @Override
     public boolean observes() {
-      return !policies.of(request.role()).answerLearners().isEmpty();
+      return !policies.of(request).answerLearners().isEmpty();
     }
 
     @Override
     public void answered(Lease lease) {
-      tell(
-          policies.of(request.role()).answerLearners(),
-          learner -> learner.answered(request, lease));
+      tell(policies.of(request).answerLearners(), learner -> learner.answered(request, lease));
     }
 
     @Override
     public void settled(Lease lease, Outcome outcome) {
-      tell(
-          policies.of(request.role()).learners(),
-          learner -> learner.ended(request, lease, outcome));
+      tell(policies.of(request).learners(), learner -> learner.ended(request, lease, outcome));
       listener.settled(lease, outcome);
     }
   }

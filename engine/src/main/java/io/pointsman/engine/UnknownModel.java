@@ -7,8 +7,8 @@ public enum UnknownModel {
   /** Place it on any worker and let the engine answer. */
   ANY_WORKER,
   /**
-   * Place {@code base:adapter} on the workers that serve {@code base}, unless some serve that very
-   * name; refuse it if there are none.
+   * Place {@code base:adapter} on the workers that serve {@code base}, on those first that are
+   * known to have the adapter; refuse it if there are none.
    */
   BASE_MODEL
 }

@@ -9,7 +9,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /** An engine's listener that keeps what it hears. */
-final class RecordedEvents implements EngineListener {
+public final class RecordedEvents implements EngineListener {
   final List<PickReason> routed = new CopyOnWriteArrayList<>();
   final List<RejectReason> rejected = new CopyOnWriteArrayList<>();
   final List<Outcome> settled = new CopyOnWriteArrayList<>();

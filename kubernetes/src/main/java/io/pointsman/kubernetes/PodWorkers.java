@@ -22,6 +22,9 @@ final class PodWorkers {
   /** Annotation of a prefill pod: the port of its engine's bootstrap server. */
   static final String BOOTSTRAP_PORT = "vllm.ai/bootstrap-port";
 
+  /** Label of a pod that names its zone; Kubernetes 1.35 and newer copy it from the node. */
+  static final String ZONE = "topology.kubernetes.io/zone";
+
   private static final Pattern ADDRESS = Pattern.compile("[0-9A-Fa-f.:]{2,45}");
 
   private final int port;
@@ -48,6 +51,13 @@ final class PodWorkers {
     labels.put("namespace", namespace);
     labels.put("pod", name);
     labels.put("uid", orEmpty(pod.getMetadata().getUid()));
+    if (pod.getSpec() != null && pod.getSpec().getNodeName() != null) {
+      labels.put(WorkerSpec.NODE_LABEL, pod.getSpec().getNodeName());
+    }
+    String zone = label(pod, ZONE);
+    if (!zone.isEmpty()) {
+      labels.put(WorkerSpec.ZONE_LABEL, zone);
+    }
     String bootstrap = annotation(pod, BOOTSTRAP_PORT);
     if (role == Role.PREFILL && !bootstrap.isEmpty()) {
       labels.put(PeerLabels.BOOTSTRAP_PORT, bootstrap);
@@ -69,6 +79,11 @@ final class PodWorkers {
   private static String annotation(Pod pod, String name) {
     Map<String, String> annotations = pod.getMetadata().getAnnotations();
     return annotations == null ? "" : annotations.getOrDefault(name, "");
+  }
+
+  private static String label(Pod pod, String name) {
+    Map<String, String> labels = pod.getMetadata().getLabels();
+    return labels == null ? "" : labels.getOrDefault(name, "");
   }
 
   private static boolean serves(Pod pod) {

@@ -57,6 +57,16 @@ class PodWorkersTest {
   }
 
   @Test
+  void aPodTellsItsNodeAndItsZone() {
+    Pod labelled = Pods.labelled(Pods.ready("p", "10.0.0.7"), "topology.kubernetes.io/zone", "z1");
+    Pod pod = new PodBuilder(labelled).withNewSpec().withNodeName("node-7").endSpec().build();
+
+    assertThat(workers(pod).getFirst().labels())
+        .containsEntry(WorkerSpec.NODE_LABEL, "node-7")
+        .containsEntry(WorkerSpec.ZONE_LABEL, "z1");
+  }
+
+  @Test
   void everyRankOfAnEngineIsAWorker() {
     assertThat(workers(Pods.ready("p", "10.0.0.7"), 3))
         .extracting(WorkerSpec::id)

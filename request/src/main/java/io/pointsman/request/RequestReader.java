@@ -9,6 +9,9 @@ import org.jspecify.annotations.Nullable;
  * bytes are. Keeps scratch memory between requests, at most a few MiB: one reader per thread.
  */
 public final class RequestReader {
+  /** Ray Serve's header for a model that a worker loads on demand: {@code base:adapter}. */
+  private static final String MULTIPLEXED = "serve_multiplexed_model_id";
+
   private final HeaderIdentity headerIdentity;
   private final BodyReader json = new BodyReader();
   private final FormReader form = new FormReader();
@@ -51,17 +54,21 @@ public final class RequestReader {
     }
     BodyVerdict verdict = json.read(endpoint.keyFields(), body, offset, length, truncated);
     AffinityKey owner = session == null ? json.identity() : session;
-    RequestFacts facts = jsonFacts(endpoint, verdict, first(owner, request));
+    String model = multiplexed(json.model(), headers.first(MULTIPLEXED));
+    RequestFacts facts = jsonFacts(endpoint, verdict, model, first(owner, request));
     json.release();
     return facts;
   }
 
   private RequestFacts jsonFacts(
-      Endpoint endpoint, BodyVerdict verdict, @Nullable AffinityKey affinity) {
+      Endpoint endpoint,
+      BodyVerdict verdict,
+      @Nullable String model,
+      @Nullable AffinityKey affinity) {
     return new RequestFacts(
         endpoint,
         verdict,
-        json.model(),
+        model,
         json.stream(),
         json.prefix(),
         affinity,
@@ -82,6 +89,13 @@ public final class RequestReader {
         null,
         Span.NONE,
         Span.NONE);
+  }
+
+  /** The header says which adapter of the model, or which model where the body names none. */
+  private static @Nullable String multiplexed(@Nullable String model, @Nullable String header) {
+    boolean refines =
+        header != null && !header.isBlank() && (model == null || header.startsWith(model + ":"));
+    return refines ? header : model;
   }
 
   private static RequestFacts bodyless(

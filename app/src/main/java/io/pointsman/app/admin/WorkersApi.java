@@ -11,12 +11,15 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -169,10 +172,15 @@ public final class WorkersApi {
     return null;
   }
 
-  /** What is told of the worker as a peer: {@code bootstrap_port} and its like. */
+  /**
+   * What is told of where the worker is, and of it as a peer: {@code bootstrap_port} and its like.
+   */
   private static Map<String, String> peerLabels(JsonNode body) {
     Map<String, String> labels = new HashMap<>();
-    for (String label : PeerLabels.ALL) {
+    List<String> names = new ArrayList<>(PeerLabels.ALL);
+    names.add(WorkerSpec.NODE_LABEL);
+    names.add(WorkerSpec.ZONE_LABEL);
+    for (String label : names) {
       JsonNode told = body.path(label.replace('-', '_'));
       if (!told.isMissingNode() && !told.isNull()) {
         labels.put(label, told.asText());

@@ -7,13 +7,17 @@ import io.pointsman.app.config.key.DecideKeys;
 import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.KvAwareKeys;
 import io.pointsman.app.config.key.KvEventKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.key.TierKeys;
 import io.pointsman.app.config.key.TracingKeys;
+import io.pointsman.app.config.value.ModelPolicy;
+import io.pointsman.app.config.value.Raw;
 import io.pointsman.app.config.value.ValueType;
 import io.pointsman.app.config.value.ValueTypes;
 import io.pointsman.app.decide.DecideSettings;
@@ -40,12 +44,18 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.hash.RingSettings;
 import io.pointsman.engine.policy.kv.KvAwareSettings;
+import io.pointsman.engine.policy.tier.AdapterSettings;
+import io.pointsman.engine.policy.tier.LocalitySettings;
+import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -68,6 +78,8 @@ public record PointsmanConfig(
     String policy,
     String pluginDirectory,
     PolicySettings policies,
+    List<ModelRouting> models,
+    TierSettings tiers,
     DisaggSettings disagg,
     PeerSettings peers,
     KvEventSettings kvEvents,
@@ -88,8 +100,16 @@ public record PointsmanConfig(
   private static final ValueType<Duration> ANY_DURATION =
       ValueTypes.duration(Duration.ZERO, Duration.ofDays(36_500));
 
+  /**
+   * How workers are chosen for one model.
+   *
+   * @param policy name or class, as for all models
+   */
+  public record ModelRouting(String model, String policy, PolicySettings policies) {}
+
   public PointsmanConfig {
     workers = List.copyOf(workers);
+    models = List.copyOf(models);
   }
 
   /**
@@ -105,6 +125,8 @@ public record PointsmanConfig(
         values.get(RoutingKeys.POLICY),
         values.get(RoutingKeys.PLUGIN_DIRECTORY),
         group("cache, balance, hash or sticky", () -> policies(values)),
+        models(values),
+        tiers(values),
         disagg,
         group("disaggregation", () -> peers(values, disagg)),
         group("kv-events", () -> kvEvents(values)),
@@ -226,6 +248,42 @@ public record PointsmanConfig(
         values.get(RoutingKeys.SESSION_AFFINITY),
         values.get(RoutingKeys.STICKY_IDLE),
         values.get(RoutingKeys.STICKY_MAX));
+  }
+
+  private static List<ModelRouting> models(ConfigValues values) {
+    List<ModelRouting> models = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    for (ModelPolicy each : values.get(RoutingKeys.MODEL_POLICIES)) {
+      if (!names.add(each.model())) {
+        throw new ConfigException(
+            "model-policies: " + each.model() + " (expected: each model once)");
+      }
+      ConfigValues own = new ConfigValues().setAll(values);
+      for (Key<?> key : RoutingKeys.ofAModel()) {
+        String written = each.settings().get(key.path());
+        if (written != null) {
+          own.read(key, new Raw.Scalar(written, "model-policies"));
+        }
+      }
+      models.add(
+          new ModelRouting(
+              each.model(),
+              own.get(RoutingKeys.POLICY),
+              group("model-policies: " + each.model(), () -> policies(own))));
+    }
+    return models;
+  }
+
+  private static TierSettings tiers(ConfigValues values) {
+    return new TierSettings(
+        new LocalitySettings(
+            values.get(TierKeys.NODE),
+            values.get(TierKeys.ZONE),
+            values.get(TierKeys.LOCALITY_GAP)),
+        new AdapterSettings(
+            values.get(TierKeys.ADAPTER_GAP),
+            values.get(TierKeys.ADAPTERS_PER_WORKER),
+            values.get(TierKeys.MAX_ADAPTERS)));
   }
 
   private static FleetSettings fleet(ConfigValues values) {

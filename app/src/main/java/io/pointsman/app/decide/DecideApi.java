@@ -24,6 +24,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /** {@code POST /v1/decide}: where a request of another plane should go, and why. */
 public final class DecideApi {
@@ -32,20 +33,20 @@ public final class DecideApi {
   private final Choices choices;
   private final Alternatives alternatives;
   private final Readers readers;
-  private final String policy;
+  private final Function<RoutingRequest, String> policies;
   private final Ticker ticker;
 
   /**
-   * @param policy the policy's configured name, told in explanations
+   * @param policies the configured name of the policy that places a request, told in explanations
    */
-  public DecideApi(Planes planes, String policy) {
+  public DecideApi(Planes planes, Function<RoutingRequest, String> policies) {
     this.planes = planes;
     engine = planes.engine();
     choices = planes.choices();
     readers = planes.readers();
     ticker = planes.ticker();
     alternatives = new Alternatives(engine, ticker, planes.dice());
-    this.policy = policy;
+    this.policies = policies;
   }
 
   /** Adds its routes. */
@@ -177,7 +178,7 @@ public final class DecideApi {
   private void explain(ObjectNode node, Worker worker, RoutingRequest routing) {
     PrefixBlocks prefix = routing.prefix();
     int matched = routing.notes().matchedBlocks();
-    node.put("policy", policy);
+    node.put("policy", policies.apply(routing));
     node.put("reason", routing.notes().reason().name().toLowerCase(Locale.ROOT));
     node.put("model", routing.model());
     node.put("affinity", routing.affinity() == null ? null : routing.affinity().source());

@@ -8,19 +8,20 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
-import java.util.function.Function;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
 
 /** {@code GET /decisions}: the newest decisions that were explained, and what became of them. */
 public final class DecisionsApi {
   private static final int USUAL = 20;
 
   private final DecisionLog log;
-  private final Function<Role, String> policies;
+  private final BiFunction<Role, @Nullable String, String> policies;
 
   /**
-   * @param policies the configured name of the policy for each role
+   * @param policies the configured name of the policy for a role and a model
    */
-  public DecisionsApi(DecisionLog log, Function<Role, String> policies) {
+  public DecisionsApi(DecisionLog log, BiFunction<Role, @Nullable String, String> policies) {
     this.log = log;
     this.policies = policies;
   }
@@ -66,7 +67,7 @@ public final class DecisionsApi {
     node.put("age_ms", (now - decision.placedAt) / 1_000_000);
     node.put("role", Explained.name(decision.role));
     node.put("model", decision.model);
-    node.put("policy", policies.apply(decision.role));
+    node.put("policy", policies.apply(decision.role, decision.model));
     node.put("reason", Explained.name(decision.reason));
     node.put("worker", decision.worker);
     ObjectNode expected = node.putObject("expected");

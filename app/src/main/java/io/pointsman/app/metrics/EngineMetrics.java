@@ -12,9 +12,11 @@ import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +24,12 @@ import org.jspecify.annotations.Nullable;
  * counting allocates nothing.
  */
 final class EngineMetrics implements EngineListener {
+  private final Counter decided;
   private final Map<Role, Map<PickReason, CounterDataPoint>> decisions = new EnumMap<>(Role.class);
+
+  /** For whole requests for models that have a policy of their own. */
+  private volatile Map<String, Map<PickReason, CounterDataPoint>> ofModels = Map.of();
+
   private final Map<RejectReason, CounterDataPoint> rejects = new EnumMap<>(RejectReason.class);
   private final CounterDataPoint policyFailures;
   private final DistributionDataPoint matchRatio;
@@ -33,13 +40,9 @@ final class EngineMetrics implements EngineListener {
    */
   EngineMetrics(Meters meters, Function<Role, String> policies, WorkerTallies tallies) {
     this.tallies = tallies;
-    Counter decided = meters.counter(Metric.DECISIONS);
+    decided = meters.counter(Metric.DECISIONS);
     for (Role role : Role.values()) {
-      Map<PickReason, CounterDataPoint> ofRole = new EnumMap<>(PickReason.class);
-      for (PickReason reason : PickReason.values()) {
-        ofRole.put(reason, decided.labelValues(policies.apply(role), label(reason)));
-      }
-      decisions.put(role, ofRole);
+      decisions.put(role, series(policies.apply(role)));
     }
     Counter rejected = meters.counter(Metric.REJECTS);
     for (RejectReason reason : RejectReason.values()) {
@@ -49,10 +52,39 @@ final class EngineMetrics implements EngineListener {
     matchRatio = meters.histogram(Metric.PREFIX_MATCH_RATIO, Meters.RATIO);
   }
 
+  private Map<PickReason, CounterDataPoint> series(String policy) {
+    Map<PickReason, CounterDataPoint> series = new EnumMap<>(PickReason.class);
+    for (PickReason reason : PickReason.values()) {
+      series.put(reason, decided.labelValues(policy, label(reason)));
+    }
+    return series;
+  }
+
+  /** Counts whole requests for these models under the names of their own policies. */
+  void policiesOfModels(Map<String, String> names) {
+    Map<String, Map<PickReason, CounterDataPoint>> series = new HashMap<>();
+    names.forEach((model, policy) -> series.put(model, series(policy)));
+    ofModels = Map.copyOf(series);
+  }
+
+  private @Nullable Map<PickReason, CounterDataPoint> series(RoutingRequest request) {
+    Map<String, Map<PickReason, CounterDataPoint>> own = ofModels;
+    String model = own.isEmpty() || request.role() != Role.REGULAR ? null : request.model();
+    if (model == null) {
+      return decisions.get(request.role());
+    }
+    Map<PickReason, CounterDataPoint> found = own.get(model);
+    int colon = found == null ? model.indexOf(':') : -1;
+    if (colon > 0) {
+      found = own.get(model.substring(0, colon));
+    }
+    return found == null ? decisions.get(request.role()) : found;
+  }
+
   /** How often a worker was chosen for {@code reason}. */
   long decided(PickReason reason) {
-    // Roles with the same policy share their series.
-    return decisions.values().stream()
+    // Roles and models with the same policy share their series.
+    return Stream.concat(decisions.values().stream(), ofModels.values().stream())
         .map(ofRole -> ofRole.get(reason))
         .distinct()
         .mapToLong(series -> series == null ? 0 : series.getLongValue())
@@ -67,8 +99,8 @@ final class EngineMetrics implements EngineListener {
   @Override
   public void routed(RoutingRequest request, Lease lease) {
     PickNotes notes = request.notes();
-    Map<PickReason, CounterDataPoint> ofRole = decisions.get(request.role());
-    count(ofRole == null ? null : ofRole.get(notes.reason()));
+    Map<PickReason, CounterDataPoint> series = series(request);
+    count(series == null ? null : series.get(notes.reason()));
     tallies.placed(lease.worker());
     switch (notes.reason()) {
       case PREFIX_HIT, PREFIX_MISS, LEAST_COST, LOAD_IMBALANCE ->

@@ -17,6 +17,7 @@ import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -58,6 +59,15 @@ public final class RouterMetrics {
     split = new SplitMetrics(meters);
     new FleetMetrics(fleet, tallies, ticker).register(meters);
     ProcessMetrics.register(meters, version);
+  }
+
+  /**
+   * Counts whole requests for these models under the names of their own policies.
+   *
+   * @param names configured names by model
+   */
+  public void policiesOfModels(Map<String, String> names) {
+    engine.policiesOfModels(names);
   }
 
   /** What counts the engine's decisions. */

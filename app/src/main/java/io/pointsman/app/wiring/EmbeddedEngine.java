@@ -10,8 +10,12 @@ import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.SplitChoices;
+import io.pointsman.engine.disagg.SplitRequest;
+import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -23,13 +27,18 @@ import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.session.SessionAffinity;
+import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.splice.SplitFactsReader;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The engine within another program, which carries the bytes itself: workers are probed, requests
@@ -57,6 +66,7 @@ public final class EmbeddedEngine implements AutoCloseable {
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final Fleet fleet;
   private final Choices choices;
+  private final @Nullable SplitChoices splitChoices;
   private final Alternatives alternatives;
   private final Readers readers;
 
@@ -73,23 +83,55 @@ public final class EmbeddedEngine implements AutoCloseable {
     PolicyParts parts =
         new PolicyParts(
             ticker, dice, maxWorkers, config.policies(), new KvKnowledge(index, TokenKeys.NONE));
-    PolicySetup policy =
-        new PolicyClasses(config.pluginDirectory(), opened).create(config.policy(), parts);
+    PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), opened);
+    Tiers tiers = PreferredWorkers.of(config, fleet, ticker, dice);
+    PolicySetup common = tiers.around(classes.create(config.policy(), parts));
+    Disaggregation two =
+        config.disagg().enabled()
+            ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
+            : null;
+    StagePolicies ofRoles =
+        two == null
+            ? StagePolicies.same(common)
+            : two.policies(
+                common,
+                name -> tiers.around(classes.create(name, withoutAffinity(parts))),
+                name -> tiers.around(classes.create(name, parts)));
+    StagePolicies policies =
+        ofRoles.with(new ModelPolicies(config, classes, parts, tiers).setups());
     RoutingEngine engine =
         new RoutingEngine(
             fleet,
-            policy,
+            policies,
             config.engine(),
             new WatchfulListener(NOBODY, prober, () -> false),
             ticker,
             dice);
     choices = new Choices(engine, config.decide().hold(), ticker, dice);
+    splitChoices = two == null ? null : two.choices(engine, choices, dice);
     alternatives = new Alternatives(engine, ticker, dice);
     readers = new Readers(config.affinity());
+    if (two != null) {
+      listen(config, two, ticker);
+    }
     opened.push(prober.start());
     opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
     if (config.kvEvents().mode() != KvEventSettings.Mode.OFF) {
       opened.push(KvHearing.start(config.kvEvents(), fleet, index, client, ticker, (_, _) -> {}));
+    }
+  }
+
+  /** What a session leaves on a prefill worker is found by its prefix. */
+  private static PolicyParts withoutAffinity(PolicyParts parts) {
+    return parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
+  }
+
+  /** Where engines tell of themselves, as far as their protocol has them do so. */
+  private void listen(PointsmanConfig config, Disaggregation two, Ticker ticker) {
+    try {
+      PeerListeners.open(config.peers(), two, fleet, config.fleet().maxWorkers(), ticker, opened);
+    } catch (IOException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
     }
   }
 
@@ -116,6 +158,14 @@ public final class EmbeddedEngine implements AutoCloseable {
     return choices;
   }
 
+  /**
+   * Where requests to prefill and decode workers go; null without {@code disaggregation.protocol}.
+   * Their leases are those of {@link #choices}.
+   */
+  public @Nullable SplitChoices splitChoices() {
+    return splitChoices;
+  }
+
   /** Who else could serve a request. */
   public Alternatives alternatives() {
     return alternatives;
@@ -132,18 +182,38 @@ public final class EmbeddedEngine implements AutoCloseable {
    */
   public RoutingRequest read(
       String method, String path, Map<String, List<String>> headers, byte[] body) {
-    Endpoint endpoint = Endpoint.of(method, path);
-    RequestFacts facts =
-        readers.read(endpoint, new ListedHeaders(headers), body, 0, body.length, false);
-    String refusal = facts.refusal();
-    if (refusal != null) {
-      throw new IllegalArgumentException(refusal);
-    }
+    RequestFacts facts = facts(method, path, headers, body);
     return RoutingRequest.builder()
         .model(facts.model())
         .prefix(facts.prefix())
         .affinity(facts.affinity())
         .build();
+  }
+
+  /**
+   * Reads a client's request into the question to {@link #splitChoices}.
+   *
+   * @param id the client's request id, or one made for it; visible ASCII
+   * @throws IllegalArgumentException as {@link #read}
+   */
+  public SplitChoices.Asked readForTwo(
+      String method, String path, Map<String, List<String>> headers, byte[] body, String id) {
+    RequestFacts facts = facts(method, path, headers, body);
+    SplitFacts split = new SplitFactsReader().read(facts.endpoint(), body, 0, body.length, true);
+    SplitRequest request = new SplitRequest(facts.model(), facts.prefix(), facts.affinity(), split);
+    return new SplitChoices.Asked(request, path, id);
+  }
+
+  private RequestFacts facts(
+      String method, String path, Map<String, List<String>> headers, byte[] body) {
+    RequestFacts facts =
+        readers.read(
+            Endpoint.of(method, path), new ListedHeaders(headers), body, 0, body.length, false);
+    String refusal = facts.refusal();
+    if (refusal != null) {
+      throw new IllegalArgumentException(refusal);
+    }
+    return facts;
   }
 
   /** Ends all watching. Leases that are held stay as they are. */

@@ -16,7 +16,8 @@ import io.pointsman.proxy.local.LocalRoutes;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Function;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Those who look on while requests are placed and answered, after what learns for the policies:
@@ -24,12 +25,16 @@ import java.util.function.Function;
  */
 final class Observers {
   private final DecisionLog log;
-  private final Function<Role, String> policyNames;
+  private final BiFunction<Role, @Nullable String, String> policyNames;
 
   /**
-   * @param policyNames the configured name of the policy for each role
+   * @param policyNames the configured name of the policy for a role and a model
    */
-  Observers(PointsmanConfig config, Function<Role, String> policyNames, Ticker ticker, Dice dice) {
+  Observers(
+      PointsmanConfig config,
+      BiFunction<Role, @Nullable String, String> policyNames,
+      Ticker ticker,
+      Dice dice) {
     this.policyNames = policyNames;
     log = new DecisionLog(config.decisions(), ticker, dice);
   }
@@ -54,8 +59,8 @@ final class Observers {
 
   private static List<LostHits> lostHits(StagePolicies policies) {
     Set<LostHits> all = new LinkedHashSet<>();
-    for (Role role : Role.values()) {
-      Insight insight = policies.of(role).insight();
+    for (PolicySetup setup : policies.all()) {
+      Insight insight = setup.insight();
       if (insight != null) {
         all.add(insight.lostHits());
       }

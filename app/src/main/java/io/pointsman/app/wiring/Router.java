@@ -36,10 +36,12 @@ import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.TokenKeys;
+import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.session.SessionTable;
+import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
@@ -55,9 +57,12 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,6 +128,10 @@ public final class Router implements AutoCloseable {
     private final Deque<AutoCloseable> control;
 
     private final Fleet fleet;
+
+    /** Configured names of the policies of models that have their own. */
+    private Map<String, String> modelPolicies = Map.of();
+
     private final RouterMetrics metrics;
     private final EngineClient client;
     private final Prober prober;
@@ -153,7 +162,8 @@ public final class Router implements AutoCloseable {
     /** Only {@code cost} needs the size of KV memories; others do not ask for it. */
     private void told(Worker worker, byte[] models) {
       cards.learned(worker, models);
-      if (policyOf(worker.spec().role()).equals("cost")) {
+      boolean ofModel = config.models().stream().anyMatch(model -> model.policy().equals("cost"));
+      if (ofModel || policyOf(worker.spec().role()).equals("cost")) {
         new KvCapacity(client, config.probes().timeout()).learn(worker);
       }
     }
@@ -165,6 +175,15 @@ public final class Router implements AutoCloseable {
         case PREFILL -> disagg.enabled() ? disagg.prefillPolicy() : config.policy();
         case DECODE -> disagg.enabled() ? disagg.decodePolicy() : config.policy();
       };
+    }
+
+    private String policyOf(RoutingRequest request) {
+      return policyOf(request.role(), request.model());
+    }
+
+    private String policyOf(Role role, @Nullable String model) {
+      String ofRole = policyOf(role);
+      return role == Role.REGULAR ? ModelPolicies.name(modelPolicies, model, ofRole) : ofRole;
     }
 
     private void addWorkers(int maxWorkers) {
@@ -207,21 +226,26 @@ public final class Router implements AutoCloseable {
               knowledge,
               SystemLargePages.ofThisMachine());
       PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), control);
-      PolicySetup policy = classes.create(config.policy(), parts);
+      Tiers tiers = PreferredWorkers.of(config, fleet, ticker, dice);
+      PolicySetup policy = tiers.around(classes.create(config.policy(), parts));
       WatchfulListener listener =
           new WatchfulListener(metrics.engineListener(), prober, observers.log()::draws);
       Disaggregation two =
           config.disagg().enabled()
               ? new Disaggregation(config.disagg(), fleet, maxWorkers, ticker)
               : null;
-      StagePolicies policies =
+      ModelPolicies models = new ModelPolicies(config, classes, parts, tiers);
+      modelPolicies = models.names();
+      metrics.policiesOfModels(modelPolicies);
+      StagePolicies ofRoles =
           two == null
               ? StagePolicies.same(policy)
               : two.policies(
                   policy,
                   // What a session leaves on a prefill worker is found by its prefix.
-                  name -> classes.create(name, withoutAffinity(parts)),
-                  name -> classes.create(name, parts));
+                  name -> tiers.around(classes.create(name, withoutAffinity(parts))),
+                  name -> tiers.around(classes.create(name, parts)));
+      StagePolicies policies = ofRoles.with(models.setups());
       RoutingEngine engine =
           new RoutingEngine(
               fleet, observers.watch(policies, metrics), config.engine(), listener, ticker, dice);
@@ -267,15 +291,22 @@ public final class Router implements AutoCloseable {
       return parts.with(parts.settings().withAffinity(SessionAffinity.Mode.OFF));
     }
 
+    /** What several policies remember is told as one figure. */
     private void measure(StagePolicies policies, ProxyServer server) {
       metrics.queue(server::queued);
       metrics.kvIndex(knowledge.index());
       if (config.metrics().vllmRouterNames()) {
         metrics.withVllmRouterNames();
       }
-      PrefixIndex index = policies.regular().prefixes();
-      if (index != null) {
-        metrics.prefixIndex(index::bytes, index::maxBytes, index::entries);
+      List<PolicySetup> setups = new ArrayList<>(policies.byModel().values());
+      setups.add(policies.regular());
+      List<PrefixIndex> indexes =
+          setups.stream().map(PolicySetup::prefixes).flatMap(Stream::ofNullable).toList();
+      if (!indexes.isEmpty()) {
+        metrics.prefixIndex(
+            () -> indexes.stream().mapToLong(PrefixIndex::bytes).sum(),
+            () -> indexes.stream().mapToLong(PrefixIndex::maxBytes).sum(),
+            () -> indexes.stream().mapToLong(PrefixIndex::entries).sum());
       }
       List<SessionTable> sessions = policies.sessions();
       if (!sessions.isEmpty()) {
@@ -327,7 +358,7 @@ public final class Router implements AutoCloseable {
       SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
       Planes planes =
           new Planes(engine, choices, config.affinity(), decodeServes, split, ticker, dice);
-      new DecideApi(planes, config.policy()).addTo(routes);
+      new DecideApi(planes, this::policyOf).addTo(routes);
       new LeasesApi(planes).addTo(routes);
       new RayRouteApi(planes).addTo(routes);
       metrics.heldLeases(choices);

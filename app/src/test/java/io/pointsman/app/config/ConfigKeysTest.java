@@ -17,6 +17,7 @@ import io.pointsman.app.config.key.KvEventKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.key.TierKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.config.value.Raw;
 import io.pointsman.app.decide.DecideSettings;
@@ -31,6 +32,7 @@ import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
@@ -82,6 +84,7 @@ class ConfigKeysTest {
           "h/1/2",
           "auto",
           "tcp://h:1",
+          "m=random",
           "other");
 
   @Test
@@ -91,6 +94,8 @@ class ConfigKeysTest {
     assertThat(config.kubernetes()).isEqualTo(KubernetesSettings.DEFAULTS);
     assertThat(config.policy()).isEqualTo("cache_aware");
     assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
+    assertThat(config.models()).isEmpty();
+    assertThat(config.tiers()).isEqualTo(TierSettings.DEFAULTS);
     assertThat(config.disagg()).isEqualTo(DisaggSettings.DEFAULTS);
     assertThat(config.kvEvents()).isEqualTo(KvEventSettings.DEFAULTS);
     assertThat(config.engine()).isEqualTo(EngineSettings.DEFAULTS);
@@ -167,6 +172,7 @@ class ConfigKeysTest {
         FrontKeys.class,
         RoutingKeys.class,
         KvAwareKeys.class,
+        TierKeys.class,
         DisaggKeys.class,
         ForwardKeys.class,
         FleetKeys.class,

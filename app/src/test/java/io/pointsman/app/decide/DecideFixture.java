@@ -8,6 +8,7 @@ import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.HoldSettings;
 import io.pointsman.engine.fleet.Fleet;
@@ -20,6 +21,10 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.tier.AdapterSettings;
+import io.pointsman.engine.policy.tier.AdapterTable;
+import io.pointsman.engine.policy.tier.LocalitySettings;
+import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -54,6 +59,16 @@ final class DecideFixture implements EngineListener {
   }
 
   DecideFixture(String policy, HoldSettings settings) {
+    this(policy, settings, UnknownModel.REJECT);
+  }
+
+  /** One whose base models take requests for their adapters. */
+  static DecideFixture withAdapters(String policy) {
+    Duration ttl = Duration.ofSeconds(30);
+    return new DecideFixture(policy, new HoldSettings(64, ttl, ttl, ttl), UnknownModel.BASE_MODEL);
+  }
+
+  private DecideFixture(String policy, HoldSettings settings, UnknownModel unknown) {
     ScriptedDice dice = ScriptedDice.seeded(3);
     PolicyParts parts =
         new PolicyParts(
@@ -61,8 +76,8 @@ final class DecideFixture implements EngineListener {
     RoutingEngine engine =
         new RoutingEngine(
             fleet,
-            Policies.create(policy, parts),
-            EngineSettings.DEFAULTS,
+            tiers(unknown, dice).around(Policies.create(policy, parts)),
+            new EngineSettings(unknown),
             this,
             clock::nanos,
             dice::roll);
@@ -70,10 +85,19 @@ final class DecideFixture implements EngineListener {
     Planes planes =
         new Planes(engine, choices, AffinitySettings.DEFAULT, true, clock::nanos, dice::roll);
     LocalRoutes.Builder builder = LocalRoutes.builder();
-    new DecideApi(planes, policy).addTo(builder);
+    new DecideApi(planes, _ -> policy).addTo(builder);
     new LeasesApi(planes).addTo(builder);
     new RayRouteApi(planes).addTo(builder);
     routes = builder.build();
+  }
+
+  private Tiers tiers(UnknownModel unknown, ScriptedDice dice) {
+    AdapterTable adapters = null;
+    if (unknown == UnknownModel.BASE_MODEL) {
+      adapters = new AdapterTable(AdapterSettings.DEFAULTS, clock::nanos);
+      fleet.listen(adapters);
+    }
+    return new Tiers(LocalitySettings.OFF, AdapterSettings.DEFAULTS, adapters, dice::roll);
   }
 
   Worker worker(String url, String... models) {

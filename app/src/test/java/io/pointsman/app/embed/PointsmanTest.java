@@ -1,6 +1,7 @@
 package io.pointsman.app.embed;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,10 +9,14 @@ import io.pointsman.app.wiring.EmbeddedEngine;
 import io.pointsman.app.wiring.Router;
 import io.pointsman.app.wiring.StartException;
 import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.SplitChoice;
+import io.pointsman.engine.choice.SplitChoices;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
@@ -80,6 +85,39 @@ class PointsmanTest {
 
       Await.until("the lease expired", () -> engine.choices().tally().expired() == 1);
       assertThat(worker.inFlight()).isZero();
+    }
+  }
+
+  @Test
+  void twoWorkersAreChosenForARequestThatTheyShare() throws Exception {
+    try (SimEngine one = engine();
+        SimEngine other = engine();
+        EmbeddedEngine engine =
+            Pointsman.builder().set("disaggregation.protocol", "nixl").startEngine()) {
+      engine.fleet().add(WorkerSpec.of(one.url()).withRole(Role.PREFILL));
+      engine.fleet().add(WorkerSpec.of(other.url()).withRole(Role.DECODE));
+      awaitHealthy(engine.fleet());
+      Await.until(
+          "all models known",
+          () -> engine.fleet().snapshot().workers().stream().noneMatch(w -> w.models().isEmpty()));
+      byte[] body = "{\"model\":\"m\",\"prompt\":\"a prompt\"}".getBytes(UTF_8);
+      SplitChoices choices = requireNonNull(engine.splitChoices());
+
+      SplitChoice choice =
+          choices.choose(
+              engine.readForTwo("POST", "/v1/completions", HEADERS, body, "id-1"),
+              Duration.ofSeconds(5));
+
+      SplitChoice.Two two = (SplitChoice.Two) choice;
+      String lease = requireNonNull(two.lease());
+      assertThat(two.prefill().spec().url()).isEqualTo(one.url());
+      assertThat(two.decode().spec().url()).isEqualTo(other.url());
+      engine.choices().prefilled(lease, Outcome.SUCCEEDED);
+      engine.choices().settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE);
+      assertThat(engine.fleet().snapshot().workers()).allMatch(worker -> worker.inFlight() == 0);
+    }
+    try (EmbeddedEngine whole = Pointsman.builder().startEngine()) {
+      assertThat(whole.splitChoices()).isNull();
     }
   }
 

@@ -73,7 +73,7 @@ class DecisionsApiTest implements EngineListener {
 
   private LocalResponse ask(String query) throws Exception {
     LocalRoutes.Builder routes = LocalRoutes.builder();
-    new DecisionsApi(log, _ -> "cost").addTo(routes);
+    new DecisionsApi(log, (_, _) -> "cost").addTo(routes);
     LocalEndpoint endpoint =
         requireNonNull(requireNonNull(routes.build().at("/decisions")).forMethod("GET"));
     return endpoint.handle(

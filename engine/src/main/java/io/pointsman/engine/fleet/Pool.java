@@ -64,6 +64,12 @@ public final class Pool {
     return true;
   }
 
+  /** Those of its workers that satisfy {@code condition} now, as a pool; itself if all do. */
+  public Pool only(Predicate<Worker> condition) {
+    List<Worker> some = list.stream().filter(condition).toList();
+    return some.size() == workers.length ? this : new Pool(some, board);
+  }
+
   public int size() {
     return workers.length;
   }

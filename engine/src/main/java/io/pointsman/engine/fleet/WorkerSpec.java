@@ -28,6 +28,12 @@ public record WorkerSpec(
     int maxInFlight,
     Map<String, String> labels) {
 
+  /** The label that names the machine that a worker runs on. */
+  public static final String NODE_LABEL = "node";
+
+  /** The label that names the zone that a worker is in. */
+  public static final String ZONE_LABEL = "zone";
+
   /** The {@link #rank} of a worker that is a whole engine. */
   public static final int NO_RANK = -1;
 

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,14 @@ final class RayLlmConfig {
   private static final String ENGINE = "the engine runs elsewhere";
   private static final String SCALE = "replicas are started elsewhere";
   private static final int UNLIMITED = 1_000_000_000;
+
+  private static final String ADAPTERS_KEPT = "max_num_adapters_per_replica";
+  private static final int MOST_ADAPTERS = 1_000_000;
+  private static final Map<String, String> IDLE_LORA =
+      Map.of(
+          "dynamic_lora_loading_path", ENGINE,
+          "download_timeout_s", ENGINE,
+          "max_download_tries", ENGINE);
 
   private static final List<String> KEYS =
       List.of("model_loading_config", "lora_config", "deployment_config", "workers", "discovery");
@@ -69,7 +78,6 @@ final class RayLlmConfig {
   private final RayNode node;
   private final RayNode deployment;
   final String model;
-  final boolean adapters;
 
   RayLlmConfig(RayNode node) {
     this.node = node.keys(KEYS, IDLE_KEYS);
@@ -80,7 +88,7 @@ final class RayLlmConfig {
     if (model.isEmpty()) {
       node.at("model_loading_config").wrong("no model_id (expected: the model's name)");
     }
-    adapters = node.has("lora_config");
+    node.at("lora_config").keys(List.of(ADAPTERS_KEPT), IDLE_LORA);
     deployment = node.at("deployment_config").keys(DEPLOYMENT, IDLE_DEPLOYMENT);
   }
 
@@ -106,6 +114,11 @@ final class RayLlmConfig {
                 "request_routing_stats_period_s", "replicas are not asked for statistics",
                 "request_routing_stats_timeout_s", "replicas are not asked for statistics",
                 "ingress_router_fallback", "the plane in front decides what it falls back to"));
+  }
+
+  /** Adapters that each of its workers keeps loaded; empty if it does not say. */
+  Optional<Integer> adaptersKept() {
+    return node.at("lora_config").at(ADAPTERS_KEPT).whole(1, MOST_ADAPTERS);
   }
 
   /** Most requests in flight on each of its workers; 0 means no limit. */

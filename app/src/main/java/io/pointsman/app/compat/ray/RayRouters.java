@@ -96,7 +96,8 @@ final class RayRouters {
             "eviction_target_chars", MEMORY,
             "eviction_interval_secs", MEMORY,
             "tree_actor", "the index is in this process",
-            "multiplex_spill_threshold", "adapters are placed like models"));
+            "multiplex_spill_threshold",
+                "adapters.max-load-gap says when another worker loads an adapter"));
     // Ray compares the difference alone, so the ratio must not stand in its way.
     double threshold =
         kwargs.at("imbalanced_threshold").number(0, Double.POSITIVE_INFINITY).orElse(1e300);

@@ -12,6 +12,8 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.key.TierKeys;
+import io.pointsman.app.config.value.ModelPolicy;
 import io.pointsman.app.config.value.Nearest;
 import io.pointsman.app.config.value.Raw;
 import io.pointsman.engine.UnknownModel;
@@ -23,6 +25,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 
@@ -50,6 +53,9 @@ public final class RayServeFile {
    * @param notes what in it has no effect here, and why, one line each
    */
   public record Translated(ConfigValues values, List<String> notes) {}
+
+  private static final List<String> BACKOFF =
+      List.of("initial_backoff_s", "backoff_multiplier", "max_backoff_s");
 
   private final RayReport report = new RayReport();
   private final ConfigValues values = new ConfigValues();
@@ -236,6 +242,10 @@ public final class RayServeFile {
       }
     }
     values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.BASE_MODEL);
+    configs.stream()
+        .flatMap(config -> config.adaptersKept().stream())
+        .max(Integer::compare)
+        .ifPresent(most -> values.set(TierKeys.ADAPTERS_PER_WORKER, most));
   }
 
   private void fleet(List<RayLlmConfig> configs) {
@@ -285,31 +295,57 @@ public final class RayServeFile {
     }
   }
 
-  /** What is one for all models here: the entries must agree on it. */
+  /** A model's router is its own; of the rest the entries must agree. */
   private void settings(List<RayLlmConfig> configs) {
     RayLlmConfig first = configs.getFirst();
-    RayNode router = first.router();
-    RayRouters.translate(router, values);
-    backoff(router);
+    RayRouters.translate(first.router(), values);
+    backoff(first.router());
     health(first.deployment());
+    List<ModelPolicy> own = new ArrayList<>();
     for (RayLlmConfig other : configs.subList(1, configs.size())) {
-      for (String key :
+      ConfigValues routing = new ConfigValues();
+      RayRouters.translate(other.router(), routing);
+      if (!settings(routing).equals(settings(values))) {
+        own.add(new ModelPolicy(other.model, settings(routing)));
+      }
+      agree(other.router(), first.router(), first.model, BACKOFF);
+      agree(
+          other.deployment(),
+          first.deployment(),
+          first.model,
           List.of(
-              "request_router_config",
               "max_queued_requests",
               "backpressure_config",
               "health_check_period_s",
               "health_check_timeout_s",
-              "graceful_shutdown_timeout_s")) {
-        RayNode here = other.deployment().at(key);
-        if (!same(here.raw(), first.deployment().at(key).raw())) {
-          here.wrong(
-              "differs from that of " + first.model + " (expected: the same for all models)");
-        }
-      }
-      other.router();
+              "graceful_shutdown_timeout_s"));
+    }
+    if (!own.isEmpty()) {
+      values.set(RoutingKeys.MODEL_POLICIES, own);
     }
     queue(configs);
+  }
+
+  private static void agree(RayNode other, RayNode first, String model, List<String> keys) {
+    for (String key : keys) {
+      RayNode here = other.at(key);
+      if (!same(here.raw(), first.at(key).raw())) {
+        here.wrong("differs from that of " + model + " (expected: the same for all models)");
+      }
+    }
+  }
+
+  /** Everything that a router can set is said, so that nothing of the first model's holds here. */
+  private static Map<String, String> settings(ConfigValues routing) {
+    Map<String, String> settings = new TreeMap<>();
+    for (Key<?> key : RoutingKeys.ofAModel()) {
+      settings.put(key.path(), written(key, routing));
+    }
+    return settings;
+  }
+
+  private static <T> String written(Key<T> key, ConfigValues values) {
+    return key.type().format(values.get(key));
   }
 
   /** Whether two values are written alike, wherever they stand. */

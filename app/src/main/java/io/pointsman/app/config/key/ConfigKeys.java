@@ -19,6 +19,7 @@ public final class ConfigKeys {
           new Section("Clients", FrontKeys.all()),
           new Section("Routing", RoutingKeys.all()),
           new Section("Routing by what engines announce of their caches", KvAwareKeys.all()),
+          new Section("Preferred workers", TierKeys.all()),
           new Section("Prefill and decode on two workers", DisaggKeys.all()),
           new Section("What prefill and decode engines tell", PeerKeys.all()),
           new Section("What engines tell of their caches", KvEventKeys.all()),

@@ -5,9 +5,12 @@ import static io.pointsman.app.config.value.ValueTypes.constant;
 import static io.pointsman.app.config.value.ValueTypes.decimal;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.modelPolicies;
 import static io.pointsman.app.config.value.ValueTypes.nameOrClass;
 import static io.pointsman.app.config.value.ValueTypes.text;
 
+import io.pointsman.app.config.value.ModelPolicy;
+import io.pointsman.app.config.value.ValueType;
 import io.pointsman.app.config.value.ValueTypes;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.UnknownModel;
@@ -18,6 +21,8 @@ import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** Keys of the decision: workers, policy and what policies are set by. */
 public final class RoutingKeys {
@@ -218,12 +223,54 @@ public final class RoutingKeys {
               + " serve it; any-worker lets an engine answer; base-model places base:adapter where"
               + " base is served, and rejects the rest.");
 
+  private static final List<Key<?>> OF_A_MODEL =
+      List.of(
+          POLICY,
+          CACHE_THRESHOLD,
+          INDEX_MAX_BYTES,
+          BALANCE_ABS,
+          BALANCE_REL,
+          COST_KV_TOKENS,
+          COST_STEP_TOKENS,
+          COST_PRICE_FLOOR,
+          COST_TIE_MILLIS,
+          COST_MAX_BYTES,
+          VIRTUAL_NODES,
+          HASH_LOAD_FACTOR,
+          RAY_VIRTUAL_NODES,
+          RAY_FALLBACK_WORKERS,
+          STICKY_IDLE,
+          STICKY_MAX);
+
+  public static final Key<List<ModelPolicy>> MODEL_POLICIES =
+      Key.of(
+          "model-policies",
+          modelPolicies(types(OF_A_MODEL)),
+          List.of(),
+          "Policies of models that have their own, each with a memory of its own: a list of groups"
+              + " with model, policy and any of the policy's keys; what is not said is as for all"
+              + " models.",
+          "For whole requests, and for adapters of these models. Each cache_aware, cost or"
+              + " sticky_least_loaded among them takes its own memory.");
+
+  private static Map<String, ValueType<?>> types(List<Key<?>> keys) {
+    Map<String, ValueType<?>> types = new TreeMap<>();
+    keys.forEach(key -> types.put(key.path(), key.type()));
+    return types;
+  }
+
   private RoutingKeys() {}
+
+  /** What can be said of one model in place of what holds for all. */
+  public static List<Key<?>> ofAModel() {
+    return OF_A_MODEL;
+  }
 
   static List<Key<?>> all() {
     return List.of(
         WORKERS,
         POLICY,
+        MODEL_POLICIES,
         PLUGIN_DIRECTORY,
         CACHE_THRESHOLD,
         INDEX_MAX_BYTES,

@@ -247,7 +247,7 @@ public final class ValueTypes {
         ValueTypes::commaSeparated);
   }
 
-  private static List<Raw> commaSeparated(Raw.Scalar scalar) {
+  static List<Raw> commaSeparated(Raw.Scalar scalar) {
     List<Raw> parts = new ArrayList<>();
     for (String part : scalar.text().split(",", -1)) {
       if (!part.isBlank()) {
@@ -260,6 +260,15 @@ public final class ValueTypes {
   /** A list of workers; a flag may be repeated or hold several URLs, separated by commas. */
   public static ValueType<List<WorkerSpec>> workers() {
     return WorkerType.list();
+  }
+
+  /**
+   * Policies of models; a flag may be repeated or hold several, separated by commas.
+   *
+   * @param keys what may be said of a model, by the paths of the keys
+   */
+  public static ValueType<List<ModelPolicy>> modelPolicies(Map<String, ValueType<?>> keys) {
+    return ModelPolicyType.list(keys);
   }
 
   /** {@code value} as YAML, quoted where it needs to be. */

@@ -27,6 +27,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
           PeerLabels.BOOTSTRAP_PORT,
           PeerLabels.KV_ADDRESS,
           PeerLabels.RECEIVER,
+          WorkerSpec.NODE_LABEL,
+          WorkerSpec.ZONE_LABEL,
           "labels");
   private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
   private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
@@ -38,7 +40,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
     return new ValueTypes.ListType<>(
         "<url>",
         "a list of workers, each a URL or a group with url, id, role, models, max-in-flight, rank,"
-            + " bootstrap-port, kv-address, receiver, labels",
+            + " bootstrap-port, kv-address, receiver, node, zone, labels",
         new WorkerType(),
         scalar -> {
           List<Raw> urls = new ArrayList<>();
@@ -86,11 +88,14 @@ final class WorkerType implements ValueType<WorkerSpec> {
         peerLabels(entries, labels(entries.get("labels"))));
   }
 
-  /** Keys that tell of the worker as a peer are labels of it. */
+  /** Keys that tell where the worker is, and of it as a peer, are labels of it. */
   private static Map<String, String> peerLabels(
       Map<String, Raw> entries, Map<String, String> labels) {
     Map<String, String> all = new LinkedHashMap<>(labels);
-    for (String name : PeerLabels.ALL) {
+    List<String> names = new ArrayList<>(PeerLabels.ALL);
+    names.add(WorkerSpec.NODE_LABEL);
+    names.add(WorkerSpec.ZONE_LABEL);
+    for (String name : names) {
       Raw raw = entries.get(name);
       if (raw != null) {
         all.put(name, named(name, TEXT, raw));
@@ -189,7 +194,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
   @Override
   public String expected() {
     return "http://host:port, or a group with url, id, role, models, max-in-flight, rank,"
-        + " bootstrap-port, kv-address, receiver, labels";
+        + " bootstrap-port, kv-address, receiver, node, zone, labels";
   }
 
   @Override

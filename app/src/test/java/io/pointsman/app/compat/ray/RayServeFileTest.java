@@ -14,8 +14,10 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.key.TierKeys;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.cache.CacheAwareSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -351,6 +353,67 @@ class RayServeFileTest {
     refused(
         HEAD + second + "      deployment_config: {max_queued_requests: 3}\n",
         "max_queued_requests: differs from that of m");
+  }
+
+  private static String second(String deployment) {
+    return """
+        - model_loading_config: {model_id: n}
+          workers: ["http://c:3"]
+          deployment_config: {%s}
+    """
+        .formatted(deployment);
+  }
+
+  private static String routed(String type, String kwargs) {
+    return "request_router_config: {request_router_class: "
+        + type
+        + ", request_router_kwargs: {"
+        + kwargs
+        + "}}";
+  }
+
+  @Test
+  void everyModelHasTheRouterThatItNames() {
+    ConfigValues values =
+        values(
+            HEAD
+                + second(
+                    routed("ray.serve.llm.PrefixCacheAffinityRouter", "imbalanced_threshold: 7")));
+    PointsmanConfig config = PointsmanConfig.from(values);
+
+    assertThat(config.policy()).isEqualTo("round_robin");
+    assertThat(config.models()).hasSize(1);
+    assertThat(config.models().getFirst().model()).isEqualTo("n");
+    assertThat(config.models().getFirst().policy()).isEqualTo("cache_aware");
+    assertThat(config.models().getFirst().policies().cacheAware().balanceAbsThreshold())
+        .isEqualTo(7);
+    assertThat(config.policies().cacheAware()).isEqualTo(CacheAwareSettings.DEFAULTS);
+  }
+
+  @Test
+  void modelsWithTheSameRouterShareIt() {
+    assertThat(values(HEAD + second("")).get(RoutingKeys.MODEL_POLICIES)).isEmpty();
+  }
+
+  @Test
+  void whatIsWrongWithALaterModelsRouterIsAnErrorToo() {
+    refused(
+        HEAD + second(routed("ray.serve.llm.PrefixCacheAfinityRouter", "")),
+        "unknown class (did you mean PrefixCacheAffinityRouter?)");
+    refused(
+        HEAD + second(routed("ray.serve.llm.PrefixCacheAffinityRouter", "imbalance_threshold: 7")),
+        "imbalance_threshold: unknown key (did you mean imbalanced_threshold?)");
+    refused(
+        HEAD + second("request_router_config: {initial_backoff_s: 1}"),
+        "initial_backoff_s: differs from that of m");
+  }
+
+  @Test
+  void adaptersKeptByAReplicaAreOurs() {
+    ConfigValues values = values(HEAD + "      lora_config: {max_num_adapters_per_replica: 4}\n");
+
+    assertThat(values.get(TierKeys.ADAPTERS_PER_WORKER)).isEqualTo(4);
+    refused(HEAD + "      lora_config: {max_num_adapters: 4}\n", "max_num_adapters: unknown key");
   }
 
   @Test

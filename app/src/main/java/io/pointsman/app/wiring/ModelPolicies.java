@@ -1,0 +1,52 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.PointsmanConfig.ModelRouting;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.tier.Tiers;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The policies of models that have their own. */
+final class ModelPolicies {
+  private final Map<String, PolicySetup> setups = new LinkedHashMap<>();
+  private final Map<String, String> names = new HashMap<>();
+
+  /**
+   * @param common what the policies for all models are made of
+   */
+  ModelPolicies(PointsmanConfig config, PolicyClasses classes, PolicyParts common, Tiers tiers) {
+    for (ModelRouting model : config.models()) {
+      PolicyParts own = common.with(model.policies());
+      setups.put(model.model(), tiers.around(classes.create(model.policy(), own)));
+      names.put(model.model(), model.policy());
+    }
+  }
+
+  /** By model. */
+  Map<String, PolicySetup> setups() {
+    return setups;
+  }
+
+  /** Configured names by model, as labels. */
+  Map<String, String> names() {
+    return names;
+  }
+
+  /**
+   * The configured name for a model or its adapter; {@code common} if it has no policy of its own.
+   */
+  static String name(Map<String, String> names, @Nullable String model, String common) {
+    if (model == null || names.isEmpty()) {
+      return common;
+    }
+    String own = names.get(model);
+    int colon = own == null ? model.indexOf(':') : -1;
+    return own != null
+        ? own
+        : colon < 0 ? common : names.getOrDefault(model.substring(0, colon), common);
+  }
+}

@@ -1,0 +1,26 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.engine.UnknownModel;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.policy.tier.AdapterTable;
+import io.pointsman.engine.policy.tier.TierSettings;
+import io.pointsman.engine.policy.tier.Tiers;
+
+/** Puts together which workers are preferred, whatever the policy. */
+final class PreferredWorkers {
+  private PreferredWorkers() {}
+
+  /** Adapters are told from models only where {@code base:adapter} goes to the workers of base. */
+  static Tiers of(PointsmanConfig config, Fleet fleet, Ticker ticker, Dice dice) {
+    TierSettings settings = config.tiers();
+    AdapterTable adapters = null;
+    if (config.engine().unknownModel() == UnknownModel.BASE_MODEL) {
+      adapters = new AdapterTable(settings.adapters(), ticker);
+      fleet.listen(adapters);
+    }
+    return new Tiers(settings.locality(), settings.adapters(), adapters, dice);
+  }
+}

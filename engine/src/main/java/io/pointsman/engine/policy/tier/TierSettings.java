@@ -1,0 +1,14 @@
+package io.pointsman.engine.policy.tier;
+
+import static java.util.Objects.requireNonNull;
+
+/** Which workers are preferred, whatever the policy. */
+public record TierSettings(LocalitySettings locality, AdapterSettings adapters) {
+  public static final TierSettings DEFAULTS =
+      new TierSettings(LocalitySettings.OFF, AdapterSettings.DEFAULTS);
+
+  public TierSettings {
+    requireNonNull(locality, "locality");
+    requireNonNull(adapters, "adapters");
+  }
+}

@@ -1,0 +1,54 @@
+package io.pointsman.engine.policy.tier;
+
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.policy.Learner;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Puts what is preferred around policies: adapters outermost, then nearness, then the policy. */
+public final class Tiers {
+  private final LocalitySettings locality;
+  private final AdapterSettings adapterSettings;
+  private final @Nullable AdapterTable adapters;
+  private final Dice dice;
+
+  /**
+   * @param adapters who has which adapter; null if requests for adapters are like any others
+   */
+  public Tiers(
+      LocalitySettings locality,
+      AdapterSettings adapterSettings,
+      @Nullable AdapterTable adapters,
+      Dice dice) {
+    this.locality = locality;
+    this.adapterSettings = adapterSettings;
+    this.adapters = adapters;
+    this.dice = dice;
+  }
+
+  /** {@code setup} with the preferences that are configured; itself if none is. */
+  public PolicySetup around(PolicySetup setup) {
+    if (!locality.enabled() && adapters == null) {
+      return setup;
+    }
+    Policy policy = setup.policy();
+    if (locality.enabled()) {
+      policy = new LocalityPolicy(policy, locality);
+    }
+    List<Learner> learners = new ArrayList<>(setup.learners());
+    if (adapters != null) {
+      policy = new AdapterPolicy(policy, adapters, adapterSettings, dice);
+      learners.add(adapters);
+    }
+    return new PolicySetup(
+        policy,
+        learners,
+        setup.answerLearners(),
+        setup.sessions(),
+        setup.prefixes(),
+        setup.insight());
+  }
+}
