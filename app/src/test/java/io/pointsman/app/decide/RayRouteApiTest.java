@@ -151,15 +151,19 @@ class RayRouteApiTest {
         "{\"model\":7}|400|model: no text (expected: one of a, b)",
         "[1]|400|model: nothing (expected: one of a, b)",
         "hello|400|model: nothing (expected: one of a, b)",
+        "|400|model: nothing (expected: one of a, b)",
+        "{\"mess|400|model: nothing (expected: one of a, b)",
+        "{\"model\":null}|400|model: no text (expected: one of a, b)",
         "{\"model\":\"c\"}|404|The model `c` does not exist."
       })
   void withSeveralModelsOneMustBeNamed(String body, int status, String detail) throws Exception {
     plane.worker("http://a:1", "a");
     plane.worker("http://b:1", "b");
 
-    LocalResponse response = plane.post(ROUTE, body);
+    LocalResponse response = plane.post(ROUTE, body == null ? "" : body);
 
     assertThat(response.status()).isEqualTo(status);
+    assertThat(plane.inFlight()).isZero();
     assertThat(json(response).path("detail").asText()).isEqualTo(detail);
   }
 
