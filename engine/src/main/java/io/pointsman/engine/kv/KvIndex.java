@@ -205,22 +205,6 @@ public final class KvIndex implements KvFeed {
     return clears;
   }
 
-  /**
-   * Tokens that a worker's device memory has been seen to hold when it evicted; 0 if it has not
-   * been seen to evict. Of several ranks the sum, 0 until all have.
-   */
-  public long capacityTokens(Worker worker) {
-    long tokens = 0;
-    for (KvSource source : sourcesOf(worker)) {
-      long own = source.live() ? source.capacityTokens() : 0;
-      if (own == 0) {
-        return 0;
-      }
-      tokens += own;
-    }
-    return tokens;
-  }
-
   /** Tokens on a worker's device memory, as announced. */
   public long deviceTokens(Worker worker) {
     long tokens = 0;

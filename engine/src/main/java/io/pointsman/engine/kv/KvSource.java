@@ -30,7 +30,6 @@ final class KvSource {
   private int tenancy;
   private long heldTokens;
   private volatile long deviceTokens;
-  private volatile long capacityTokens;
   private volatile int clears;
   private volatile int blockSize;
   private volatile long knownSince;
@@ -83,11 +82,6 @@ final class KvSource {
   /** Tokens of all blocks on its device, whether a prompt can match them or not. */
   long deviceTokens() {
     return deviceTokens;
-  }
-
-  /** Tokens that its device held when it evicted; 0 if it never has. */
-  long capacityTokens() {
-    return capacityTokens;
   }
 
   /** Whether it has blocks on a tier that prompts can match. */
@@ -229,9 +223,6 @@ final class KvSource {
   }
 
   private void removed(long[] blocks, int tier) {
-    if (tier == DEVICE && blocks.length > 0) {
-      noteCapacity();
-    }
     for (long block : blocks) {
       int node = nodes.find(block);
       if (node == KvNodes.NONE || !nodes.on(node, tier)) {
@@ -251,12 +242,6 @@ final class KvSource {
       }
       nodes.prune(node);
     }
-  }
-
-  /** An engine evicts when it is full: at once when more is held, slowly when less. */
-  private void noteCapacity() {
-    long before = capacityTokens;
-    capacityTokens = heldTokens >= before ? heldTokens : before - (before - heldTokens) / 64;
   }
 
   private void claim(int node, int tier, long now) {

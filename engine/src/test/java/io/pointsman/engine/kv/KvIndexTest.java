@@ -292,18 +292,6 @@ class KvIndexTest {
   }
 
   @Test
-  void whatAnEngineHeldWhenItEvictedIsItsCapacity() {
-    assertThat(index.capacityTokens(first)).isZero();
-    int[] prompt = prompt(1, 1600);
-    index.apply(first, 0, batch(engine.stored(prompt)));
-    assertThat(index.capacityTokens(first)).isZero();
-    index.apply(first, 0, batch(engine.removed(prompt, 90, KvTier.DEVICE)));
-
-    assertThat(index.capacityTokens(first)).isEqualTo(1600);
-    assertThat(index.capacityTokens(second)).isZero();
-  }
-
-  @Test
   void memoryStaysWithinTheBoundAndIsGivenBack() {
     KvIndex small = new KvIndex(1 << 20, 64, fleet.clock::nanos);
     List<Worker> workers = fleet.pool().workers();

@@ -29,7 +29,7 @@ final class CacheTruth {
 
   /**
    * @param announced what workers have announced of their caches
-   * @param configured tokens of its KV memory, unless it says so itself or is seen to evict
+   * @param configured tokens of its KV memory, unless it says so itself
    */
   CacheTruth(Worker worker, KvIndex announced, int configured) {
     this.worker = worker;
@@ -39,11 +39,7 @@ final class CacheTruth {
 
   double declared() {
     int told = worker.kvTokens();
-    if (told > 0) {
-      return told;
-    }
-    long seen = announced.capacityTokens(worker);
-    return seen > 0 ? seen : configured;
+    return told > 0 ? told : configured;
   }
 
   /** Whether it has announced, since last asked, that its cache is empty. */

@@ -170,21 +170,4 @@ class AnnouncedCachesTest {
 
     assertThat(heldOf(asking(text))).isZero();
   }
-
-  @Test
-  void whatAnEngineIsSeenToEvictAtIsItsSize() {
-    Worker only = fleet.worker(0);
-    fleet.pool().workers().forEach(worker -> worker.drain(worker != only));
-    index.live(only, 0, true);
-    int[] large = prompt(9, 1600);
-    index.apply(only, 0, batch(announcer.stored(large)));
-    index.apply(only, 0, batch(announcer.removed(large, 0, KvTier.DEVICE)));
-    PrefixBlocks text = Prompt.text(1, 50);
-    served(asking(text));
-    for (int i = 2; i < 6; i++) {
-      served(asking(Prompt.text(i, 50)));
-    }
-
-    assertThat(heldOf(asking(text))).isZero();
-  }
 }
