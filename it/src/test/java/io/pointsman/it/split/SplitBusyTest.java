@@ -99,6 +99,23 @@ class SplitBusyTest {
     }
   }
 
+  /** It hears neither the request nor the first wish to free its blocks. */
+  @Test
+  void aDecodeWorkerThatIsTooLateToFreeTheBlocksIsAskedAgain() throws IOException {
+    try (SplitCluster cluster =
+        nixl()
+            .set("decode-timeout", "1s")
+            .set("release-timeout", "1s")
+            .top("retry", "{max-attempts: 1}")
+            .start()) {
+      fail(cluster.decodes, 2, new Fault.Hang(0));
+      assertThat(cluster.post(PATH, BODY).status()).isEqualTo(504);
+      cluster.awaitQuiet();
+      assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+      assertThat(asked(cluster.decodes)).isEqualTo(3);
+    }
+  }
+
   @Test
   void blocksAreFreedOnceADecodeWorkerHasAPlace() throws IOException {
     try (SplitCluster cluster =

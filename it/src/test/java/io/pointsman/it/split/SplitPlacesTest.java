@@ -13,9 +13,11 @@ import static io.pointsman.it.split.SplitFaults.stream;
 import static io.pointsman.it.split.SplitFaults.succeeds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Fault;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -63,6 +65,23 @@ class SplitPlacesTest {
   }
 
   @Test
+  void aWorkerOfEitherRoleThatIsDownIsNotAsked() throws IOException {
+    try (SplitCluster cluster = nixl().engines(2, 2).start()) {
+      for (SimEngine down : List.of(cluster.prefills.getFirst(), cluster.decodes.getFirst())) {
+        Worker worker = cluster.worker(down);
+        down.stop();
+        Await.until("it is known to be down", Await.LONG, () -> !worker.health().healthy());
+      }
+      for (int i = 0; i < 4; i++) {
+        assertThat(succeeds(cluster).header("x-pointsman-split")).isEqualTo("split");
+      }
+      assertThat(asked(cluster.prefills.subList(1, 2))).isEqualTo(4);
+      assertThat(asked(cluster.decodes.subList(1, 2))).isEqualTo(4);
+      assertThat(cluster.metric("pointsman_retries_total", "")).isZero();
+    }
+  }
+
+  @Test
   void withoutAnybodyTheRequestIsRefused() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("prefill-serves-whole", true).start()) {
       cluster.router().workers().forEach(each -> each.drain(true));
@@ -100,6 +119,21 @@ class SplitPlacesTest {
       assertThat(answer.status()).as(answer.text()).isEqualTo(200);
       assertThat(cluster.metric("pointsman_split_stage_seconds_count", "stage=\"slot\""))
           .isEqualTo(1);
+    }
+  }
+
+  /** Each worker counts as busy for as long as it has to do with the request. */
+  @Test
+  void prefillsPlaceIsFreeOnceItHasAnsweredAndDecodesAtTheEndOfTheStream() throws Exception {
+    try (SplitCluster cluster = slowDecode().start()) {
+      Worker prefill = cluster.worker(cluster.prefills.getFirst());
+      Worker decode = cluster.worker(cluster.decodes.getFirst());
+      RawClient client = stream(cluster);
+      assertThat(prefill.inFlight()).isZero();
+      assertThat(decode.inFlight()).isEqualTo(1);
+      assertThat(decode.reserved()).isZero();
+      client.leave();
+      Await.until("decode is free", Await.LONG, () -> decode.inFlight() == 0);
     }
   }
 
