@@ -1,8 +1,9 @@
 -- Asks Pointsman where a request goes, before HAProxy chooses a server.
 --
--- Sets txn.pm_worker (the worker's id) and txn.pm_lease (the place held on it until the end of the stream, which
--- HAProxy's log line tells). Without an answer in time it sets txn.pm_fallback, and HAProxy balances by itself.
--- What the router refuses (unknown model, all workers busy) the client gets as it is.
+-- Sets txn.pm.worker (the worker's id) and txn.pm.lease (the place held on it until the end of the stream, which
+-- HAProxy's log line tells). Without an answer in time it sets txn.pm.fallback, and HAProxy balances by itself, as it
+-- does for a moment afterwards without asking. What the router refuses (unknown model, all workers busy) the client
+-- gets as it is; if it has no worker to name, HAProxy goes by its own checks.
 
 local ROUTER_HOST = "@ROUTER_HOST@"
 local ROUTER_PORT = @ROUTER_PORT@
@@ -21,6 +22,17 @@ local NOT_FORWARDED = {
 }
 
 local REFUSALS = {[400] = true, [401] = true, [404] = true, [413] = true, [429] = true, [503] = true}
+
+-- What a router says that has just started, or that takes all workers for dead.
+local NOT_PLACED = {'"code":"no_workers"', '"code":"models_pending"', '"code":"none_available"'}
+
+local SILENCE_SECONDS = 0.5
+local silent_until = 0
+
+local function now()
+  local time = core.now()
+  return time.sec + time.usec / 1000000
+end
 
 local function question(txn, body)
   local lines = {
@@ -72,8 +84,17 @@ local function ask(text)
 end
 
 local function fall_back(txn, reason)
-  txn:set_var("txn.pm_fallback", reason)
+  txn:set_var("txn.pm.fallback", reason)
   txn:Debug("pointsman: " .. reason)
+end
+
+local function refused(status, body)
+  for _, code in ipairs(NOT_PLACED) do
+    if body:find(code, 1, true) then
+      return false
+    end
+  end
+  return REFUSALS[status]
 end
 
 local function refuse(txn, status, head, body)
@@ -88,21 +109,30 @@ local function refuse(txn, status, head, body)
 end
 
 local function decide(txn)
+  if now() < silent_until then
+    return fall_back(txn, "silent")
+  end
+  if silent_until > 0 then
+    -- One request tries, others do not wait for it.
+    silent_until = now() + TIMEOUT_SECONDS
+  end
   local status, head, body = ask(question(txn, txn.f:req_body() or ""))
   if not status then
+    silent_until = now() + SILENCE_SECONDS
     return fall_back(txn, head)
   end
-  if REFUSALS[status] then
+  silent_until = 0
+  if refused(status, body) then
     return refuse(txn, status, head, body)
   end
   local worker = body:match('"replica_id"%s*:%s*"([^"]+)"')
   if status ~= 200 or not worker then
     return fall_back(txn, "status " .. status)
   end
-  txn:set_var("txn.pm_worker", worker)
+  txn:set_var("txn.pm.worker", worker)
   local lease = body:match('"lease"%s*:%s*"([^"]+)"')
   if lease then
-    txn:set_var("txn.pm_lease", lease)
+    txn:set_var("txn.pm.lease", lease)
   end
   local headers = body:match('"request_headers"%s*:%s*{(.-)}')
   for name, value in (headers or ""):gmatch('"([^"]+)"%s*:%s*"([^"]*)"') do

@@ -51,6 +51,14 @@ final class HaproxyCommand implements Callable<Integer> {
   private String router = "";
 
   @Option(
+      names = "--spoe",
+      paramLabel = "<host:port>",
+      description =
+          "The router's decide.spoe-address: HAProxy asks there, over kept connections, by its own"
+              + " protocol. Default: a Lua script asks --router over HTTP.")
+  private @Nullable String spoe;
+
+  @Option(
       names = "--executable",
       paramLabel = "<file>",
       defaultValue = "haproxy",
@@ -69,10 +77,10 @@ final class HaproxyCommand implements Callable<Integer> {
   @Option(
       names = "--ttl",
       paramLabel = "<seconds>",
-      defaultValue = "600",
+      defaultValue = "60",
       description =
-          "How long a place is held for a stream whose end is not reported, at most the router's"
-              + " decide.max-ttl. Default: ${DEFAULT-VALUE}.")
+          "How long a place is held without a further word, at most the router's decide.max-ttl;"
+              + " renewed while its stream lives. Default: ${DEFAULT-VALUE}.")
   private int ttl;
 
   @Option(
@@ -109,21 +117,33 @@ final class HaproxyCommand implements Callable<Integer> {
   }
 
   private HaproxySettings settings() {
-    int colon = listen.lastIndexOf(':');
+    InetSocketAddress clients = address("--listen", listen);
+    InetSocketAddress asked = spoe == null ? null : address("--spoe", spoe);
     try {
-      int port = Integer.parseInt(listen.substring(colon + 1));
       return new HaproxySettings(
-          InetSocketAddress.createUnresolved(listen.substring(0, Math.max(colon, 0)), port),
+          clients,
           URI.create(router),
+          asked,
           executable,
           Duration.ofMillis(timeout),
           Duration.ofSeconds(ttl),
           slots,
           maxConnections);
-    } catch (NumberFormatException e) {
-      throw new ConfigException("--listen: " + listen + " (expected: host:port)");
     } catch (IllegalArgumentException e) {
       throw new ConfigException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static InetSocketAddress address(String flag, String written) {
+    int colon = written.lastIndexOf(':');
+    try {
+      if (colon < 1) {
+        throw new IllegalArgumentException("no host");
+      }
+      return InetSocketAddress.createUnresolved(
+          written.substring(0, colon), Integer.parseInt(written.substring(colon + 1)));
+    } catch (IllegalArgumentException e) {
+      throw new ConfigException(flag + ": " + written + " (expected: host:port)");
     }
   }
 

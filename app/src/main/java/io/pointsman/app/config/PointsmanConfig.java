@@ -157,19 +157,21 @@ public record PointsmanConfig(
             () ->
                 new AuthSettings(
                     values.get(AdminKeys.VALIDATION_URLS), values.get(AdminKeys.VERDICT_TTL))),
-        new DecideSettings(
-            values.get(DecideKeys.ENABLED),
-            group(
-                "decide",
-                () ->
-                    new HoldSettings(
-                        values.get(DecideKeys.MAX_LEASES),
-                        values.get(DecideKeys.TTL),
-                        values.get(DecideKeys.MAX_TTL),
-                        values.get(DecideKeys.MAX_LIFETIME)))),
+        group("decide", () -> decide(values)),
         new DecisionSettings(
             values.get(AdminKeys.DECISIONS_SAMPLE), values.get(AdminKeys.DECISIONS_KEEP)),
         group("tracing", () -> tracing(values)));
+  }
+
+  private static DecideSettings decide(ConfigValues values) {
+    return new DecideSettings(
+        values.get(DecideKeys.ENABLED),
+        new HoldSettings(
+            values.get(DecideKeys.MAX_LEASES),
+            values.get(DecideKeys.TTL),
+            values.get(DecideKeys.MAX_TTL),
+            values.get(DecideKeys.MAX_LIFETIME)),
+        values.get(DecideKeys.SPOE_ADDRESS));
   }
 
   private static PeerSettings peers(ConfigValues values, DisaggSettings disagg) {

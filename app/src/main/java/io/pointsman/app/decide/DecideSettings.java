@@ -9,11 +9,28 @@ import io.pointsman.engine.choice.HoldSettings;
  *
  * @param enabled whether the endpoints exist, on the port that clients use
  * @param hold bounds of what is held for them
+ * @param spoeAddress where HAProxy may ask by its own protocol, host:port; empty: nowhere
  */
-public record DecideSettings(boolean enabled, HoldSettings hold) {
-  public static final DecideSettings DEFAULTS = new DecideSettings(true, HoldSettings.DEFAULTS);
+public record DecideSettings(boolean enabled, HoldSettings hold, String spoeAddress) {
+  private static final int MOST_PORT = 65_535;
+
+  public static final DecideSettings DEFAULTS = new DecideSettings(true, HoldSettings.DEFAULTS, "");
 
   public DecideSettings {
     requireNonNull(hold, "hold");
+    requireNonNull(spoeAddress, "spoeAddress");
+    if (!enabled && !spoeAddress.isEmpty()) {
+      throw new IllegalArgumentException(
+          "spoeAddress: " + spoeAddress + " (expected: nothing while decide.enabled is false)");
+    }
+  }
+
+  /** Whether this is {@code host:port}, or nothing. */
+  public static boolean isAddress(String text) {
+    int colon = text.lastIndexOf(':');
+    return text.isEmpty()
+        || (colon > 0
+            && text.substring(colon + 1).matches("[0-9]{1,5}")
+            && Integer.parseInt(text.substring(colon + 1)) <= MOST_PORT);
   }
 }

@@ -10,6 +10,9 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,12 +25,16 @@ final class FleetSlots {
   private static final Logger log = LoggerFactory.getLogger(FleetSlots.class);
   private static final String BACKEND = "workers/";
 
+  /** What may stand in a command of the runtime API as one word. */
+  private static final Pattern WORD = Pattern.compile("[!-:<-\\[\\]-~]+");
+
   private final RuntimeApi haproxy;
   private final String map;
   private final Deque<String> free = new ArrayDeque<>();
   private final List<String> leaving = new ArrayList<>();
   private final Map<String, String> slots = new LinkedHashMap<>();
   private final Map<String, URI> urls = new HashMap<>();
+  private Set<String> refused = Set.of();
   private boolean full;
 
   /** Read by other threads. */
@@ -54,11 +61,24 @@ final class FleetSlots {
       }
     }
     reuse();
+    refuse(workers.keySet());
     for (Map.Entry<String, URI> worker : workers.entrySet()) {
-      if (!slots.containsKey(worker.getKey())) {
+      if (!slots.containsKey(worker.getKey()) && !refused.contains(worker.getKey())) {
         add(worker.getKey(), worker.getValue());
       }
     }
+  }
+
+  private void refuse(Set<String> ids) {
+    Set<String> strange = new TreeSet<>(ids);
+    strange.removeIf(id -> WORD.matcher(id).matches());
+    if (!refused.containsAll(strange)) {
+      log.warn(
+          "HAProxy cannot take workers named {} (expected: no spaces, semicolons or backslashes):"
+              + " their requests are balanced over the others",
+          strange);
+    }
+    refused = strange;
   }
 
   private void add(String id, URI url) throws IOException {

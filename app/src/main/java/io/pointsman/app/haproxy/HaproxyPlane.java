@@ -1,22 +1,15 @@
 package io.pointsman.app.haproxy;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import io.pointsman.app.health.Rounds;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Comparator;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,51 +20,97 @@ import org.slf4j.LoggerFactory;
 public final class HaproxyPlane implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HaproxyPlane.class);
   private static final Duration LOOK = Duration.ofMillis(250);
-  private static final int BUFFER = 131_072;
+  private static final int START_STEPS = 1_000;
+  private static final int STEP_MILLIS = 20;
+
+  /** Two more tries before a lease ends. */
+  private static final int RENEWALS_IN_A_TTL = 3;
 
   private final HaproxySettings settings;
   private final int port;
-  private final Path directory;
   private final RouterCalls router;
   private final StreamEnds ends;
+  private final HaproxyFiles files;
+  private final RuntimeApi runtime;
   private final Process process;
   private final FleetSlots slots;
-  private final Rounds rounds;
+  private final Rounds following;
+  private final Rounds renewing;
   private boolean silent;
 
   private HaproxyPlane(HaproxySettings settings) throws IOException {
     this.settings = settings;
     port = settings.listen().getPort() > 0 ? settings.listen().getPort() : freePort();
-    directory = Files.createTempDirectory("pointsman-haproxy");
     router = new RouterCalls(settings.router());
     ends = StreamEnds.open(router);
+    files = written();
+    runtime = new RuntimeApi(files.socket());
     process = launched();
-    slots =
-        new FleetSlots(
-            new RuntimeApi(directory.resolve("s")), file("workers.map"), settings.slots());
-    rounds = Rounds.start("haproxy-fleet", LOOK, this::follow);
+    slots = new FleetSlots(runtime, files.map(), settings.slots());
+    following = Rounds.start("haproxy-fleet", LOOK, this::follow);
+    LiveLeases leases = new LiveLeases(runtime, router, settings.ttl());
+    renewing =
+        Rounds.start("haproxy-leases", settings.ttl().dividedBy(RENEWALS_IN_A_TTL), leases::renew);
+  }
+
+  private HaproxyFiles written() throws IOException {
+    try {
+      return HaproxyFiles.write(settings, port, ends.port());
+    } catch (IOException e) {
+      ends.close();
+      router.close();
+      throw e;
+    }
   }
 
   /** Leaves nothing behind if HAProxy cannot be run. */
   private Process launched() throws IOException {
     try {
-      write();
-      return new ProcessBuilder(settings.executable(), "-db", "-f", file("haproxy.cfg"))
-          .redirectErrorStream(true)
-          .redirectOutput(directory.resolve("haproxy.log").toFile())
-          .start();
+      Process started =
+          new ProcessBuilder(settings.executable(), "-db", "-f", files.configuration())
+              .redirectErrorStream(true)
+              .redirectOutput(files.output().toFile())
+              .start();
+      awaitReady(started);
+      return started;
     } catch (IOException e) {
       ends.close();
       router.close();
-      removeFiles();
+      files.close();
       throw e;
     }
   }
 
+  /** All of HAProxy's addresses are bound once it answers on one. */
+  private void awaitReady(Process started) throws IOException {
+    try {
+      for (int i = 0; i < START_STEPS; i++) {
+        if (started.waitFor(STEP_MILLIS, TimeUnit.MILLISECONDS)) {
+          throw new IOException(output().strip());
+        }
+        if (answers()) {
+          return;
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    started.destroyForcibly();
+    throw new IOException("it does not answer on its own socket: " + output().strip());
+  }
+
+  private boolean answers() {
+    try {
+      return !runtime.ask("show info").isEmpty();
+    } catch (IOException _) {
+      return false;
+    }
+  }
+
   /**
-   * Starts HAProxy; the router need not be there yet.
+   * Starts HAProxy and waits until it listens; the router need not be there yet.
    *
-   * @throws IOException if HAProxy is not there or does not start
+   * @throws IOException if HAProxy is not there or does not start; the message holds what it says
    */
   public static HaproxyPlane start(HaproxySettings settings) throws IOException {
     return new HaproxyPlane(settings);
@@ -83,48 +122,13 @@ public final class HaproxyPlane implements AutoCloseable {
     }
   }
 
-  private String file(String name) {
-    return directory.resolve(name).toString();
-  }
-
-  private void write() throws IOException {
-    Map<String, String> names = new LinkedHashMap<>();
-    names.put("@NAMES@", "names between at signs");
-    names.put("@LOG_ADDRESS@", "127.0.0.1:" + ends.port());
-    names.put("@SOCKET@", file("s"));
-    names.put("@MAXCONN@", Integer.toString(settings.maxConnections()));
-    names.put("@BUFSIZE@", Integer.toString(BUFFER));
-    names.put("@BODY_WAIT@", Integer.toString(BUFFER - BUFFER / 8));
-    names.put("@LUA@", file("pointsman.lua"));
-    names.put("@LISTEN@", settings.listen().getHostString() + ":" + port);
-    names.put("@MAP@", file("workers.map"));
-    names.put("@SLOTS@", Integer.toString(settings.slots()));
-    names.put("@ROUTER_HOST@", InetAddress.getByName(settings.router().getHost()).getHostAddress());
-    names.put("@ROUTER_PORT@", Integer.toString(settings.router().getPort()));
-    names.put("@TIMEOUT_SECONDS@", Double.toString(settings.timeout().toMillis() / 1000.0));
-    names.put("@TTL_MS@", Long.toString(settings.ttl().toMillis()));
-    for (String name : List.of("haproxy.cfg", "pointsman.lua")) {
-      String text = template(name);
-      for (Map.Entry<String, String> each : names.entrySet()) {
-        text = text.replace(each.getKey(), each.getValue());
-      }
-      Files.writeString(directory.resolve(name), text);
-    }
-    Files.createFile(directory.resolve("workers.map"));
-  }
-
-  private static String template(String name) throws IOException {
-    try (InputStream in = HaproxyPlane.class.getResourceAsStream(name)) {
-      if (in == null) {
-        throw new IOException(name + " is missing in this program");
-      }
-      return new String(in.readAllBytes(), UTF_8);
-    }
-  }
-
   private void follow() {
     try {
-      slots.follow(router.workers());
+      Map<String, URI> workers = router.workers();
+      // A router that has just started may not know any yet.
+      if (!workers.isEmpty()) {
+        slots.follow(workers);
+      }
       silent = false;
     } catch (IOException e) {
       if (!silent) {
@@ -154,7 +158,7 @@ public final class HaproxyPlane implements AutoCloseable {
   /** What HAProxy has said so far. */
   public String output() {
     try {
-      return Files.readString(directory.resolve("haproxy.log"));
+      return Files.readString(files.output());
     } catch (IOException e) {
       return e.toString();
     }
@@ -163,7 +167,8 @@ public final class HaproxyPlane implements AutoCloseable {
   /** Ends HAProxy; streams under way are cut. */
   @Override
   public void close() {
-    rounds.close();
+    following.close();
+    renewing.close();
     process.destroy();
     try {
       if (!process.waitFor(5, TimeUnit.SECONDS)) {
@@ -175,14 +180,6 @@ public final class HaproxyPlane implements AutoCloseable {
     }
     ends.close();
     router.close();
-    removeFiles();
-  }
-
-  private void removeFiles() {
-    try (Stream<Path> files = Files.walk(directory)) {
-      files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
-    } catch (IOException e) {
-      log.debug("{} was not removed", directory, e);
-    }
+    files.close();
   }
 }

@@ -5,35 +5,44 @@ import static java.util.Objects.requireNonNull;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A HAProxy that asks a router for each request.
  *
- * @param listen where clients come in
+ * @param listen where clients come in; port 0: any free one
  * @param router base URL of the router, {@code http://host:port}
+ * @param spoe where the router answers HAProxy's own protocol ({@code decide.spoe-address}); null:
+ *     a Lua script asks over HTTP
  * @param executable HAProxy's program
  * @param timeout how long the router may take to answer before HAProxy balances by itself
- * @param ttl how long a place is held for a stream that nobody reports the end of
+ * @param ttl how long a place is held without a further word; renewed while its stream lives
  * @param slots servers that HAProxy has room for; 1 to 4096
  * @param maxConnections of clients, at once
  */
 public record HaproxySettings(
     InetSocketAddress listen,
     URI router,
+    @Nullable InetSocketAddress spoe,
     String executable,
     Duration timeout,
     Duration ttl,
     int slots,
     int maxConnections) {
 
+  /** Renewals are looked after by the clock of a program that may be kept waiting. */
+  private static final Duration SHORTEST_TTL = Duration.ofSeconds(1);
+
   public HaproxySettings {
     requireNonNull(listen, "listen");
     if (!"http".equals(router.getScheme()) || router.getHost() == null || router.getPort() <= 0) {
       throw new IllegalArgumentException("router: " + router + " (expected: http://host:port)");
     }
-    if (!timeout.isPositive() || !ttl.isPositive()) {
-      throw new IllegalArgumentException(
-          "timeout and ttl: " + timeout + ", " + ttl + " (expected: > 0)");
+    if (!timeout.isPositive()) {
+      throw new IllegalArgumentException("timeout: " + timeout + " (expected: > 0)");
+    }
+    if (ttl.compareTo(SHORTEST_TTL) < 0) {
+      throw new IllegalArgumentException("ttl: " + ttl + " (expected: >= " + SHORTEST_TTL + ")");
     }
     if (slots < 1 || slots > 4096) {
       throw new IllegalArgumentException("slots: " + slots + " (expected: 1 to 4096)");
@@ -46,6 +55,28 @@ public record HaproxySettings(
   /** With what suits most. */
   public static HaproxySettings of(InetSocketAddress listen, URI router) {
     return new HaproxySettings(
-        listen, router, "haproxy", Duration.ofSeconds(1), Duration.ofMinutes(10), 64, 4096);
+        listen, router, null, "haproxy", Duration.ofSeconds(1), Duration.ofMinutes(1), 64, 4096);
+  }
+
+  /** Asks by HAProxy's own protocol instead of a Lua script. */
+  public HaproxySettings withSpoe(@Nullable InetSocketAddress address) {
+    return new HaproxySettings(
+        listen, router, address, executable, timeout, ttl, slots, maxConnections);
+  }
+
+  /** Runs another program. */
+  public HaproxySettings withExecutable(String file) {
+    return new HaproxySettings(listen, router, spoe, file, timeout, ttl, slots, maxConnections);
+  }
+
+  /** Leaves the router another time to answer. */
+  public HaproxySettings withTimeout(Duration time) {
+    return new HaproxySettings(listen, router, spoe, executable, time, ttl, slots, maxConnections);
+  }
+
+  /** Holds places for another time. */
+  public HaproxySettings withTtl(Duration time) {
+    return new HaproxySettings(
+        listen, router, spoe, executable, timeout, time, slots, maxConnections);
   }
 }

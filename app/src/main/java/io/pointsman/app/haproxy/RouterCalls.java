@@ -47,8 +47,18 @@ final class RouterCalls implements AutoCloseable {
 
   /** Settles a lease; one that has expired meanwhile is no fault. */
   void settle(String lease, String body) throws IOException, InterruptedException {
+    say(lease, "settle", body);
+  }
+
+  /** Holds a lease for {@code ttl} from now; one that was settled meanwhile is no fault. */
+  void renew(String lease, Duration ttl) throws IOException, InterruptedException {
+    say(lease, "renew", "{\"ttl_ms\":" + ttl.toMillis() + "}");
+  }
+
+  private void say(String lease, String what, String body)
+      throws IOException, InterruptedException {
     HttpRequest request =
-        HttpRequest.newBuilder(router.resolve("/v1/leases/" + lease + "/settle"))
+        HttpRequest.newBuilder(router.resolve("/v1/leases/" + lease + "/" + what))
             .timeout(TIMEOUT)
             .header("content-type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofString(body))

@@ -73,8 +73,7 @@ final class StreamEnds implements AutoCloseable {
   }
 
   private static String ending(Matcher line) {
-    return ending(
-        Integer.parseInt(line.group(2)), line.group(3), line.group(4).equals(line.group(5)));
+    return ending(Integer.parseInt(line.group(2)), line.group(3), line.group(4), line.group(5));
   }
 
   /**
@@ -82,10 +81,15 @@ final class StreamEnds implements AutoCloseable {
    *
    * @param status of the answer; -1 if none began
    * @param signs who ended the stream, and in which state it was: the first two of HAProxy's
-   * @param decided whether the server that was decided on carried it
+   * @param server that carried it
+   * @param decided the server of the worker that was decided on; {@code -} if HAProxy has none, so
+   *     that nothing was tried there
    */
-  static String ending(int status, String signs, boolean decided) {
-    if (!decided) {
+  static String ending(int status, String signs, String server, String decided) {
+    if (decided.equals("-")) {
+      return IGNORED;
+    }
+    if (!server.equals(decided)) {
       return failed("connect");
     }
     return switch (signs.charAt(0)) {

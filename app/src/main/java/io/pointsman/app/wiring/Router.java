@@ -14,6 +14,7 @@ import io.pointsman.app.decide.Planes;
 import io.pointsman.app.decide.RayRouteApi;
 import io.pointsman.app.decide.SplitPlaces;
 import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.app.haproxy.SpoeListener;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.FleetJournal;
 import io.pointsman.app.health.KvCapacity;
@@ -249,12 +250,13 @@ public final class Router implements AutoCloseable {
       RoutingEngine engine =
           new RoutingEngine(
               fleet, observers.watch(policies, metrics), config.engine(), listener, ticker, dice);
+      CallerCheck callers = callers();
       ProxyContext context =
           new ProxyContext(
               engine,
               config.affinity(),
-              routes(policies, engine, two),
-              callers(),
+              routes(policies, engine, callers, two),
+              callers,
               metrics.proxyListener(),
               tracer,
               ticker,
@@ -331,7 +333,11 @@ public final class Router implements AutoCloseable {
 
     /** What the router answers itself. */
     private LocalRoutes routes(
-        StagePolicies policies, RoutingEngine engine, @Nullable Disaggregation two) {
+        StagePolicies policies,
+        RoutingEngine engine,
+        CallerCheck callers,
+        @Nullable Disaggregation two)
+        throws IOException {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership =
           new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
@@ -345,13 +351,17 @@ public final class Router implements AutoCloseable {
         observers.addTo(routes);
       }
       if (config.decide().enabled()) {
-        choiceForOthers(engine, two, routes);
+        choiceForOthers(engine, callers, two, routes);
       }
       return routes.build();
     }
 
     private void choiceForOthers(
-        RoutingEngine engine, @Nullable Disaggregation two, LocalRoutes.Builder routes) {
+        RoutingEngine engine,
+        CallerCheck callers,
+        @Nullable Disaggregation two,
+        LocalRoutes.Builder routes)
+        throws IOException {
       Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
       boolean decodeServes =
           config.disagg().enabled() && config.disagg().split().decodeServesWhole();
@@ -360,9 +370,14 @@ public final class Router implements AutoCloseable {
           new Planes(engine, choices, config.affinity(), decodeServes, split, ticker, dice);
       new DecideApi(planes, this::policyOf).addTo(routes);
       new LeasesApi(planes).addTo(routes);
-      new RayRouteApi(planes).addTo(routes);
+      RayRouteApi route = new RayRouteApi(planes);
+      route.addTo(routes);
       metrics.heldLeases(choices);
       control.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
+      String spoe = config.decide().spoeAddress();
+      if (!spoe.isEmpty()) {
+        control.push(SpoeListener.open(spoe, route, callers));
+      }
     }
 
     @Nullable MetricsServer openMetrics() throws IOException {

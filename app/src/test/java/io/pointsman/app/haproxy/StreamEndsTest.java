@@ -13,26 +13,28 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StreamEndsTest {
   @ParameterizedTest
   @CsvSource({
-    "200, --, true, succeeded",
-    "400, --, true, succeeded",
-    "429, --, true, ignored",
-    "503, --, true, ignored",
-    "500, --, true, error",
-    "502, --, true, error",
-    "200, CD, true, ignored",
-    "200, cD, true, ignored",
-    "-1, CH, true, ignored",
-    "503, SC, true, connect",
-    "503, sC, true, connect",
-    "502, SH, true, error",
-    "200, SD, true, error",
-    "504, sH, true, timeout",
-    "200, sD, true, timeout",
-    "503, RC, true, ignored",
-    "200, --, false, connect"
+    "200, --, w3, succeeded",
+    "400, --, w3, succeeded",
+    "429, --, w3, ignored",
+    "503, --, w3, ignored",
+    "500, --, w3, error",
+    "502, --, w3, error",
+    "200, CD, w3, ignored",
+    "200, cD, w3, ignored",
+    "-1, CH, w3, ignored",
+    "503, SC, w3, connect",
+    "503, sC, w3, connect",
+    "502, SH, w3, error",
+    "200, SD, w3, error",
+    "504, sH, w3, timeout",
+    "200, sD, w3, timeout",
+    "503, RC, w3, ignored",
+    "200, --, w4, connect",
+    "503, SC, -, ignored",
+    "200, --, -, ignored"
   })
-  void anEndingIsReadFromHaproxysSigns(int status, String signs, boolean decided, String outcome) {
-    String told = StreamEnds.ending(status, signs, decided);
+  void anEndingIsReadFromHaproxysSigns(int status, String signs, String decided, String outcome) {
+    String told = StreamEnds.ending(status, signs, "w3", decided);
 
     boolean failed = !outcome.equals("succeeded") && !outcome.equals("ignored");
     assertThat(told)
@@ -56,15 +58,7 @@ class StreamEndsTest {
     HaproxySettings usual =
         HaproxySettings.of(
             InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));
-    HaproxySettings missing =
-        new HaproxySettings(
-            usual.listen(),
-            usual.router(),
-            "no-such-haproxy",
-            usual.timeout(),
-            usual.ttl(),
-            usual.slots(),
-            usual.maxConnections());
+    HaproxySettings missing = usual.withExecutable("no-such-haproxy");
 
     assertThatThrownBy(() -> HaproxyPlane.start(missing)).hasMessageContaining("no-such-haproxy");
   }

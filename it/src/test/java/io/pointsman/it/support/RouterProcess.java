@@ -50,7 +50,12 @@ public final class RouterProcess implements AutoCloseable {
 
   /** Starts {@code serve} with these flags alone, ports aside, and waits until it is ready. */
   public static RouterProcess start(String... flags) throws IOException {
-    return launch(System.getProperty("java.class.path"), flags);
+    return launch(System.getProperty("java.class.path"), 0, flags);
+  }
+
+  /** The same on a given port, on which another one may have listened before. */
+  public static RouterProcess startAt(int port, String... flags) throws IOException {
+    return launch(System.getProperty("java.class.path"), port, flags);
   }
 
   /**
@@ -68,7 +73,7 @@ public final class RouterProcess implements AutoCloseable {
               ? pack(directory, jars.resolve(path.size() + ".jar")).toString()
               : entry);
     }
-    return launch(String.join(File.pathSeparator, path), flags);
+    return launch(String.join(File.pathSeparator, path), 0, flags);
   }
 
   private static Path pack(Path directory, Path jar) throws IOException {
@@ -82,12 +87,13 @@ public final class RouterProcess implements AutoCloseable {
     return jar;
   }
 
-  private static RouterProcess launch(String classPath, String... flags) throws IOException {
+  private static RouterProcess launch(String classPath, int port, String... flags)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
     command.addAll(List.of("-cp", classPath, MAIN, "serve"));
-    command.addAll(List.of("--port", "0", "--metrics-port", "0"));
+    command.addAll(List.of("--port", Integer.toString(port), "--metrics-port", "0"));
     command.addAll(List.of(flags));
     Path log = Files.createTempFile("pointsman-router", ".log");
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -137,6 +143,17 @@ public final class RouterProcess implements AutoCloseable {
   /** Tells it to read its configuration again (SIGHUP). */
   public void hangUp() throws IOException, InterruptedException {
     run("kill", "-HUP", "" + process.pid());
+  }
+
+  /** Stops it in its tracks, so that it does nothing at all (SIGSTOP), or lets it go on. */
+  public void freeze(boolean frozen) throws IOException, InterruptedException {
+    run("kill", frozen ? "-STOP" : "-CONT", "" + process.pid());
+  }
+
+  /** Ends it without a word (SIGKILL). */
+  public void kill() {
+    process.destroyForcibly();
+    awaitExit();
   }
 
   /** Leaves it so many file descriptors at most. */

@@ -4,6 +4,7 @@ import static io.pointsman.app.config.value.ValueTypes.bool;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.integer;
 
+import io.pointsman.app.config.value.CheckedText;
 import io.pointsman.app.decide.DecideSettings;
 import io.pointsman.engine.choice.HoldSettings;
 import java.time.Duration;
@@ -56,9 +57,18 @@ public final class DecideKeys {
           "How long a lease is held in all, however often it is renewed.",
           "Short stops counting streams that still run; long trusts planes that renew for ever.");
 
+  public static final Key<String> SPOE_ADDRESS =
+      Key.of(
+          "decide.spoe-address",
+          new CheckedText("<host:port>", "host:port; or nothing", DecideSettings::isAddress),
+          DecideSettings.DEFAULTS.spoeAddress(),
+          "Where HAProxy may ask by its own protocol (SPOE), over connections that it keeps; for"
+              + " pointsman haproxy --spoe.",
+          "Whoever reaches it can hold places; empty listens nowhere, and HAProxy asks over HTTP.");
+
   private DecideKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(ENABLED, MAX_LEASES, TTL, MAX_TTL, MAX_LIFETIME);
+    return List.of(ENABLED, MAX_LEASES, TTL, MAX_TTL, MAX_LIFETIME, SPOE_ADDRESS);
   }
 }

@@ -1,0 +1,69 @@
+package io.pointsman.app.haproxy;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Renews the leases whose streams live. HAProxy itself counts them, in a table with a lease as its
+ * key: the count falls when the stream ends, so that nothing is renewed whose end was not heard of.
+ */
+final class LiveLeases {
+  private static final Logger log = LoggerFactory.getLogger(LiveLeases.class);
+  private static final String ALIVE = "show table leases data.conn_cur gt 0";
+  private static final Pattern KEY = Pattern.compile("key=([0-9a-z]+-[0-9a-z]+) ");
+  private static final int AT_ONCE = 16;
+
+  private final RuntimeApi haproxy;
+  private final RouterCalls router;
+  private final Duration ttl;
+  private final Semaphore calls = new Semaphore(AT_ONCE);
+
+  LiveLeases(RuntimeApi haproxy, RouterCalls router, Duration ttl) {
+    this.haproxy = haproxy;
+    this.router = router;
+    this.ttl = ttl;
+  }
+
+  /** One round over all of them; gives up for this time if the router does not answer. */
+  void renew() {
+    try {
+      for (String lease : alive(haproxy.ask(ALIVE))) {
+        calls.acquire();
+        Thread.ofVirtual().name("haproxy-renew").start(() -> renew(lease));
+      }
+    } catch (IOException e) {
+      log.debug("leases not renewed: {}", e.toString());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The leases in what HAProxy says of its table. */
+  static List<String> alive(String table) {
+    List<String> leases = new ArrayList<>();
+    Matcher key = KEY.matcher(table);
+    while (key.find()) {
+      leases.add(key.group(1));
+    }
+    return leases;
+  }
+
+  private void renew(String lease) {
+    try {
+      router.renew(lease, ttl);
+    } catch (IOException e) {
+      log.debug("lease {} not renewed: {}", lease, e.toString());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      calls.release();
+    }
+  }
+}

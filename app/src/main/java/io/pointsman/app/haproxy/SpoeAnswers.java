@@ -1,0 +1,149 @@
+package io.pointsman.app.haproxy;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.pointsman.app.admin.Json;
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.reply.ProxyError;
+import java.net.ProtocolException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What HAProxy is told about one request: variables of its transaction. The question becomes the
+ * one that the Lua script asks over HTTP, so that both ways mean the same.
+ */
+final class SpoeAnswers {
+  private static final Logger log = LoggerFactory.getLogger(SpoeAnswers.class);
+  private static final String PATH = "/internal/route";
+  private static final byte[] NOTHING = {};
+
+  /** Statuses that the client gets; anything else has HAProxy balance by its own checks. */
+  private static final Set<Integer> REFUSALS = Set.of(400, 401, 404, 413, 429, 503);
+
+  /** What a router says that has just started, or that takes all workers for dead. */
+  private static final List<String> NOT_PLACED =
+      List.of(
+          "\"code\":\"no_workers\"", "\"code\":\"models_pending\"", "\"code\":\"none_available\"");
+
+  private final LocalEndpoint route;
+  private final CallerCheck callers;
+
+  SpoeAnswers(LocalEndpoint route, CallerCheck callers) {
+    this.route = route;
+    this.callers = callers;
+  }
+
+  /** The arguments of HAProxy's message, of which it sends one for each request. */
+  static LocalRequest question(SpoeReader frame) throws ProtocolException {
+    frame.text();
+    int arguments = frame.octet();
+    Map<String, Object> named = new HashMap<>();
+    for (int i = 0; i < arguments; i++) {
+      String name = frame.text();
+      Object value = frame.value();
+      if (value != null) {
+        named.put(name, value);
+      }
+    }
+    Map<String, List<String>> headers = headers(named.get("headers"));
+    headers.put("x-pointsman-hold", List.of(String.valueOf(named.getOrDefault("ttl", ""))));
+    headers.put("x-serve-request-method", List.of(String.valueOf(named.get("method"))));
+    headers.put("x-serve-request-path", List.of(String.valueOf(named.get("path"))));
+    byte[] body = named.get("body") instanceof byte[] bytes ? bytes : NOTHING;
+    boolean truncated = length(named.get("length")) > body.length;
+    return new LocalRequest("POST", PATH, "", headers, body, truncated, "");
+  }
+
+  private static long length(@Nullable Object written) {
+    String digits = String.valueOf(written);
+    return digits.matches("[0-9]{1,18}") ? Long.parseLong(digits) : 0;
+  }
+
+  /** Names and values in turn, up to two empty texts. */
+  private static Map<String, List<String>> headers(@Nullable Object binary)
+      throws ProtocolException {
+    Map<String, List<String>> headers = new HashMap<>();
+    if (binary instanceof byte[] bytes) {
+      SpoeReader reader = new SpoeReader(bytes, 0, bytes.length);
+      for (String name = reader.text(); !name.isEmpty(); name = reader.text()) {
+        headers
+            .computeIfAbsent(name.toLowerCase(Locale.ROOT), _ -> new ArrayList<>(1))
+            .add(reader.text());
+      }
+    }
+    return headers;
+  }
+
+  /** Whether the answer needs nobody else to be asked first. */
+  boolean atOnce(LocalRequest question) {
+    return callers.known(question.header("authorization")) != CallerCheck.Verdict.UNKNOWN;
+  }
+
+  /** Sets the variables; none if HAProxy shall balance by itself. */
+  void answer(LocalRequest question, SpoeWriter variables) {
+    ProxyError refusal = refusal(question.header("authorization"));
+    if (refusal != null) {
+      variables.set("status", refusal.status()).set("body", refusal.json(refusal.message()));
+      return;
+    }
+    try {
+      tell(route.handle(question), variables);
+    } catch (Exception e) {
+      log.error("a question of HAProxy's was not answered", e);
+    }
+  }
+
+  private @Nullable ProxyError refusal(@Nullable String authorization) {
+    CallerCheck.Verdict verdict = callers.known(authorization);
+    if (verdict == CallerCheck.Verdict.UNKNOWN && authorization != null) {
+      verdict = callers.ask(authorization);
+    }
+    return switch (verdict) {
+      case ADMITTED -> null;
+      case REFUSED -> ProxyError.INVALID_API_KEY;
+      case UNKNOWN -> ProxyError.KEY_CHECKS_FULL;
+    };
+  }
+
+  private static void tell(LocalResponse response, SpoeWriter variables) throws Exception {
+    if (REFUSALS.contains(response.status())) {
+      String body = new String(response.body(), UTF_8);
+      if (NOT_PLACED.stream().anyMatch(body::contains)) {
+        return;
+      }
+      variables.set("status", response.status()).set("body", body);
+      String wait = response.headers().get("retry-after");
+      if (wait != null) {
+        variables.set("retry", wait);
+      }
+      return;
+    }
+    if (response.status() != 200) {
+      return;
+    }
+    JsonNode answer = Json.MAPPER.readTree(response.body());
+    set(variables, "worker", answer.path("replica_id"));
+    set(variables, "lease", answer.path("lease"));
+    JsonNode headers = answer.path("request_headers");
+    set(variables, "adapter", headers.path("serve_multiplexed_model_id"));
+    set(variables, "rank", headers.path("X-data-parallel-rank"));
+  }
+
+  private static void set(SpoeWriter variables, String name, JsonNode value) {
+    if (value.isTextual()) {
+      variables.set(name, value.textValue());
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package io.pointsman.app.haproxy;
+
+import io.pointsman.proxy.local.LocalRequest;
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.ProtocolException;
+import java.net.Socket;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * One connection of HAProxy's, over which it asks again and again, also before earlier answers have
+ * come. Frames are bounded and never split. Read by one thread; answers that take their time are
+ * written by others.
+ */
+final class SpoeConnection {
+  /** Largest frame; HAProxy's is its buffer. */
+  static final int MAX_FRAME = 1 << 20;
+
+  private static final int HELLO_LIMIT_MILLIS = 5_000;
+  private static final int SMALLEST_FRAME = 7;
+  private static final int SMALLEST_MAX_FRAME = 256;
+  private static final int FLUSH_FROM = 32 << 10;
+
+  private static final int HELLO = 1;
+  private static final int DISCONNECT = 2;
+  private static final int NOTIFY = 3;
+  private static final int AGENT_HELLO = 101;
+  private static final int AGENT_DISCONNECT = 102;
+  private static final int ACK = 103;
+
+  private static final int NORMAL = 0;
+  private static final int TOO_BIG = 3;
+  private static final int INVALID = 4;
+  private static final int NO_VERSION = 5;
+  private static final int NO_FRAME_SIZE = 6;
+  private static final int BAD_VERSION = 8;
+
+  private final Socket socket;
+  private final SpoeAnswers answers;
+  private final DataInputStream in;
+  private final OutputStream out;
+
+  /** Guarded by itself. */
+  private final SpoeWriter writer = new SpoeWriter();
+
+  private byte[] frame = new byte[16 << 10];
+  private int most = MAX_FRAME;
+
+  /** What is wrong, and the protocol's number for it. */
+  private static final class Broken extends ProtocolException {
+    private static final long serialVersionUID = 1L;
+    private final int status;
+
+    Broken(int status, String message) {
+      super(message);
+      this.status = status;
+    }
+  }
+
+  SpoeConnection(Socket socket, SpoeAnswers answers) throws IOException {
+    this.socket = socket;
+    this.answers = answers;
+    in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 64 << 10));
+    out = socket.getOutputStream();
+  }
+
+  /** Serves until HAProxy goes or says something that cannot be understood. */
+  void run() throws IOException {
+    try {
+      socket.setSoTimeout(HELLO_LIMIT_MILLIS);
+      boolean onlyCheck = greet(next());
+      socket.setSoTimeout(0);
+      while (!onlyCheck && served(next())) {
+        // Until HAProxy has said that it goes.
+      }
+    } catch (EOFException e) {
+      // HAProxy closes connections that it does not need.
+    } catch (ProtocolException e) {
+      int status = e instanceof Broken broken ? broken.status : INVALID;
+      disconnect(status, String.valueOf(e.getMessage()));
+      throw e;
+    }
+  }
+
+  private SpoeReader next() throws IOException {
+    int length = in.readInt();
+    if (length < SMALLEST_FRAME || length > most) {
+      throw new Broken(
+          TOO_BIG,
+          "frame: " + length + " bytes (expected: " + SMALLEST_FRAME + " to " + most + ")");
+    }
+    if (length > frame.length) {
+      frame = Arrays.copyOf(frame, Math.max(length, Math.min(2 * frame.length, MAX_FRAME)));
+    }
+    in.readFully(frame, 0, length);
+    return new SpoeReader(frame, 0, length);
+  }
+
+  /** Whether HAProxy only wanted to know if somebody is here. */
+  private boolean greet(SpoeReader hello) throws IOException {
+    int type = hello.octet();
+    hello.word();
+    hello.number();
+    hello.number();
+    if (type != HELLO) {
+      throw new Broken(INVALID, "frame: of type " + type + " (expected: HAPROXY-HELLO)");
+    }
+    Map<String, Object> said = new HashMap<>();
+    while (hello.hasMore()) {
+      String name = hello.text();
+      Object value = hello.value();
+      if (value != null) {
+        said.put(name, value);
+      }
+    }
+    if (!(said.get("supported-versions") instanceof String versions)) {
+      throw new Broken(NO_VERSION, "supported-versions: missing");
+    }
+    if (Arrays.stream(versions.split(",", -1)).noneMatch(each -> each.strip().startsWith("2."))) {
+      throw new Broken(BAD_VERSION, "supported-versions: " + versions + " (expected: 2.0)");
+    }
+    if (!(said.get("max-frame-size") instanceof Long size) || size < SMALLEST_MAX_FRAME) {
+      throw new Broken(NO_FRAME_SIZE, "max-frame-size: missing or too small");
+    }
+    most = (int) Math.min(size, MAX_FRAME);
+    synchronized (writer) {
+      writer.begin(AGENT_HELLO, 0, 0);
+      writer.entry("version", "2.0").entry("max-frame-size", most);
+      writer.entry("capabilities", "pipelining").end();
+      writer.flushTo(out);
+    }
+    return Boolean.TRUE.equals(said.get("healthcheck"));
+  }
+
+  /** Whether HAProxy may go on to ask. */
+  private boolean served(SpoeReader reader) throws IOException {
+    int type = reader.octet();
+    int flags = reader.word();
+    long stream = reader.number();
+    long id = reader.number();
+    if (type == DISCONNECT) {
+      disconnect(NORMAL, "goodbye");
+      return false;
+    }
+    if (type != NOTIFY || (flags & 1) == 0) {
+      throw new Broken(
+          INVALID, "frame: of type " + type + ", flags " + flags + " (expected: a whole NOTIFY)");
+    }
+    LocalRequest question = SpoeAnswers.question(reader);
+    if (answers.atOnce(question)) {
+      synchronized (writer) {
+        acknowledge(stream, id, question, writer);
+      }
+    } else {
+      Thread.ofVirtual().name("spoe-answer").start(() -> later(stream, id, question));
+    }
+    boolean lastSoFar = in.available() == 0;
+    synchronized (writer) {
+      if (writer.size() > 0 && (lastSoFar || writer.size() >= FLUSH_FROM)) {
+        writer.flushTo(out);
+      }
+    }
+    return true;
+  }
+
+  private void later(long stream, long id, LocalRequest question) {
+    SpoeWriter own = new SpoeWriter();
+    acknowledge(stream, id, question, own);
+    try {
+      synchronized (writer) {
+        own.flushTo(out);
+      }
+    } catch (IOException e) {
+      // HAProxy has gone; the thread that reads notices too.
+    }
+  }
+
+  private void acknowledge(long stream, long id, LocalRequest question, SpoeWriter into) {
+    into.begin(ACK, stream, id);
+    answers.answer(question, into);
+    into.end();
+  }
+
+  private void disconnect(int status, String message) throws IOException {
+    synchronized (writer) {
+      writer.begin(AGENT_DISCONNECT, 0, 0);
+      writer.entry("status-code", status).entry("message", message).end();
+      writer.flushTo(out);
+    }
+  }
+}

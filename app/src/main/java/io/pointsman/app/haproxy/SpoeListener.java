@@ -1,0 +1,124 @@
+package io.pointsman.app.haproxy;
+
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.local.LocalEndpoint;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Where HAProxy asks by its own protocol, the Stream Processing Offload Protocol, over connections
+ * that it keeps. Whoever reaches this address may hold places.
+ */
+public final class SpoeListener implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(SpoeListener.class);
+  private static final int MOST_CONNECTIONS = 4096;
+  private static final int BACKLOG = 1024;
+  private static final int PAUSE_MILLIS = 100;
+
+  private final ServerSocket listener;
+  private final SpoeAnswers answers;
+  private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+  private final CountDownLatch closed = new CountDownLatch(1);
+
+  private SpoeListener(ServerSocket listener, SpoeAnswers answers) {
+    this.listener = listener;
+    this.answers = answers;
+  }
+
+  private static int port(String address) {
+    return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+  }
+
+  /**
+   * Begins to listen.
+   *
+   * @param address host:port; port 0 takes any free one
+   * @param route answers the question as {@code POST /internal/route} does
+   * @throws IOException if the address cannot be had
+   */
+  public static SpoeListener open(String address, LocalEndpoint route, CallerCheck callers)
+      throws IOException {
+    String host = address.substring(0, address.lastIndexOf(':'));
+    ServerSocket listener = new ServerSocket();
+    try {
+      listener.setReuseAddress(true);
+      listener.bind(new InetSocketAddress(host, port(address)), BACKLOG);
+    } catch (IOException e) {
+      listener.close();
+      throw new IOException("decide.spoe-address: " + address + " (expected: a free port)", e);
+    }
+    SpoeListener opened = new SpoeListener(listener, new SpoeAnswers(route, callers));
+    Thread.ofVirtual().name("spoe-accept").start(opened::accept);
+    log.info("HAProxy may ask at {}, port {}", address, opened.port());
+    return opened;
+  }
+
+  /** The port that is listened on. */
+  public int port() {
+    return listener.getLocalPort();
+  }
+
+  private void accept() {
+    while (!listener.isClosed()) {
+      try {
+        Socket socket = listener.accept();
+        if (open.size() >= MOST_CONNECTIONS) {
+          socket.close();
+          continue;
+        }
+        open.add(socket);
+        Thread.ofVirtual().name("spoe").start(() -> serve(socket));
+      } catch (IOException e) {
+        if (!listener.isClosed()) {
+          log.warn("a connection of HAProxy's was not taken: {}", e.toString());
+          pause();
+        }
+      }
+    }
+  }
+
+  /** Without a descriptor left, the next attempt fails as fast as this one. */
+  private void pause() {
+    try {
+      closed.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void serve(Socket socket) {
+    try (socket) {
+      socket.setTcpNoDelay(true);
+      socket.setKeepAlive(true);
+      new SpoeConnection(socket, answers).run();
+    } catch (IOException e) {
+      if (!listener.isClosed()) {
+        log.debug("a connection of HAProxy's ended: {}", e.toString());
+      }
+    } finally {
+      open.remove(socket);
+    }
+  }
+
+  /** Stops listening and cuts all connections. */
+  @Override
+  public void close() {
+    closed.countDown();
+    try {
+      listener.close();
+      for (Socket socket : open) {
+        socket.close();
+      }
+    } catch (IOException e) {
+      log.debug("not closed cleanly", e);
+    }
+  }
+}

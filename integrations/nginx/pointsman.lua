@@ -1,0 +1,336 @@
+-- Asks Pointsman where a request goes, sends it there, and says how it ended.
+--
+-- decide (access phase) asks and holds a place; balance goes to the worker that was decided on, or, without an
+-- answer, to the one with the fewest requests in flight; ended (log phase) gives the place back. Places of streams
+-- that live are renewed. What the router refuses the client gets as it is.
+
+local balancer = require("ngx.balancer")
+local json = require("cjson.safe")
+
+local pointsman = {}
+local settings
+local in_flight = ngx.shared.pointsman
+
+local HEAD_OF_BODY = 131072
+local LOOK_SECONDS = 0.25
+local MOST_TOLD = 4096
+local POOL = {pool = "pointsman", pool_size = 64}
+local REFUSALS = {[400] = true, [401] = true, [404] = true, [413] = true, [429] = true, [503] = true}
+-- What a router says that has just started, or that takes all workers for dead.
+local NOT_PLACED = {'"code":"no_workers"', '"code":"models_pending"', '"code":"none_available"'}
+local NOT_FORWARDED = {
+  ["connection"] = true,
+  ["content-length"] = true,
+  ["expect"] = true,
+  ["host"] = true,
+  ["keep-alive"] = true,
+  ["te"] = true,
+  ["transfer-encoding"] = true,
+  ["upgrade"] = true,
+}
+
+-- Of this process: workers that may get whole requests, leases whose streams live, what the router is yet to be told.
+local workers = {}
+local live = {}
+local told = {first = 1, last = 0}
+local telling = false
+
+function pointsman.setup(given)
+  settings = given
+end
+
+-- One answer: its status, its headers by lower-case name, its body.
+local function receive(socket)
+  local line = socket:receive("*l")
+  local status = line and tonumber(line:match("^HTTP/1%.%d (%d%d%d)"))
+  if not status then
+    return nil
+  end
+  local headers = {}
+  while true do
+    line = socket:receive("*l")
+    if not line then
+      return nil
+    elseif line == "" then
+      break
+    end
+    local name, value = line:match("^([^:]+):%s*(.-)%s*$")
+    if name then
+      headers[name:lower()] = value
+    end
+  end
+  local length = tonumber(headers["content-length"])
+  local body = length == 0 and "" or length and socket:receive(length)
+  return body and status, headers, body
+end
+
+local function exchange(text)
+  local socket = ngx.socket.tcp()
+  socket:settimeouts(settings.timeout_ms, settings.timeout_ms, settings.timeout_ms)
+  if not socket:connect(settings.router_host, settings.router_port, POOL) then
+    return nil
+  end
+  local kept = socket:getreusedtimes()
+  if not socket:send(text) then
+    return nil, kept
+  end
+  local status, headers, body = receive(socket)
+  if not status or headers["connection"] == "close" then
+    socket:close()
+  else
+    socket:setkeepalive(30000)
+  end
+  return status, kept, headers, body
+end
+
+-- The router's answer; nil without one. A kept connection that turns out to be closed is replaced once.
+local function call(method, path, lines, body)
+  lines[#lines + 1] = "host: " .. settings.router_host
+  lines[#lines + 1] = "content-length: " .. #body
+  local text = method .. " " .. path .. " HTTP/1.1\r\n" .. table.concat(lines, "\r\n") .. "\r\n\r\n" .. body
+  local status, kept, headers, answer = exchange(text)
+  if not status and kept and kept > 0 then
+    status, kept, headers, answer = exchange(text)
+  end
+  return status, headers, answer
+end
+
+-- What there is of the client's body, and whether that is all.
+local function body_of_client()
+  ngx.req.read_body()
+  local body = ngx.req.get_body_data()
+  if body then
+    return body:sub(1, HEAD_OF_BODY), #body > HEAD_OF_BODY
+  end
+  local name = ngx.req.get_body_file()
+  local file = name and io.open(name, "rb")
+  if not file then
+    return "", false
+  end
+  body = file:read(HEAD_OF_BODY) or ""
+  local more = file:read(1) ~= nil
+  file:close()
+  return body, more
+end
+
+-- Only the router says these.
+local function strip(headers)
+  for name in pairs(headers) do
+    if
+      name:find("^x%-pointsman%-")
+      or name:find("^x%-serve%-router%-")
+      or name:find("^x%-serve%-request%-")
+      or name == "x-body-truncated"
+      or name == "serve_multiplexed_model_id"
+      or name == "x-data-parallel-rank"
+    then
+      ngx.req.clear_header(name)
+      headers[name] = nil
+    end
+  end
+end
+
+local function question(headers, truncated)
+  local lines = {
+    "x-pointsman-hold: " .. settings.ttl_ms,
+    "x-serve-request-method: POST",
+    "x-serve-request-path: " .. ngx.var.request_uri:match("^[^?]*"),
+  }
+  if truncated then
+    lines[#lines + 1] = "x-body-truncated: " .. HEAD_OF_BODY .. "/" .. (headers["content-length"] or "")
+  end
+  for name, values in pairs(headers) do
+    if not NOT_FORWARDED[name] then
+      for _, value in ipairs(type(values) == "table" and values or {values}) do
+        lines[#lines + 1] = name .. ": " .. tostring(value)
+      end
+    end
+  end
+  return lines
+end
+
+local function refused(status, body)
+  for _, code in ipairs(status == 503 and NOT_PLACED or {}) do
+    if body:find(code, 1, true) then
+      return false
+    end
+  end
+  return REFUSALS[status]
+end
+
+local function refuse(status, headers, body)
+  ngx.status = status
+  ngx.header["content-type"] = "application/json"
+  ngx.header["retry-after"] = headers["retry-after"]
+  ngx.header["content-length"] = #body
+  ngx.print(body)
+  return ngx.exit(ngx.HTTP_OK)
+end
+
+function pointsman.decide()
+  local headers = ngx.req.get_headers(0)
+  setmetatable(headers, nil)
+  strip(headers)
+  ngx.ctx.pointsman = {}
+  if ngx.req.get_method() ~= "POST" then
+    return
+  end
+  local body, truncated = body_of_client()
+  local status, answer_headers, answer = call("POST", "/internal/route", question(headers, truncated), body)
+  if refused(status, answer) then
+    return refuse(status, answer_headers, answer)
+  end
+  local decided = status == 200 and json.decode(answer)
+  if not decided or not decided.replica_id then
+    return
+  end
+  ngx.ctx.pointsman = {
+    worker = decided.replica_id,
+    host = decided.host,
+    port = decided.port,
+    lease = decided.lease,
+  }
+  if decided.lease then
+    live[decided.lease] = true
+  end
+  for name, value in pairs(decided.request_headers or {}) do
+    ngx.req.set_header(name, value)
+  end
+end
+
+-- The worker with the fewest requests in flight of those that the router named last, but for one.
+local function least_busy(except)
+  local best, least
+  local count = #workers
+  local first = count > 0 and math.random(count) or 1
+  for i = 0, count - 1 do
+    local worker = workers[(first + i - 1) % count + 1]
+    local load = in_flight:get(worker.address) or 0
+    if worker.address ~= except and (not least or load < least) then
+      best, least = worker, load
+    end
+  end
+  return best
+end
+
+local function count_off(state)
+  if state.at then
+    in_flight:incr(state.at, -1, 0)
+    state.at = nil
+  end
+end
+
+function pointsman.balance()
+  local state = ngx.ctx.pointsman
+  local failed = state.at
+  count_off(state)
+  local peer = not failed and state.host and state or least_busy(failed)
+  if not peer then
+    ngx.log(ngx.WARN, "no worker is known")
+    return ngx.exit(503)
+  end
+  if not failed then
+    balancer.set_more_tries(1)
+  end
+  local good, problem = balancer.set_current_peer(peer.host, peer.port)
+  if not good then
+    ngx.log(ngx.ERR, "worker ", peer.host, ": ", problem)
+    return ngx.exit(502)
+  end
+  state.at = peer.host .. ":" .. peer.port
+  state.pinned = peer == state
+  in_flight:incr(state.at, 1, 0)
+end
+
+function pointsman.tell()
+  local state = ngx.ctx.pointsman
+  if state and state.pinned then
+    ngx.header["x-pointsman-worker"] = state.worker
+  end
+end
+
+local function tell_all(premature)
+  while not premature and told.first <= told.last do
+    local each = told[told.first]
+    told[told.first] = nil
+    told.first = told.first + 1
+    call("POST", "/v1/leases/" .. each.lease .. "/" .. each.what, {"content-type: application/json"}, each.body)
+  end
+  telling = false
+end
+
+-- What is too much is not said: such leases expire.
+local function tell_router(lease, what, body)
+  if told.last - told.first >= MOST_TOLD then
+    return
+  end
+  told.last = told.last + 1
+  told[told.last] = {lease = lease, what = what, body = body}
+  if not telling then
+    telling = ngx.timer.at(0, tell_all) and true or false
+  end
+end
+
+local function outcome(state)
+  local status = tonumber((ngx.var.upstream_status or ""):match("(%d+)%s*$"))
+  if state.pinned == false then
+    return '{"outcome":"failed","failure":"connect"}'
+  elseif ngx.status == 499 or not status or status == 429 or status == 503 then
+    return '{"outcome":"ignored"}'
+  elseif status == 504 then
+    return '{"outcome":"failed","failure":"timeout"}'
+  elseif status >= 500 then
+    return '{"outcome":"failed"}'
+  end
+  -- Broken off by one side or the other: nginx does not say by which.
+  return ngx.var.request_completion == "OK" and '{"outcome":"succeeded"}' or '{"outcome":"ignored"}'
+end
+
+function pointsman.ended()
+  local state = ngx.ctx.pointsman
+  if not state then
+    return
+  end
+  count_off(state)
+  if state.lease then
+    live[state.lease] = nil
+    tell_router(state.lease, "settle", outcome(state))
+  end
+end
+
+local function look(premature)
+  if premature then
+    return
+  end
+  local status, _, body = call("GET", "/workers", {}, "")
+  local answer = status == 200 and json.decode(body)
+  if not answer or not answer.workers or #answer.workers == 0 then
+    return -- a router that has just started may not know any yet
+  end
+  local found = {}
+  for _, worker in ipairs(answer.workers) do
+    local host, port = worker.url:match("^http://([^:/]+):(%d+)")
+    if host and worker.worker_type ~= "prefill" and not worker.draining then
+      found[#found + 1] = {host = host, port = tonumber(port), address = host .. ":" .. port}
+    end
+  end
+  workers = found
+end
+
+local function renew(premature)
+  if premature then
+    return
+  end
+  for lease in pairs(live) do
+    tell_router(lease, "renew", '{"ttl_ms":' .. settings.ttl_ms .. "}")
+  end
+end
+
+function pointsman.start()
+  math.randomseed(ngx.worker.pid())
+  ngx.timer.at(0, look)
+  ngx.timer.every(LOOK_SECONDS, look)
+  ngx.timer.every(settings.ttl_ms / 3000, renew)
+end
+
+return pointsman

@@ -1,0 +1,97 @@
+package io.pointsman.it.plane;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** A real nginx with the configuration and the script of {@code integrations/nginx}. */
+final class NginxProcess implements AutoCloseable {
+  private static final Path SOURCES = Path.of("..", "integrations", "nginx");
+
+  private final Path directory;
+  private final Process process;
+  private final int port;
+
+  private NginxProcess(Path directory, Process process, int port) {
+    this.directory = directory;
+    this.process = process;
+    this.port = port;
+  }
+
+  /** What it needs beside its program. */
+  static boolean installed() {
+    return Files.exists(Path.of("/usr/lib/nginx/modules/ngx_http_lua_module.so"));
+  }
+
+  static NginxProcess start(int router, Duration ttl) throws IOException {
+    Path directory = Files.createTempDirectory("pointsman-nginx");
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    for (String name : List.of("nginx.conf", "pointsman.lua")) {
+      String text =
+          Files.readString(SOURCES.resolve(name))
+              .replace("@DIRECTORY@", directory.toString())
+              .replace("@ROUTER_HOST@", "127.0.0.1")
+              .replace("@ROUTER_PORT@", Integer.toString(router))
+              .replace("@TTL_MS@", Long.toString(ttl.toMillis()))
+              .replace("timeout_ms = 1000", "timeout_ms = " + PlaneRig.PATIENCE.toMillis())
+              .replace("@LISTEN@", "127.0.0.1:" + port);
+      Files.writeString(directory.resolve(name), text);
+    }
+    // Its processes write where the test does, also if that runs as root.
+    String user = System.getProperty("user.name").equals("root") ? "user root; " : "";
+    Process process =
+        new ProcessBuilder(
+                "nginx",
+                "-p",
+                directory.toString(),
+                "-c",
+                directory.resolve("nginx.conf").toString(),
+                "-g",
+                user + "daemon off;")
+            .redirectErrorStream(true)
+            .redirectOutput(directory.resolve("output.log").toFile())
+            .start();
+    return new NginxProcess(directory, process, port);
+  }
+
+  int port() {
+    return port;
+  }
+
+  String output() {
+    try {
+      return Files.readString(directory.resolve("output.log"));
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  /** Ends it at once; streams under way are cut. */
+  @Override
+  public void close() throws IOException {
+    process.destroy();
+    try {
+      if (!process.waitFor(10, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException e) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+    if (Files.exists(directory)) {
+      try (Stream<Path> files = Files.walk(directory)) {
+        files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+      }
+    }
+  }
+}

@@ -1,0 +1,276 @@
+package io.pointsman.it.plane;
+
+import static io.pointsman.it.plane.PlaneRig.completion;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RawEngine;
+import io.pointsman.it.support.RouterProcess;
+import io.pointsman.sim.SimEngine;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A proxy while routers and workers come and go, and while streams outlast their leases. */
+@ParameterizedClass
+@EnumSource(PlaneRig.Way.class)
+@Timeout(300)
+final class PlaneFailuresTest {
+  private final PlaneRig rig;
+
+  PlaneFailuresTest(PlaneRig.Way way) {
+    rig = new PlaneRig(way);
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  /** Clients that send one request after the other and want each answered with 200. */
+  private final class Clients implements AutoCloseable {
+    private final AtomicBoolean running = new AtomicBoolean(true);
+    private final AtomicInteger pinned = new AtomicInteger();
+    private final AtomicInteger alone = new AtomicInteger();
+    private final ExecutorService threads = Executors.newFixedThreadPool(4);
+    private final List<Future<Integer>> ends = new ArrayList<>();
+
+    Clients() {
+      for (int i = 0; i < 4; i++) {
+        ends.add(threads.submit(this::run));
+      }
+    }
+
+    private int run() throws IOException {
+      int sent = 0;
+      while (running.get()) {
+        Answer answer = rig.send(completion("load " + sent++));
+        assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
+        (answer.header("x-pointsman-worker") == null ? alone : pinned).incrementAndGet();
+      }
+      return sent;
+    }
+
+    void awaitMore(AtomicInteger kind) {
+      int before = kind.get();
+      Await.until(
+          () -> "more requests: " + pinned + " pinned, " + alone + " alone",
+          Await.LONG,
+          () -> kind.get() > before + 40 || ends.stream().anyMatch(Future::isDone));
+    }
+
+    /** Stops them; fails if one request did. */
+    void verify() throws Exception {
+      running.set(false);
+      for (Future<Integer> each : ends) {
+        assertThat(each.get()).isPositive();
+      }
+    }
+
+    @Override
+    public void close() {
+      running.set(false);
+      threads.close();
+    }
+  }
+
+  @Test
+  void withoutTheRouterTrafficGoesOnAndWithItItIsRoutedAgain() throws Exception {
+    rig.engines(4);
+    RouterProcess router = rig.routerProcess("round_robin");
+    rig.carrier(Duration.ofSeconds(5));
+    try (Clients clients = new Clients()) {
+      clients.awaitMore(clients.pinned);
+      router.kill();
+      clients.awaitMore(clients.alone);
+      Set<String> engines = new HashSet<>();
+      for (int i = 0; i < 40; i++) {
+        Answer answer = rig.send(completion("alone " + i));
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(answer.header("x-pointsman-worker")).isNull();
+        engines.add(String.valueOf(answer.header("x-engine-id")));
+      }
+      assertThat(engines).hasSize(4);
+
+      rig.routerProcess("round_robin");
+      rig.awaitPinned();
+      clients.awaitMore(clients.pinned);
+      clients.verify();
+    }
+    rig.awaitNoLoad();
+  }
+
+  /** An engine whose request never ends before it is told to. */
+  private static RawEngine.Script held(CountDownLatch end) {
+    return (request, out) -> {
+      if (new String(request.body(), StandardCharsets.UTF_8).contains("held")) {
+        write(out, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegin\r\n");
+        await(end);
+        write(out, "3\r\nend\r\n0\r\n\r\n");
+      } else {
+        out.write(RawEngine.answer("text/plain", new byte[] {'!'}));
+      }
+    };
+  }
+
+  private static void write(OutputStream out, String text) throws IOException {
+    out.write(text.getBytes(StandardCharsets.ISO_8859_1));
+    out.flush();
+  }
+
+  private static void await(CountDownLatch latch) throws IOException {
+    try {
+      if (!latch.await(2 * Await.LONG.toSeconds(), TimeUnit.SECONDS)) {
+        throw new IOException("not let go on");
+      }
+    } catch (InterruptedException e) {
+      throw new IOException(e);
+    }
+  }
+
+  @Test
+  void withoutTheRouterTheLeastBusyWorkerServes() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    RawEngine one = rig.scripted(held(end));
+    RawEngine other = rig.scripted(held(end));
+    RouterProcess router = rig.routerProcess("round_robin");
+    rig.carrier();
+    router.kill();
+    try (RawClient busy = RawClient.connect(rig.port())) {
+      busy.send("POST", "/v1/completions", completion("held"));
+      Answer.Head head = busy.readHead();
+      RawEngine idle = one.inFlight() > 0 ? other : one;
+      // A proxy may count the last request for a moment longer than its client does.
+      Await.until("nearly all go to the idle one", Await.LONG, () -> shareOf(20, idle) >= 18);
+      end.countDown();
+      assertThat(busy.readBody(head).text()).isEqualTo("beginend");
+    } finally {
+      end.countDown();
+    }
+  }
+
+  /** How many of so many requests it got. */
+  private int shareOf(int requests, RawEngine engine) {
+    int before = engine.received().size();
+    try {
+      for (int i = 0; i < requests; i++) {
+        assertThat(rig.send(completion("short " + i)).status()).isEqualTo(200);
+      }
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+    return engine.received().size() - before;
+  }
+
+  @Test
+  void workersComeAndGoUnderLoadWithoutAFailedRequest() throws Exception {
+    rig.engines(4);
+    CountDownLatch end = new CountDownLatch(1);
+    Router router = rig.router("least_load");
+    rig.carrier();
+    SimEngine late = rig.engine(UnaryOperator.identity());
+    RawEngine leaving = rig.opened(RawEngine.start("other", held(end)));
+    WorkerSpec held = WorkerSpec.of(leaving.url()).withModels(Set.of("other"));
+    try (Clients clients = new Clients();
+        RawClient stream = RawClient.connect(rig.port())) {
+      router.fleet().add(PlaneRig.known(late.url()));
+      router.fleet().add(held);
+      Await.until("the new one serves", Await.LONG, () -> late.state().requests().served() > 20);
+      Await.until("a request is pinned", Await.LONG, () -> landsOn("other", held.id()));
+
+      stream.send("POST", "/v1/completions", "{\"model\":\"other\",\"prompt\":\"held\"}");
+      Answer.Head head = stream.readHead();
+      router.fleet().remove(held.id());
+      router.fleet().remove(WorkerSpec.idOf(rig.engines().getFirst().url()));
+      SimEngine first = rig.engines().getFirst();
+      Await.until(
+          "the old one is left alone",
+          Await.LONG,
+          () -> {
+            long before = first.state().requests().served();
+            clients.awaitMore(clients.pinned);
+            return first.state().requests().served() == before;
+          });
+      clients.verify();
+      end.countDown();
+      assertThat(stream.readBody(head).text()).isEqualTo("beginend");
+    } finally {
+      end.countDown();
+    }
+    Await.until("counted back", Await.LONG, () -> router.inFlight() == 0);
+  }
+
+  private boolean landsOn(String model, String worker) {
+    try {
+      Answer answer = rig.send("{\"model\":\"%s\",\"prompt\":\"x\"}".formatted(model));
+      return worker.equals(answer.header("x-pointsman-worker"));
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** Four seconds of a lease against nine of its stream. */
+  @Test
+  void aStreamIsLoadForAsLongAsItLastsHoweverShortItsLease() throws Exception {
+    Duration ttl = Duration.ofSeconds(4);
+    CountDownLatch end = new CountDownLatch(1);
+    rig.scripted(held(end));
+    rig.router("least_load");
+    rig.carrier(ttl);
+    rig.awaitNoLoad();
+    try (RawClient stream = RawClient.connect(rig.port())) {
+      stream.send("POST", "/v1/completions", completion("held"));
+      Answer.Head head = stream.readHead();
+      long begin = System.nanoTime();
+      while (System.nanoTime() - begin < ttl.multipliedBy(9).dividedBy(4).toNanos()) {
+        assertThat(rig.load()).isEqualTo(1);
+        Await.pause(50);
+      }
+      end.countDown();
+      assertThat(stream.readBody(head).text()).isEqualTo("beginend");
+    } finally {
+      end.countDown();
+    }
+    rig.awaitNoLoad();
+  }
+
+  @Test
+  void whatADeadProxyHeldIsCountedBack() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    rig.scripted(held(end));
+    rig.router("least_load");
+    AutoCloseable carrier = rig.carrier(Duration.ofSeconds(3));
+    rig.awaitNoLoad();
+    try (RawClient stream = RawClient.connect(rig.port())) {
+      stream.send("POST", "/v1/completions", completion("held"));
+      stream.readHead();
+      assertThat(rig.load()).isEqualTo(1);
+      carrier.close();
+      rig.awaitNoLoad();
+    } finally {
+      end.countDown();
+    }
+  }
+}

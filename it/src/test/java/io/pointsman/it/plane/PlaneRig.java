@@ -1,0 +1,291 @@
+package io.pointsman.it.plane;
+
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import io.pointsman.app.embed.Pointsman;
+import io.pointsman.app.haproxy.HaproxyPlane;
+import io.pointsman.app.haproxy.HaproxySettings;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RawEngine;
+import io.pointsman.it.support.RouterProcess;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import java.io.File;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A real proxy that carries the bytes, a router that it asks, and engines behind both. The router's
+ * ports are known before it runs, so that another one can take its place.
+ */
+final class PlaneRig implements AutoCloseable {
+  static final String MODEL = "sim";
+
+  /** Of the proxy with the router, on a machine that may have much else to do. */
+  static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private static final Pattern LOAD = Pattern.compile("\"load\":(\\d+)");
+
+  /** Who carries the bytes, and how it asks. */
+  enum Way {
+    HAPROXY_LUA,
+    HAPROXY_SPOE,
+    NGINX
+  }
+
+  private final Way way;
+  private final int routerPort = freePort();
+  private final int spoePort = freePort();
+  private final List<SimEngine> engines = new ArrayList<>();
+  private final List<WorkerSpec> workers = new ArrayList<>();
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private int port;
+
+  PlaneRig(Way way) {
+    this.way = way;
+    String program = way == Way.NGINX ? "nginx" : "haproxy";
+    assumeThat(
+            Stream.of(System.getenv("PATH").split(File.pathSeparator))
+                .anyMatch(path -> new File(path, program).canExecute()))
+        .as("%s on the PATH", program)
+        .isTrue();
+    assumeThat(way != Way.NGINX || NginxProcess.installed()).as("nginx's Lua module").isTrue();
+  }
+
+  private static int freePort() {
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return free.getLocalPort();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Has something closed with the rig. */
+  <T extends AutoCloseable> T opened(T each) {
+    opened.push(each);
+    return each;
+  }
+
+  /** Engines that answer at once, behind the router. */
+  PlaneRig engines(int count) {
+    return engines(count, UnaryOperator.identity());
+  }
+
+  PlaneRig engines(int count, UnaryOperator<SimConfig> change) {
+    for (int i = 0; i < count; i++) {
+      SimEngine engine = engine(change);
+      engines.add(engine);
+      workers.add(WorkerSpec.of(engine.url()));
+    }
+    return this;
+  }
+
+  /** One that the router does not know yet. */
+  SimEngine engine(UnaryOperator<SimConfig> change) {
+    return opened(SimEngine.start(change.apply(SimConfig.instant().withModels(MODEL))));
+  }
+
+  /** An engine that answers in bytes, behind the router. */
+  RawEngine scripted(RawEngine.Script script) throws IOException {
+    RawEngine engine = opened(RawEngine.start(MODEL, script));
+    workers.add(WorkerSpec.of(engine.url()));
+    return engine;
+  }
+
+  /** Puts a worker behind the router that is not started here. */
+  void worker(WorkerSpec worker) {
+    workers.add(worker);
+  }
+
+  List<SimEngine> engines() {
+    return engines;
+  }
+
+  SimEngine engineAt(String worker) {
+    return engines.stream()
+        .filter(engine -> WorkerSpec.idOf(engine.url()).equals(worker))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("no engine is worker " + worker));
+  }
+
+  /**
+   * A router in this process, all of whose workers are healthy.
+   *
+   * @param settings paths and values in turn
+   */
+  Router router(String policy, String... settings) {
+    Pointsman.Builder builder =
+        Pointsman.builder()
+            .policy(policy)
+            .set("listen.port", Integer.toString(routerPort))
+            .set("decide.spoe-address", spoe())
+            .set("metrics.enabled", "false")
+            .set("drain-timeout", "0s");
+    for (int i = 0; i < settings.length; i += 2) {
+      builder.set(settings[i], settings[i + 1]);
+    }
+    workers.forEach(builder::worker);
+    Router router = opened(builder.startRouter());
+    Await.until(
+        "workers healthy",
+        Await.LONG,
+        () ->
+            router.fleet().snapshot().workers().stream()
+                .allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
+    return router;
+  }
+
+  /** A router that is a process of its own. */
+  RouterProcess routerProcess(String policy) throws IOException {
+    String urls = String.join(",", workers.stream().map(WorkerSpec::url).toList());
+    return opened(
+        RouterProcess.startAt(
+            routerPort, "--workers", urls, "--policy", policy, "--decide-spoe-address", spoe()));
+  }
+
+  private String spoe() {
+    return "127.0.0.1:" + spoePort;
+  }
+
+  /** Starts who carries the bytes and waits until it knows the workers. */
+  AutoCloseable carrier() throws IOException {
+    return carrier(Duration.ofMinutes(1));
+  }
+
+  /**
+   * @param ttl how long places are held without a word
+   */
+  AutoCloseable carrier(Duration ttl) throws IOException {
+    return switch (way) {
+      case HAPROXY_LUA -> haproxy(ttl, null);
+      case HAPROXY_SPOE -> haproxy(ttl, InetSocketAddress.createUnresolved("127.0.0.1", spoePort));
+      case NGINX -> nginx(ttl);
+    };
+  }
+
+  private NginxProcess nginx(Duration ttl) throws IOException {
+    NginxProcess nginx = opened(NginxProcess.start(routerPort, ttl));
+    port = nginx.port();
+    awaitPinned(nginx::output);
+    return nginx;
+  }
+
+  private HaproxyPlane haproxy(Duration ttl, @Nullable InetSocketAddress spoe) throws IOException {
+    HaproxySettings settings =
+        HaproxySettings.of(
+                InetSocketAddress.createUnresolved("127.0.0.1", 0),
+                URI.create("http://127.0.0.1:" + routerPort))
+            .withTimeout(PATIENCE)
+            .withTtl(ttl)
+            .withSpoe(spoe);
+    HaproxyPlane plane = opened(HaproxyPlane.start(settings));
+    port = URI.create(plane.url()).getPort();
+    Await.until(
+        () -> "HAProxy knows the workers: " + plane.output(),
+        Await.LONG,
+        () -> plane.workers() == workers.size());
+    awaitPinned(plane::output);
+    return plane;
+  }
+
+  /** Waits until a request has landed where it was decided to. */
+  void awaitPinned() {
+    awaitPinned(() -> "a request is pinned");
+  }
+
+  private void awaitPinned(Supplier<String> otherwise) {
+    Await.until(otherwise, Await.LONG, this::pinned);
+  }
+
+  private boolean pinned() {
+    try {
+      Answer answer = send(completion("pinned?"));
+      return answer.status() == 200 && answer.header("x-pointsman-worker") != null;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** Of who carries the bytes. */
+  int port() {
+    return port;
+  }
+
+  int routerPort() {
+    return routerPort;
+  }
+
+  static String completion(String prompt) {
+    return "{\"model\":\"%s\",\"max_tokens\":4,\"prompt\":\"%s\"}".formatted(MODEL, prompt);
+  }
+
+  /** A completion through whoever carries the bytes, on a connection of its own. */
+  Answer send(String body, String... headers) throws IOException {
+    return send(port, body, headers);
+  }
+
+  static Answer send(int port, String body, String... headers) throws IOException {
+    try (RawClient client = RawClient.connect(port)) {
+      byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+      return client.send("POST", "/v1/completions", bytes, List.of(headers)).read();
+    }
+  }
+
+  /** The load of all workers, as {@code GET /workers} tells it. */
+  int load() {
+    try {
+      String text = RawClient.call(routerPort, "GET", "/workers", "").text();
+      Matcher load = LOAD.matcher(text);
+      int sum = 0;
+      while (load.find()) {
+        sum += Integer.parseInt(load.group(1));
+      }
+      return sum;
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  void awaitNoLoad() {
+    Await.until(() -> "counted back: " + load(), Await.LONG, () -> load() == 0);
+  }
+
+  static WorkerSpec known(String url) {
+    return WorkerSpec.of(url).withModels(Set.of(MODEL));
+  }
+
+  @Override
+  public void close() {
+    while (!opened.isEmpty()) {
+      close(opened.pop());
+    }
+  }
+
+  private static void close(AutoCloseable each) {
+    try {
+      each.close();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+}

@@ -1,0 +1,248 @@
+package io.pointsman.it.plane;
+
+import static io.pointsman.it.plane.PlaneRig.completion;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Crowd;
+import io.pointsman.it.support.RawClient;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A real proxy that a router decides for, in front of eight simulated engines. */
+@ParameterizedClass
+@EnumSource(PlaneRig.Way.class)
+@Timeout(300)
+final class PlaneTest {
+  private static final int ENGINES = 8;
+  private static final int AT_ONCE = 8;
+
+  private final PlaneRig rig;
+
+  PlaneTest(PlaneRig.Way way) {
+    rig = new PlaneRig(way).engines(ENGINES);
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  @Test
+  void allRequestsLandWhereTheyWereDecidedAndAreCountedBack() throws Exception {
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    rig.awaitNoLoad();
+    Map<String, Long> counted = served(router);
+    Map<String, Long> answered = answered(router);
+    List<Answer> answers = Crowd.of(400, AT_ONCE, i -> () -> rig.send(completion("number " + i)));
+
+    assertThat(answers).allMatch(answer -> answer.status() == 200);
+    for (Answer answer : answers) {
+      assertThat(answer.header("x-pointsman-worker"))
+          .isNotNull()
+          .isEqualTo(answer.header("x-engine-id"));
+    }
+    Await.until(() -> "counted back: " + router.inFlight(), Await.LONG, () -> rig.load() == 0);
+    for (Worker worker : router.fleet().snapshot().workers()) {
+      String id = worker.id();
+      long more = answered(router).getOrDefault(id, 0L) - answered.getOrDefault(id, 0L);
+      assertThat(more).isGreaterThan(20);
+      assertThat(served(router).getOrDefault(id, 0L) - counted.getOrDefault(id, 0L))
+          .as(id)
+          .isEqualTo(more);
+      assertThat(worker.failures()).isZero();
+    }
+  }
+
+  /** Requests that the router has counted, by worker. */
+  private static Map<String, Long> served(Router router) {
+    return router.fleet().snapshot().workers().stream()
+        .collect(Collectors.toMap(Worker::id, Worker::served));
+  }
+
+  /** Requests that the engines have answered, by worker. */
+  private Map<String, Long> answered(Router router) {
+    return router.fleet().snapshot().workers().stream()
+        .collect(
+            Collectors.toMap(
+                Worker::id, worker -> rig.engineAt(worker.id()).state().requests().served()));
+  }
+
+  @Test
+  void aSessionStaysOnOneWorker() throws Exception {
+    rig.router("consistent_hash");
+    rig.carrier();
+    Map<Integer, Set<String>> workers = new ConcurrentHashMap<>();
+    List<Integer> statuses =
+        Crowd.of(
+            200,
+            AT_ONCE,
+            i ->
+                () -> {
+                  Answer answer = rig.send(completion("turn " + i), "X_Session_ID: s" + i % 20);
+                  workers
+                      .computeIfAbsent(i % 20, _ -> ConcurrentHashMap.newKeySet())
+                      .add(String.valueOf(answer.header("x-engine-id")));
+                  return answer.status();
+                });
+
+    assertThat(statuses).allMatch(status -> status == 200);
+    assertThat(workers).hasSize(20);
+    assertThat(workers.values()).allMatch(of -> of.size() == 1);
+    assertThat(workers.values().stream().flatMap(Set::stream).collect(Collectors.toSet()))
+        .hasSizeGreaterThan(3);
+  }
+
+  @Test
+  void whatTheRouterRefusesTheClientGetsAsItIs() throws Exception {
+    rig.router("cache_aware");
+    rig.carrier();
+    Answer unknown = rig.send("{\"model\":\"n\u00f6body \\\"quoted\\\"\",\"prompt\":\"x\"}");
+    assertThat(unknown.status()).isEqualTo(404);
+    assertThat(unknown.header("content-type")).isEqualTo("application/json");
+    assertThat(unknown.text())
+        .isEqualTo(
+            PlaneRig.send(
+                    rig.routerPort(), "{\"model\":\"n\u00f6body \\\"quoted\\\"\",\"prompt\":\"x\"}")
+                .text())
+        .contains("model_not_found");
+  }
+
+  @Test
+  void whileAllWorkersAreFullTheClientIsToldToComeBack() throws Exception {
+    Router router = rig.router("cache_aware", "decide.max-leases", "1");
+    rig.carrier();
+    rig.awaitNoLoad();
+    Answer lease =
+        RawClient.call(
+            rig.routerPort(), "POST", "/v1/decide", "{\"body\":" + completion("held") + "}");
+    assertThat(lease.status()).isEqualTo(200);
+    assertThat(router.inFlight()).isEqualTo(1);
+    Answer refused = rig.send(completion("x"));
+
+    assertThat(refused.status()).isEqualTo(503);
+    assertThat(refused.text()).contains("too_many_leases");
+    assertThat(Integer.parseInt(String.valueOf(refused.header("retry-after")))).isPositive();
+  }
+
+  @Test
+  void aRouterThatHasNoWorkerToNameIsGoneWithout() throws Exception {
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    for (Worker worker : router.fleet().snapshot().workers()) {
+      router.fleet().remove(worker.id());
+    }
+    for (int i = 0; i < 20; i++) {
+      Answer answer = rig.send(completion("alone " + i));
+      assertThat(answer.status()).isEqualTo(200);
+      assertThat(answer.header("x-pointsman-worker")).isNull();
+    }
+  }
+
+  @Test
+  void longBodiesAreRoutedOnTheirHead() throws Exception {
+    rig.router("cache_aware");
+    rig.carrier();
+    String large = completion("large ".repeat(500_000));
+
+    // Too long for the engine too: what counts is which one says so.
+    Answer first = rig.send(large);
+    for (int i = 0; i < 5; i++) {
+      assertThat(rig.send(large).header("x-pointsman-worker"))
+          .isNotNull()
+          .isEqualTo(first.header("x-pointsman-worker"));
+    }
+  }
+
+  @Test
+  void otherMethodsGoToAnyWorkerWithoutAQuestion() throws Exception {
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    rig.awaitNoLoad();
+    Map<String, Long> before = served(router);
+    Answer models = RawClient.call(rig.port(), "GET", "/v1/models", "");
+
+    assertThat(models.status()).isEqualTo(200);
+    assertThat(models.header("x-engine-id")).isNotNull();
+    assertThat(models.header("x-pointsman-worker")).isNull();
+    assertThat(served(router)).isEqualTo(before);
+  }
+
+  @Test
+  void cachesHitAsOftenAsBehindTheBuiltInProxy() throws Exception {
+    rig.router("cache_aware");
+    rig.carrier();
+    double through = hitRate(rig.port());
+    double proxied = hitRate(rig.routerPort());
+
+    assertThat(proxied).isGreaterThan(0.5);
+    assertThat(through).isGreaterThan(proxied - 0.02);
+  }
+
+  /** Of conversations that nobody had before, eight at a time. */
+  private double hitRate(int port) throws Exception {
+    long queries = tokens(true);
+    long hits = tokens(false);
+    List<Integer> statuses =
+        Crowd.of(40, AT_ONCE, i -> () -> converse(port, "port " + port + " conversation " + i));
+    assertThat(statuses).allMatch(status -> status == 200);
+    return (double) (tokens(false) - hits) / (tokens(true) - queries);
+  }
+
+  private static int converse(int port, String begin) throws Exception {
+    StringBuilder text = new StringBuilder(begin);
+    for (int turn = 0; turn < 5; turn++) {
+      text.append(" turn ").append(turn).append(" goes on".repeat(60));
+      int status = PlaneRig.send(port, completion(text.toString())).status();
+      if (status != 200) {
+        return status;
+      }
+    }
+    return 200;
+  }
+
+  private long tokens(boolean queries) {
+    return rig.engines().stream()
+        .map(engine -> engine.state().tokens())
+        .mapToLong(tokens -> queries ? tokens.cacheQueries() : tokens.cacheHits())
+        .sum();
+  }
+
+  @Test
+  void aWorkerThatTheProxyDoesNotKnowIsNotBlamed() throws Exception {
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    // HAProxy's maps cannot hold such a name, so it never knows it.
+    WorkerSpec strange =
+        new WorkerSpec(
+            "no slot",
+            rig.engines().getFirst().url(),
+            Role.REGULAR,
+            Set.of(PlaneRig.MODEL),
+            WorkerSpec.NO_RANK,
+            0,
+            Map.of());
+    Worker worker = router.fleet().add(strange);
+    worker.probed(true);
+    for (int i = 0; i < 3 * ENGINES; i++) {
+      assertThat(rig.send(completion("turn " + i)).status()).isEqualTo(200);
+    }
+
+    rig.awaitNoLoad();
+    assertThat(worker.failures()).isZero();
+  }
+}
