@@ -2,6 +2,7 @@ package io.pointsman.bench;
 
 import io.pointsman.bench.chaos.ChaosCommand;
 import io.pointsman.bench.chaos.SoakCommand;
+import io.pointsman.bench.picks.Picks;
 import io.pointsman.bench.proxies.Proxies;
 import io.pointsman.bench.split.PdDelay;
 import io.pointsman.bench.split.PdSweep;
@@ -22,7 +23,8 @@ import picocli.CommandLine.Parameters;
       ChaosCommand.class,
       SoakCommand.class,
       PdSweep.class,
-      PdDelay.class
+      PdDelay.class,
+      Picks.class
     })
 public final class Bench {
   private Bench() {}

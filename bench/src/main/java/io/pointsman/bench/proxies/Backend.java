@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The native backend: as many workers as there are ports. */
-final class Backend implements AutoCloseable {
+public final class Backend implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final ChildProcess process;
@@ -27,7 +27,12 @@ final class Backend implements AutoCloseable {
     this.errors = errors;
   }
 
-  static Backend start(NativeTools tools, int workers, String cores) throws IOException {
+  /**
+   * Starts it; it answers at once.
+   *
+   * @param cores the numbers of the cores it may use, empty: all
+   */
+  public static Backend start(NativeTools tools, int workers, String cores) throws IOException {
     Path errors = Files.createTempFile("pointsman-bench-backend", ".log");
     ChildProcess process =
         ChildProcess.startReadable(
@@ -66,7 +71,8 @@ final class Backend implements AutoCloseable {
     return ports.getFirst();
   }
 
-  List<String> urls() {
+  /** Of its workers. */
+  public List<String> urls() {
     return ports.stream().map(port -> "http://127.0.0.1:" + port).toList();
   }
 

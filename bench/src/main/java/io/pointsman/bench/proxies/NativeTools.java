@@ -6,13 +6,13 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** The backend and the load generator, compiled on first use. */
-record NativeTools(Path directory) {
+public record NativeTools(Path directory) {
 
   /**
    * @param home the root of the repository
    * @throws IOException if there is no C compiler; says how to get one
    */
-  static NativeTools build(Path home) throws IOException, InterruptedException {
+  public static NativeTools build(Path home) throws IOException, InterruptedException {
     Path into = home.resolve("bench/target/native");
     List<String> line = List.of(home.resolve("bench/native/build").toString(), into.toString());
     Process process = new ProcessBuilder(line).redirectErrorStream(true).start();

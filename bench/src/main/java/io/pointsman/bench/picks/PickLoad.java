@@ -1,0 +1,69 @@
+package io.pointsman.bench.picks;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.HdrHistogram.Histogram;
+
+/** A closed loop: so many callers, each with its next request when its answer has come. */
+final class PickLoad {
+  private static final long MOST_NANOS = 60_000_000_000L;
+
+  private PickLoad() {}
+
+  /**
+   * What came of it.
+   *
+   * @param perSecond picks
+   * @param p50 microseconds
+   * @param p99 microseconds
+   */
+  record Result(double perSecond, double p50, double p99) {}
+
+  /**
+   * Runs one for a while.
+   *
+   * @throws IOException if one request is not answered with 200
+   */
+  static Result run(Way way, int port, List<byte[]> requests, int callers, Duration time)
+      throws IOException, InterruptedException {
+    try (ExecutorService threads = Executors.newFixedThreadPool(callers)) {
+      long begin = System.nanoTime();
+      long end = begin + time.toNanos();
+      List<Future<Histogram>> all = new ArrayList<>();
+      for (int i = 0; i < callers; i++) {
+        int first = i * (requests.size() / callers);
+        all.add(threads.submit(() -> one(way, port, requests, first, end)));
+      }
+      Histogram sum = new Histogram(MOST_NANOS, 3);
+      for (Future<Histogram> each : all) {
+        sum.add(each.get());
+      }
+      double seconds = (System.nanoTime() - begin) / 1e9;
+      return new Result(
+          sum.getTotalCount() / seconds,
+          sum.getValueAtPercentile(50) / 1e3,
+          sum.getValueAtPercentile(99) / 1e3);
+    } catch (ExecutionException e) {
+      throw new IOException(way.label() + ": " + e.getCause(), e);
+    }
+  }
+
+  private static Histogram one(Way way, int port, List<byte[]> requests, int first, long end)
+      throws IOException {
+    Histogram times = new Histogram(MOST_NANOS, 3);
+    try (Caller caller = new Caller(port)) {
+      for (int next = first; System.nanoTime() - end < 0; next++) {
+        long sent = System.nanoTime();
+        caller.pick(way, requests.get(next % requests.size()));
+        times.recordValue(Math.min(System.nanoTime() - sent, MOST_NANOS));
+      }
+    }
+    return times;
+  }
+}

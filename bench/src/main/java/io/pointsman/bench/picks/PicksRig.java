@@ -1,0 +1,166 @@
+package io.pointsman.bench.picks;
+
+import io.pointsman.bench.contender.ChildProcess;
+import io.pointsman.bench.contender.Contenders;
+import io.pointsman.bench.contender.RouterProcess;
+import io.pointsman.bench.proxies.Backend;
+import io.pointsman.bench.proxies.NativeTools;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** Two workers that answer at once, the router, and what asks it: each a process of its own. */
+final class PicksRig implements AutoCloseable {
+  static final String MODEL = "bench-model";
+
+  private static final int WORKERS = 2;
+  private static final Duration START_LIMIT = Duration.ofMinutes(2);
+  private static final int STEP_MILLIS = 50;
+  private static final byte[] CHAT =
+      Prompts.request(
+          "/v1/chat/completions",
+          "{\"model\":\"" + MODEL + "\",\"messages\":[{\"role\":\"user\",\"content\":\"up?\"}]}");
+
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final Map<Way, Integer> ports = new EnumMap<>(Way.class);
+
+  private PicksRig() {}
+
+  /**
+   * Starts what {@code ways} need and waits until all of it answers.
+   *
+   * @param start the words that start this program
+   */
+  static PicksRig start(Path home, List<String> start, String policy, List<Way> ways)
+      throws IOException, InterruptedException {
+    PicksRig rig = new PicksRig();
+    try {
+      rig.open(home, start, policy, ways);
+      return rig;
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      rig.close();
+      throw e;
+    }
+  }
+
+  private void open(Path home, List<String> start, String policy, List<Way> ways)
+      throws IOException, InterruptedException {
+    Backend backend = Backend.start(NativeTools.build(home), WORKERS, "");
+    opened.push(backend);
+    int router = freePort();
+    String spoe = "127.0.0.1:" + freePort();
+    List<String> serve = new ArrayList<>(start);
+    serve.addAll(List.of("serve", "--policy", policy, "--log-level", "error"));
+    serve.addAll(List.of("--port", "" + router, "--metrics-port", "0"));
+    serve.addAll(List.of("--decide-spoe-address", spoe));
+    serve.addAll(List.of("--workers", String.join(",", backend.urls())));
+    process("router", serve);
+    awaitAnswer("router", router, "");
+    for (Way way : ways) {
+      ports.put(way, port(way, home, start, backend, router, spoe));
+    }
+  }
+
+  private int port(Way way, Path home, List<String> start, Backend backend, int router, String spoe)
+      throws IOException, InterruptedException {
+    return switch (way) {
+      case DIRECT -> URI.create(backend.urls().getFirst()).getPort();
+      case PROXY, DECIDE, LEASE, ROUTE -> router;
+      case HAPROXY -> plain(home, backend);
+      case HAPROXY_LUA -> asking(way, start, router, List.of());
+      case HAPROXY_SPOE -> asking(way, start, router, List.of("--spoe", spoe));
+    };
+  }
+
+  private int plain(Path home, Backend backend) throws IOException, InterruptedException {
+    RouterProcess plain =
+        RouterProcess.start(
+            new Contenders(home)
+                .all().stream().filter(each -> each.name().equals("haproxy")).findFirst().get(),
+            backend.urls(),
+            "",
+            Runtime.getRuntime().availableProcessors(),
+            4096);
+    opened.push(plain);
+    awaitAnswer("haproxy", plain.port(), "");
+    return plain.port();
+  }
+
+  private int asking(Way way, List<String> start, int router, List<String> more)
+      throws IOException, InterruptedException {
+    int port = freePort();
+    List<String> line = new ArrayList<>(start);
+    line.addAll(List.of("haproxy", "--listen", "127.0.0.1:" + port));
+    line.addAll(List.of("--router", "http://127.0.0.1:" + router));
+    line.addAll(more);
+    process(way.label(), line);
+    awaitAnswer(way.label(), port, "x-pointsman-worker:");
+    return port;
+  }
+
+  private void process(String name, List<String> line) throws IOException {
+    Path log = Files.createTempFile("pointsman-bench-" + name, ".log");
+    opened.push(() -> Files.deleteIfExists(log));
+    ChildProcess child = ChildProcess.start(line, Map.of(), "", log);
+    opened.push(child);
+    // Asked first: it takes its files with it.
+    opened.push(() -> end(child.process()));
+  }
+
+  private static void end(Process process) throws InterruptedException {
+    process.destroy();
+    process.waitFor(10, TimeUnit.SECONDS);
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  /** Until a chat is answered with 200 and this header. */
+  private static void awaitAnswer(String who, int port, String header)
+      throws IOException, InterruptedException {
+    long begin = System.nanoTime();
+    String last = "nothing";
+    while (System.nanoTime() - begin < START_LIMIT.toNanos()) {
+      try (Caller caller = new Caller(port)) {
+        last = caller.call(CHAT);
+        if (last.contains(header)) {
+          return;
+        }
+      } catch (IOException e) {
+        last = e.toString();
+      }
+      TimeUnit.MILLISECONDS.sleep(STEP_MILLIS);
+    }
+    throw new IOException(who + ": does not answer as it should: " + last);
+  }
+
+  /** Where the requests of a way go. */
+  int port(Way way) {
+    return ports.getOrDefault(way, 0);
+  }
+
+  @Override
+  public void close() {
+    while (!opened.isEmpty()) {
+      try {
+        opened.pop().close();
+      } catch (Exception e) {
+        System.err.println("not closed cleanly: " + e);
+      }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package io.pointsman.bench.picks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.bench.BuiltRouter;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import picocli.CommandLine;
+
+/** The rig end to end, briefly: are its results complete? How fast anything is, it does not ask. */
+@Timeout(300)
+final class PicksTest {
+  private final StringWriter said = new StringWriter();
+
+  private int run(String... arguments) {
+    PrintWriter out = new PrintWriter(said, true);
+    return new CommandLine(new Picks(BuiltRouter.home(), BuiltRouter.command()))
+        .setOut(out)
+        .setErr(out)
+        .execute(arguments);
+  }
+
+  @Test
+  void everyWayIsMeasuredAtEveryConcurrency() {
+    int code =
+        run(
+            "--ways",
+            "direct,proxy,decide,lease,route",
+            "--concurrency",
+            "1,3",
+            "--reps",
+            "1",
+            "--seconds",
+            "0.3",
+            "--warmup",
+            "0.1");
+
+    assertThat(code).as(said.toString()).isZero();
+    List<String> rows = said.toString().lines().filter(line -> line.matches(".* [0-9,]+")).toList();
+    assertThat(rows).hasSize(10);
+    assertThat(rows)
+        .allMatch(row -> row.matches(".*\\s[13]\\s+[1-9][0-9,]*\\s+[0-9,]+\\s+[0-9,]+"));
+  }
+
+  @Test
+  void anUnknownWayIsRefusedWithThoseThatThereAre() {
+    assertThat(run("--ways", "proxi")).isEqualTo(2);
+    assertThat(said.toString()).contains("--ways: proxi (expected: of direct, proxy, decide");
+  }
+
+  @Test
+  void promptsAreOfTheShapeThatIsClaimed() {
+    List<String> chats = Prompts.chats("m");
+
+    assertThat(chats).hasSize(4096).doesNotHaveDuplicates();
+    assertThat(chats.stream().map(chat -> chat.substring(0, 800)).distinct()).hasSize(8);
+    assertThat(chats).allMatch(chat -> chat.length() == chats.getFirst().length());
+    assertThat(chats.getFirst().replaceAll("\"[a-z_]+\":|[^a-z ]", "").length())
+        .isBetween(1024, 1100);
+  }
+
+  @Test
+  void theMedianIsTheMiddleOne() {
+    List<PickLoad.Result> runs =
+        List.of(
+            new PickLoad.Result(1, 0, 0),
+            new PickLoad.Result(9, 0, 0),
+            new PickLoad.Result(3, 0, 0));
+    assertThat(Picks.median(runs, PickLoad.Result::perSecond)).isEqualTo(3);
+    assertThat(Picks.median(runs.subList(0, 2), PickLoad.Result::perSecond)).isEqualTo(5);
+  }
+}

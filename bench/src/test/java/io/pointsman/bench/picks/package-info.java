@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.bench.picks;
+
+import org.jspecify.annotations.NullMarked;
