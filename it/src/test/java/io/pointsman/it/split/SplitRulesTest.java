@@ -224,4 +224,22 @@ class SplitRulesTest {
       cluster.awaitQuiet();
     }
   }
+
+  /** The router reads the prefill's answer, so that it must not come encoded. */
+  @Test
+  void onlyDecodeMayEncodeItsAnswer() throws IOException {
+    try (SplitCluster cluster = nixl().start()) {
+      Answer answer =
+          cluster.post("/v1/completions", prompt(""), "accept-encoding: identity, gzip");
+      assertThat(answer.status()).isEqualTo(200);
+      assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
+      assertThat(cluster.prefills.getFirst().requestLog().getFirst().headers())
+          .noneMatch(header -> header.getKey().equalsIgnoreCase("accept-encoding"));
+      assertThat(cluster.decodes.getFirst().requestLog()).hasSize(1);
+      assertThat(cluster.decodes.getFirst().requestLog().getFirst().headers())
+          .filteredOn(header -> header.getKey().equalsIgnoreCase("accept-encoding"))
+          .singleElement()
+          .satisfies(header -> assertThat(header.getValue()).isEqualTo("identity, gzip"));
+    }
+  }
 }

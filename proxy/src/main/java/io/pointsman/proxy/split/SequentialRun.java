@@ -15,6 +15,7 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.HandoverEnd;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
@@ -138,7 +139,8 @@ final class SequentialRun implements Run, SideLeg.Owner {
         errand = null;
         reply = null;
         plane.listener().handover(HandoverEnd.COMPLETE);
-        course.served().answer(CompleteAnswer.of(course.tools(), read, request.facts().stream()));
+        Reply whole = CompleteAnswer.of(course.tools(), read, request.facts().stream());
+        course.served().answer(course.told(whole));
       }
       case Continuation.Decode(Leg leg, @Nullable FirstToken first) -> {
         if (nothingHeld(read)) {

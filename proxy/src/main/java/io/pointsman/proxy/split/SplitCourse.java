@@ -16,6 +16,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
 import io.pointsman.proxy.telemetry.RetryReason;
 import java.util.Locale;
@@ -290,6 +291,15 @@ final class SplitCourse implements Course {
     }
     String by = prefilledBy == null ? "" : "x-pointsman-prefill-worker: " + prefilledBy + "\r\n";
     return "x-pointsman-split: " + name(rule) + "\r\n" + by;
+  }
+
+  /** A good answer of the router's own, with the same in its head. */
+  Reply told(Reply answer) {
+    if (!plane.told()) {
+      return answer;
+    }
+    Reply ruled = answer.with("x-pointsman-split", name(rule));
+    return prefilledBy == null ? ruled : ruled.with("x-pointsman-prefill-worker", prefilledBy);
   }
 
   private static String name(SplitRule rule) {

@@ -1,0 +1,173 @@
+package io.pointsman.it.split;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.channel.EventLoopGroup;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.FleetKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.demo.SplitFleet;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.kv.KvConnector;
+import io.pointsman.sim.kv.KvOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+
+/** A split fleet whose engines tell the router of themselves, and the router in front. */
+final class PeerRig implements AutoCloseable {
+  static final String PROMPT = SplitProtocolsTest.WORDS;
+
+  private static final AtomicInteger CALLS = new AtomicInteger();
+
+  private final EventLoopGroup loops = SimEngine.newGroup(2);
+  private final SplitFleet fleet;
+  private final Router router;
+
+  /**
+   * @param listed whether the router is told of its workers, or has to hear of them
+   */
+  PeerRig(KvConnector connector, int prefills, int decodes, boolean listed) {
+    this(connector, prefills, decodes, listed, same -> same);
+  }
+
+  /**
+   * @param listed whether the router is told of its workers, or has to hear of them
+   * @param others workers beside them
+   */
+  PeerRig(
+      KvConnector connector,
+      int prefills,
+      int decodes,
+      boolean listed,
+      UnaryOperator<KvOptions> options,
+      WorkerSpec... others) {
+    fleet =
+        SplitFleet.start(
+            prefills,
+            decodes,
+            connector,
+            SimConfig.instant().withModels("sim").withScaleOut(true),
+            options,
+            loops);
+    ConfigValues values =
+        fleet
+            .configure(new ConfigValues())
+            .set(FrontKeys.PORT, 0)
+            .set(OperationKeys.METRICS_PORT, 0)
+            .set(FleetKeys.HEALTH_INTERVAL, Duration.ofSeconds(1));
+    List<WorkerSpec> told = new ArrayList<>(listed ? values.get(RoutingKeys.WORKERS) : List.of());
+    told.addAll(List.of(others));
+    values.set(RoutingKeys.WORKERS, told);
+    router = Router.start(PointsmanConfig.from(values), "test");
+    awaitWorkers(prefills + decodes + others.length);
+  }
+
+  List<Worker> workers() {
+    return router.fleet().snapshot().workers();
+  }
+
+  void awaitWorkers(int count) {
+    Await.until(
+        () -> count + " workers that are well: " + workers(),
+        Await.LONG,
+        () ->
+            workers().size() == count
+                && workers().stream().allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
+  }
+
+  int port() {
+    return URI.create(router.url()).getPort();
+  }
+
+  List<SimEngine> prefillEngines() {
+    return fleet.prefills();
+  }
+
+  List<SimEngine> decodeEngines() {
+    return fleet.decodes();
+  }
+
+  Answer ask(String path, String body) throws IOException {
+    return RawClient.call(port(), "POST", path, body);
+  }
+
+  /**
+   * Asks until several requests in a row were split: what a peer says of itself may come later than
+   * it does. What came before is not counted.
+   */
+  void awaitSplit() {
+    int[] inRow = {0};
+    Await.until(
+        () -> "requests that were split: " + fleet.handovers() + reasons(),
+        Await.LONG,
+        () -> {
+          long before = fleet.handovers().transfers();
+          boolean good = status() == 200 && fleet.handovers().transfers() > before;
+          inRow[0] = good ? inRow[0] + 1 : 0;
+          return inRow[0] == 8;
+        });
+    fleet.engines().forEach(SimEngine::resetCounters);
+  }
+
+  private int status() {
+    try {
+      return ask("/v1/completions", fresh(false)).status();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  void awaitNothingHeld() {
+    Await.until(
+        () -> "nothing held: " + fleet.handovers(),
+        Await.LONG,
+        () -> fleet.handovers().held() == 0 && router.inFlight() == 0);
+    assertThat(fleet.handovers().leaked()).isZero();
+    assertThat(fleet.handovers().fieldErrors()).as(reasons()).isZero();
+  }
+
+  String reasons() {
+    return fleet.engines().stream().map(e -> e.id() + ": " + e.kvState().reasons()).toList() + "";
+  }
+
+  long prefills() {
+    return fleet.prefills().stream().mapToLong(e -> e.kvState().legs().prefill()).sum();
+  }
+
+  @Override
+  public void close() {
+    router.close();
+    fleet.close();
+    loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+  }
+
+  static int nextCall() {
+    return CALLS.incrementAndGet();
+  }
+
+  private static String completion(boolean stream) {
+    return "{\"model\":\"sim\",\"prompt\":\"%s\",\"max_tokens\":5,\"stream\":%b}"
+        .formatted(PROMPT, stream);
+  }
+
+  /** A prompt that nobody has cached. */
+  static String fresh(boolean stream) {
+    return completion(stream).replace(PROMPT, "call " + nextCall() + " " + PROMPT);
+  }
+}

@@ -1,0 +1,89 @@
+package io.pointsman.it.split;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RunningRouter;
+import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.util.List;
+
+/** A prefill and a decode worker that answer what a test says, and the router in front. */
+final class ScriptedPair implements AutoCloseable {
+  private final ScriptedEngine prefill;
+  private final ScriptedEngine decode;
+  private final RunningRouter router;
+
+  /**
+   * @param settings lines below {@code disaggregation}, each indented by two
+   */
+  ScriptedPair(String settings, String prefillAnswer, EngineScript decodeAnswer)
+      throws IOException {
+    prefill =
+        ScriptedEngine.start(new Faults.Healthy("sim", new Faults.Answer(200, prefillAnswer)));
+    decode = ScriptedEngine.start(new Faults.Healthy("sim", decodeAnswer));
+    router =
+        RunningRouter.start(
+            "workers:\n"
+                + "  - {url: \"%s\", role: prefill}\n".formatted(prefill.url())
+                + "  - {url: \"%s\", role: decode}\n".formatted(decode.url())
+                + "listen: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n"
+                + "disaggregation:\n  held-share: 2\n"
+                + settings);
+    Await.until(
+        () -> "both workers are well: " + router.workers(),
+        Await.LONG,
+        () ->
+            router.workers().stream().allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
+  }
+
+  Answer post(String path, String body) throws IOException {
+    Answer answer = RawClient.call(router.port(), "POST", path, body);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
+    return answer;
+  }
+
+  int port() {
+    return router.port();
+  }
+
+  /** All requests that the prefill worker got, probes too. */
+  List<EngineRequest> prefillRequests() {
+    return prefill.requests();
+  }
+
+  /** All requests that the decode worker got, probes too. */
+  List<EngineRequest> decodeRequests() {
+    return decode.requests();
+  }
+
+  /** The one body that the prefill worker got. */
+  String prefillBody() {
+    List<EngineRequest> asked = posts(prefill);
+    assertThat(asked).hasSize(1);
+    return asked.getFirst().bodyText();
+  }
+
+  /** The bodies that the decode worker got. */
+  List<String> decodeBodies() {
+    return posts(decode).stream().map(EngineRequest::bodyText).toList();
+  }
+
+  private static List<EngineRequest> posts(ScriptedEngine engine) {
+    return engine.requests().stream().filter(r -> r.line().startsWith("POST ")).toList();
+  }
+
+  @Override
+  public void close() throws IOException {
+    try (prefill;
+        decode) {
+      router.close();
+    }
+  }
+}
