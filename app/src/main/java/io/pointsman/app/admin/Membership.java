@@ -72,7 +72,7 @@ public final class Membership {
     if (problem != null) {
       return problem;
     }
-    return join(base, specs(disagg.limited(whole)));
+    return join(base, specs(whole));
   }
 
   private @Nullable String join(String base, List<WorkerSpec> specs) throws InterruptedException {

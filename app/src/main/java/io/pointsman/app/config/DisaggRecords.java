@@ -26,23 +26,22 @@ final class DisaggRecords {
                 split(values),
                 protocols(values),
                 stages(values),
-                values.get(DisaggKeys.MAX_PREFILLS),
                 values.get(DisaggKeys.INDEX_MAX_BYTES)));
   }
 
   /**
-   * The workers with the limits of their roles.
+   * The same workers.
    *
    * @throws ConfigException if one has a role that nothing is configured for
    */
-  static List<WorkerSpec> workers(List<WorkerSpec> workers, DisaggSettings settings) {
+  static List<WorkerSpec> checked(List<WorkerSpec> workers, DisaggSettings settings) {
     for (WorkerSpec worker : workers) {
       String problem = settings.problem(worker);
       if (problem != null) {
         throw new ConfigException("workers: " + worker.id() + ": " + problem);
       }
     }
-    return workers.stream().map(settings::limited).toList();
+    return workers;
   }
 
   private static SplitSettings split(ConfigValues values) {

@@ -120,7 +120,7 @@ public record PointsmanConfig(
   public static PointsmanConfig from(ConfigValues values) {
     DisaggSettings disagg = DisaggRecords.from(values);
     return new PointsmanConfig(
-        DisaggRecords.workers(values.get(RoutingKeys.WORKERS), disagg),
+        DisaggRecords.checked(values.get(RoutingKeys.WORKERS), disagg),
         group("kubernetes", () -> kubernetes(values, disagg)),
         values.get(RoutingKeys.POLICY),
         values.get(RoutingKeys.PLUGIN_DIRECTORY),

@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * @param split which requests are split
  * @param protocols the knobs of the protocols
  * @param stages how long each stage may take
- * @param maxPrefills most prefills at once on a prefill worker that has no limit of its own; 0 for
- *     no limit
  * @param indexMaxBytes memory of what decode workers are known to hold
  */
 public record DisaggSettings(
@@ -30,7 +28,6 @@ public record DisaggSettings(
     SplitSettings split,
     ProtocolSettings protocols,
     StageSettings stages,
-    int maxPrefills,
     long indexMaxBytes) {
   /** In place of a protocol's name: there is none. */
   public static final String OFF = "off";
@@ -43,7 +40,6 @@ public record DisaggSettings(
           SplitSettings.DEFAULTS,
           ProtocolSettings.DEFAULTS,
           StageSettings.DEFAULTS,
-          0,
           64L << 20);
 
   public DisaggSettings {
@@ -53,19 +49,10 @@ public record DisaggSettings(
     requireNonNull(split, "split");
     requireNonNull(protocols, "protocols");
     requireNonNull(stages, "stages");
-    if (maxPrefills < 0) {
-      throw new IllegalArgumentException("maxPrefills: " + maxPrefills + " (expected: >= 0)");
-    }
   }
 
   public boolean enabled() {
     return !protocol.equals(OFF);
-  }
-
-  /** A worker with the limit that its role has. */
-  public WorkerSpec limited(WorkerSpec worker) {
-    boolean prefills = worker.role() == Role.PREFILL && worker.maxInFlight() == 0;
-    return prefills && maxPrefills > 0 ? worker.withMaxInFlight(maxPrefills) : worker;
   }
 
   /**

@@ -149,7 +149,6 @@ class WorkersApiTest {
             off.split(),
             off.protocols(),
             off.stages(),
-            4,
             off.indexMaxBytes());
     AdminFixture two = new AdminFixture(1, settings);
     two.up.add("http://a:1");
@@ -158,7 +157,6 @@ class WorkersApiTest {
     JsonNode shown = json(two.get("/workers")).path("workers").get(0);
     assertThat(shown.path("worker_type").asText()).isEqualTo("prefill");
     assertThat(shown.path("bootstrap_port").asInt()).isEqualTo(8998);
-    assertThat(shown.path("max_in_flight").asInt()).isEqualTo(4);
     assertThat(json(two.get("/workers")).path("stats").path("prefill_count").asInt()).isEqualTo(1);
   }
 

@@ -131,7 +131,7 @@ class YamlConfigTest {
             parse(worker + "disaggregation: {protocol: nixl, max-prefills: 3, slot-wait: off}\n"));
     assertThat(config.disagg().protocol()).isEqualTo("nixl");
     assertThat(config.disagg().stages().slotWait()).isZero();
-    assertThat(config.workers().getFirst().maxInFlight()).isEqualTo(3);
+    assertThat(config.fleet().maxPrefills()).isEqualTo(3);
   }
 
   @Test

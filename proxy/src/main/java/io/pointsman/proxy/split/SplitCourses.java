@@ -8,7 +8,9 @@ import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Courses;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.splice.SplitFactsReader;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +28,14 @@ public final class SplitCourses implements Courses {
 
   @Override
   public Course of(Served request) {
-    byte[] body = request.body();
+    byte[] body = mayBeSplit(request.facts()) ? request.body() : null;
     return new SplitCourse(state, plane, tools, request, facts(request.facts(), body), body);
+  }
+
+  /** Whether its body has to be looked at: a copy of it is made for that. */
+  static boolean mayBeSplit(RequestFacts read) {
+    return SplitFactsReader.splits(read.endpoint())
+        && read.body().kind() == BodyVerdict.Kind.OBJECT;
   }
 
   private SplitFacts facts(RequestFacts read, byte @Nullable [] body) {

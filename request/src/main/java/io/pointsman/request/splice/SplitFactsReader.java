@@ -25,6 +25,11 @@ public final class SplitFactsReader {
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final InputSize size = new InputSize();
 
+  /** Whether requests of a route can be split, as far as their bodies allow it. */
+  public static boolean splits(Endpoint endpoint) {
+    return split(endpoint) != null;
+  }
+
   /**
    * Reads one body.
    *

@@ -18,6 +18,7 @@ import io.pointsman.engine.disagg.protocol.ProtocolSettings;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings.MinTokens;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
 import io.pointsman.engine.disagg.protocol.Protocols;
+import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.proxy.split.StageSettings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -128,7 +129,7 @@ public final class DisaggKeys {
       Key.of(
           ROOT + "max-prefills",
           integer(0, 1_000_000),
-          DisaggSettings.DEFAULTS.maxPrefills(),
+          FleetSettings.DEFAULTS.maxPrefills(),
           "Most prefills at once on a prefill worker that has no max-in-flight of its own.",
           "0 is no limit; 1 serves prompts strictly one after the other.");
 
