@@ -15,12 +15,14 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.exchange.CourseFactory;
+import io.pointsman.proxy.split.Conversations;
 import io.pointsman.proxy.split.NotificationTable;
 import io.pointsman.proxy.split.SplitCourses;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.split.SplitPlane;
 import io.pointsman.proxy.split.StageSettings;
 import io.pointsman.proxy.split.WaitingRoom;
+import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -76,7 +78,7 @@ final class SplitRig implements AutoCloseable {
             notifications,
             new Told(),
             new WaitingRoom(10),
-            "x-session-id",
+            new Conversations(AffinitySettings.DEFAULT),
             true,
             ScriptedDice.seeded(3)::roll);
     return state -> new SplitCourses(state, plane);

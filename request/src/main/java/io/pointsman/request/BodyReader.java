@@ -89,7 +89,12 @@ final class BodyReader {
 
   PrefixBlocks prefix() {
     String name = model();
-    return prompt.key(name == null ? 0 : lastHash);
+    return prefix(name == null ? 0 : lastHash);
+  }
+
+  /** The same with {@code salt} in place of the model. */
+  PrefixBlocks prefix(long salt) {
+    return prompt.key(salt);
   }
 
   @Nullable AffinityKey identity() {

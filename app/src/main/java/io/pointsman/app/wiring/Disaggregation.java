@@ -18,12 +18,13 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.proxy.split.Conversations;
 import io.pointsman.proxy.split.NotificationTable;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.split.SplitPlane;
 import io.pointsman.proxy.split.WaitingRoom;
+import io.pointsman.request.AffinitySettings;
 import java.util.HashSet;
-import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -86,11 +87,15 @@ final class Disaggregation {
   /**
    * What carries the requests out.
    *
-   * @param sessionHeader the header that names a conversation
+   * @param affinity which headers name a conversation and its owner
    * @param told whether answers say who served them
    */
   SplitPlane plane(
-      RoutingEngine engine, SplitListener listener, String sessionHeader, boolean told, Dice dice) {
+      RoutingEngine engine,
+      SplitListener listener,
+      AffinitySettings affinity,
+      boolean told,
+      Dice dice) {
     return new SplitPlane(
         engine,
         new SplitRouter(engine, held, settings.split(), ticker),
@@ -100,7 +105,7 @@ final class Disaggregation {
         notifications,
         listener,
         new WaitingRoom(settings.stages().maxWaiting()),
-        sessionHeader.toLowerCase(Locale.ROOT),
+        new Conversations(affinity),
         told,
         dice);
   }

@@ -282,7 +282,7 @@ public final class Router implements AutoCloseable {
           two.plane(
               engine,
               metrics.splitListener(),
-              config.affinity().sessionHeader(),
+              config.affinity(),
               config.proxy().headers().workerHeader(),
               dice);
       metrics.splitWaiting(plane.room()::waiting);

@@ -19,6 +19,7 @@ public final class HealthState {
   private final Runnable onStatusChange;
 
   private volatile Status status = Status.UNKNOWN;
+  private volatile int outages;
   private int run;
 
   /** Good probes in a row that a worker that is out needs. */
@@ -35,6 +36,11 @@ public final class HealthState {
 
   public boolean healthy() {
     return status == Status.HEALTHY;
+  }
+
+  /** How often it has stopped being healthy: what was in its memory before may be gone. */
+  public int outages() {
+    return outages;
   }
 
   synchronized void probed(boolean good) {
@@ -66,6 +72,7 @@ public final class HealthState {
   private void become(Status next) {
     run = 0;
     if (status != next) {
+      outages = status == Status.HEALTHY ? outages + 1 : outages;
       status = next;
       onStatusChange.run();
     }

@@ -123,6 +123,14 @@ public record PrefixBlocks(
     return matched >= count ? 1 : (double) matched * blockLength / length;
   }
 
+  /**
+   * The salt with which {@link #chain} goes on behind this key: what is chained with it has the
+   * hashes that it would have as the rest of a longer key. Not for a key without blocks.
+   */
+  public long saltBehind() {
+    return unmix(unmix(whole()));
+  }
+
   /** The hash of the whole key; of nothing, a constant. */
   public long whole() {
     return count == 0 ? 0 : hashes[count - 1];

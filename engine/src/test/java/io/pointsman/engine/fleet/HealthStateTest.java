@@ -86,4 +86,21 @@ class HealthStateTest {
     assertThatThrownBy(() -> new HealthSettings(1, 0))
         .hasMessage("successThreshold: 0 (expected: >= 1)");
   }
+
+  @ParameterizedTest(name = "{0}: {1}")
+  @CsvSource({
+    "'', 0",
+    "---, 0",
+    "+, 0",
+    "+--, 0",
+    "+---, 1",
+    "+---+-, 1",
+    "+x, 1",
+    "+x-, 1",
+    "+x+x, 2"
+  })
+  void outagesAreCounted(String events, int outages) {
+    happens(events);
+    assertThat(health.outages()).isEqualTo(outages);
+  }
 }

@@ -59,6 +59,19 @@ class PrefixBlocksTest {
   }
 
   @Test
+  void aKeyGoesOnBehindItsEnd() {
+    long[] all = pieces(BLOCKS);
+    long[] whole = chained(7, pieces(BLOCKS));
+    for (int count = 1; count < BLOCKS; count++) {
+      PrefixBlocks first =
+          PrefixBlocks.chain(7, Arrays.copyOf(all, count), count, count * 16, 16, count * 16);
+      long[] rest = Arrays.copyOfRange(all, count, BLOCKS);
+      assertThat(chained(first.saltBehind(), rest))
+          .isEqualTo(Arrays.copyOfRange(whole, count, BLOCKS));
+    }
+  }
+
+  @Test
   void keyOfTokenIdsCanBeToldAsThatOfAnotherModel() {
     int[] ids = IntStream.range(0, 100_000).toArray();
     PrefixBlocks one = TokenIds.key(7, ids, ids.length, ids.length);
@@ -80,5 +93,18 @@ class PrefixBlocksTest {
     assertThat(known.length()).isEqualTo(32);
     assertThat(whole.count()).isEqualTo(3);
     assertThat(TokenIds.key(7, ids, 39, 39).hashes()[2]).isNotEqualTo(whole.hashes()[2]);
+  }
+
+  @Test
+  void onlyLongerKeysPassAMark() {
+    PrefixBlocks prompt = Prompts.prompt("abc");
+    PrefixMark mark = new PrefixMark(prompt.whole(), prompt.count());
+
+    assertThat(mark.isPassedBy(Prompts.prompt("abcd"))).isTrue();
+    assertThat(mark.isPassedBy(prompt)).isFalse();
+    assertThat(mark.isPassedBy(Prompts.prompt("abd"))).isFalse();
+    assertThat(mark.isPassedBy(Prompts.prompt("abdc"))).isFalse();
+    assertThat(mark.isPassedBy(Prompts.prompt(1, "abcd"))).isFalse();
+    assertThat(mark.isPassedBy(PrefixBlocks.NONE)).isFalse();
   }
 }

@@ -2,6 +2,7 @@ package io.pointsman.proxy.split;
 
 import io.pointsman.engine.disagg.plan.FirstToken;
 import io.pointsman.request.splice.Splice;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -9,12 +10,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is changed in a decode worker's answer: the first token put before its text, the usage as it
  * was in truth. Applied to an answer in one piece, or to the data of each event of a stream; keeps
- * the last of these that hands something back. Belongs to the event loop.
+ * the last of these that hands something back, and what a chat's answer says. Belongs to the event
+ * loop.
  */
 final class AnswerEdits {
   private static final byte[] USAGE = ascii("\"usage\"");
   private static final byte[] META = ascii("\"meta_info\"");
   private static final byte[] HANDED_BACK = ascii("\"kv_transfer_params\"");
+
+  /** Bytes of an answer's text; the next turn of a longer one builds on nothing. */
+  private static final int MOST_SAID = 1 << 18;
 
   private final SplitTools tools;
   private final LongSupplier cached;
@@ -22,6 +27,9 @@ final class AnswerEdits {
   private @Nullable FirstToken first;
   private final @Nullable FirstToken given;
   private byte @Nullable [] handedBack;
+
+  /** What a chat's answer says; null if that does not matter, or cannot be told. */
+  private @Nullable ByteArrayOutputStream said;
 
   /**
    * @param cached prompt tokens that the prefill worker found in its cache; negative while not
@@ -35,6 +43,7 @@ final class AnswerEdits {
     this.first = first;
     given = first;
     this.learns = learns;
+    said = learns ? new ByteArrayOutputStream() : null;
   }
 
   private static byte[] ascii(String text) {
@@ -47,8 +56,8 @@ final class AnswerEdits {
    * @return null if nothing is to be changed
    */
   byte @Nullable [] apply(byte[] json) {
-    if (learns && contains(json, HANDED_BACK)) {
-      handedBack = json;
+    if (learns) {
+      learn(json);
     }
     byte[] changed = withFirst(json);
     byte[] now = changed == null ? json : changed;
@@ -62,6 +71,17 @@ final class AnswerEdits {
     long tokens = cached.getAsLong();
     Splice told = tokens < 0 ? null : tools.cached().put(now, 0, now.length, tokens);
     return told == null ? now : told.toBytes(now, 0);
+  }
+
+  private void learn(byte[] json) {
+    if (contains(json, HANDED_BACK)) {
+      handedBack = json;
+    }
+    ByteArrayOutputStream text = said;
+    if (text != null) {
+      boolean known = tools.chatText().append(json, 0, json.length, text);
+      said = known && text.size() <= MOST_SAID ? text : null;
+    }
   }
 
   private byte @Nullable [] withFirst(byte[] json) {
@@ -78,6 +98,14 @@ final class AnswerEdits {
   /** The last object that hands something back; null if there was none. */
   byte @Nullable [] handedBack() {
     return handedBack;
+  }
+
+  /**
+   * The text of a chat's answer, escaped as it came; null if it is not known, or not all that was
+   * generated.
+   */
+  byte @Nullable [] said() {
+    return said == null || said.size() == 0 ? null : said.toByteArray();
   }
 
   private static boolean contains(byte[] in, byte[] what) {

@@ -1,10 +1,12 @@
 package io.pointsman.proxy.split;
 
+import io.pointsman.engine.disagg.plan.Conversation;
 import io.pointsman.engine.disagg.plan.FirstToken;
 import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.PrefixMark;
 import io.pointsman.proxy.course.BodyRewrite;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.split.SplitListener.Stage;
@@ -161,7 +163,16 @@ final class DecodeErrand implements Errand {
           .plane()
           .protocol()
           .listeners()
-          .forEach(listener -> listener.decoded(request, worker, reply));
+          .forEach(listener -> listener.decoded(request, worker, reply, next(edits)));
     }
+  }
+
+  /** What the conversation's next prompt begins with; null if that is not known. */
+  private @Nullable PrefixMark next(AnswerEdits edits) {
+    Conversation conversation = request.conversation();
+    byte[] said = edits.said();
+    return conversation == null || said == null
+        ? null
+        : course.tools().turns().behind(conversation.prompt(), said);
   }
 }

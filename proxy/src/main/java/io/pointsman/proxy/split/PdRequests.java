@@ -4,7 +4,6 @@ import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.proxy.course.Served;
-import org.jspecify.annotations.Nullable;
 
 /** Makes what protocols are told of clients' requests. */
 final class PdRequests {
@@ -27,13 +26,8 @@ final class PdRequests {
         served.head().uri(),
         served.requestId(),
         nonce(plane),
-        conversation(served, plane),
+        plane.conversation(served, facts),
         facts);
-  }
-
-  private static @Nullable String conversation(Served served, SplitPlane plane) {
-    String session = served.head().first(plane.sessionHeader());
-    return session == null || session.isBlank() ? null : session;
   }
 
   private static String nonce(SplitPlane plane) {

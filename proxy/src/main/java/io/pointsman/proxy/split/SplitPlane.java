@@ -5,15 +5,19 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.disagg.SplitRouter;
 import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.disagg.plan.Conversation;
+import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.disagg.protocol.PdSetup;
 import io.pointsman.engine.env.Dice;
+import io.pointsman.proxy.course.Served;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What all requests that two workers may serve have in common, on whatever event loop. Its parts
  * are immutable or safe for use by several threads.
  *
  * @param listener may throw all the same: that is logged and has no other effect
- * @param sessionHeader the header that names a conversation
+ * @param conversations which requests are turns of one
  * @param told whether answers say who served them and why, in headers
  * @param dice for names of hand-overs
  */
@@ -26,7 +30,7 @@ public record SplitPlane(
     Notifications notifications,
     SplitListener listener,
     WaitingRoom room,
-    String sessionHeader,
+    Conversations conversations,
     boolean told,
     Dice dice) {
   public SplitPlane {
@@ -38,7 +42,12 @@ public record SplitPlane(
     requireNonNull(notifications, "notifications");
     listener = new GuardedListener(requireNonNull(listener, "listener"));
     requireNonNull(room, "room");
-    requireNonNull(sessionHeader, "sessionHeader");
+    requireNonNull(conversations, "conversations");
     requireNonNull(dice, "dice");
+  }
+
+  /** The conversation that a request is a turn of; null if it is of none, or nobody asks. */
+  @Nullable Conversation conversation(Served request, SplitFacts facts) {
+    return protocol.listeners().isEmpty() ? null : conversations.of(request, facts);
   }
 }

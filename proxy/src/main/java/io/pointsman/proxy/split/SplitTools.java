@@ -1,7 +1,9 @@
 package io.pointsman.proxy.split;
 
+import io.pointsman.request.TurnReader;
 import io.pointsman.request.splice.BodyEditor;
 import io.pointsman.request.splice.CachedTokens;
+import io.pointsman.request.splice.ChatText;
 import io.pointsman.request.splice.FirstText;
 import io.pointsman.request.splice.ReplyReader;
 import io.pointsman.request.splice.SplitFactsReader;
@@ -13,6 +15,8 @@ record SplitTools(
     ReplyReader replies,
     CachedTokens cached,
     FirstText firstText,
+    ChatText chatText,
+    TurnReader turns,
     HeldBodies bodies) {
   /** Of bodies kept to free what prefill holds, in bytes on each event loop. */
   private static final long MOST_HELD_BYTES = 64L << 20;
@@ -27,6 +31,8 @@ record SplitTools(
         new ReplyReader(maxReplyBytes),
         new CachedTokens(),
         new FirstText(),
+        new ChatText(),
+        new TurnReader(),
         new HeldBodies(MOST_HELD_BYTES));
   }
 }

@@ -156,4 +156,36 @@ class EventRewriteTest {
     }
     assertThat(out.toString()).isEqualTo(event);
   }
+
+  @Test
+  void whatAChatSaysIsKeptWithWhatItHandsBack() {
+    AnswerEdits edits = new AnswerEdits(tools, () -> -1, null, true);
+    for (String event :
+        List.of(
+            "{\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}",
+            "{\"choices\":[{\"delta\":{\"content\":\"a \\\"b\"}}]}",
+            "{\"choices\":[{\"delta\":{\"content\":\"c\"}}]}",
+            "{\"choices\":[{\"delta\":{}}],\"kv_transfer_params\":{\"x\":1}}",
+            "{\"choices\":[],\"usage\":{}}")) {
+      edits.apply(event.getBytes(StandardCharsets.UTF_8));
+    }
+    assertThat(edits.said()).asString(StandardCharsets.UTF_8).isEqualTo("a \\\"bc");
+    assertThat(edits.handedBack()).asString(StandardCharsets.UTF_8).contains("{\"x\":1}");
+
+    edits.apply(
+        "{\"choices\":[{\"delta\":{\"tool_calls\":[{}]}}]}".getBytes(StandardCharsets.UTF_8));
+    edits.apply("{\"choices\":[{\"delta\":{\"content\":\"d\"}}]}".getBytes(StandardCharsets.UTF_8));
+    assertThat(edits.said()).isNull();
+  }
+
+  @Test
+  void whatIsTooLongIsNotKept() {
+    AnswerEdits edits = new AnswerEdits(tools, () -> -1, null, true);
+    String words = "x".repeat(200_000);
+    String event = "{\"choices\":[{\"delta\":{\"content\":\"" + words + "\"}}]}";
+    edits.apply(event.getBytes(StandardCharsets.UTF_8));
+    assertThat(edits.said()).hasSize(200_000);
+    edits.apply(event.getBytes(StandardCharsets.UTF_8));
+    assertThat(edits.said()).isNull();
+  }
 }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.engine.disagg.peer.PeerTable;
 import io.pointsman.engine.disagg.plan.Continuation;
+import io.pointsman.engine.disagg.plan.Conversation;
 import io.pointsman.engine.disagg.plan.Header;
 import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.disagg.plan.PdEndpoint;
@@ -53,10 +54,12 @@ final class Exchange {
   }
 
   Worker worker(String id, String url, Role role, int rank) {
-    return fleet.add(new WorkerSpec(id, url, role, Set.of(), rank, 0, Map.of()));
+    Worker worker = fleet.add(new WorkerSpec(id, url, role, Set.of(), rank, 0, Map.of()));
+    worker.probed(true);
+    return worker;
   }
 
-  static PdRequest request(Endpoint endpoint, String body, @Nullable String conversation) {
+  static PdRequest request(Endpoint endpoint, String body, @Nullable Conversation conversation) {
     String path =
         switch (endpoint) {
           case CHAT_COMPLETIONS -> "/v1/chat/completions";

@@ -5,6 +5,7 @@ import static io.pointsman.request.protocol.Exchange.log;
 import static io.pointsman.request.protocol.Exchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.disagg.plan.Conversation;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
@@ -12,9 +13,12 @@ import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.disagg.protocol.HandoverListener;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixMark;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.splice.Edits;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -185,8 +189,19 @@ class NixlProtocolTest {
   private static final String TURN =
       "{\"do_remote_prefill\":false,\"do_remote_decode\":true, \"remote_block_ids\":[[9]]}";
 
-  private String secondTurn(String conversation) {
-    PdRequest request = Exchange.request(Endpoint.COMPLETIONS, "{}", conversation);
+  /** A prompt with a block for each piece. */
+  private static Conversation turn(String session, long... pieces) {
+    int count = pieces.length;
+    PrefixBlocks prompt = PrefixBlocks.chain(0, pieces, count, count * 16, 16, count * 16);
+    return new Conversation(session, "o", "m", prompt);
+  }
+
+  private String secondTurn(String session) {
+    return prefillBody(exchange, turn(session, 1, 2, 3));
+  }
+
+  private static String prefillBody(Exchange exchange, Conversation turn) {
+    PdRequest request = Exchange.request(Endpoint.CHAT_COMPLETIONS, "{}", turn);
     return switch (exchange.setup.protocol().plan(request, exchange.prefill, exchange.decode)) {
       case PdPlan.Sequential plan -> Edits.edited("{}", plan.prefill().edits());
       case PdPlan.Concurrent plan -> throw new AssertionError(plan);
@@ -194,9 +209,15 @@ class NixlProtocolTest {
     };
   }
 
-  private void firstTurn(String conversation, String params) {
-    PdRequest request = Exchange.request(Endpoint.COMPLETIONS, "{}", conversation);
-    exchange.setup.listeners().getFirst().decoded(request, exchange.decode, answer(params));
+  private void firstTurn(String session, String params) {
+    PrefixBlocks answered = turn(session, 1, 2).prompt();
+    firstTurn(exchange, session, params, new PrefixMark(answered.whole(), 2));
+  }
+
+  private static void firstTurn(
+      Exchange exchange, String session, String params, @Nullable PrefixMark next) {
+    PdRequest request = Exchange.request(Endpoint.CHAT_COMPLETIONS, "{}", turn(session, 1));
+    exchange.setup.listeners().getFirst().decoded(request, exchange.decode, answer(params), next);
   }
 
   @Test
@@ -207,6 +228,38 @@ class NixlProtocolTest {
     assertThat(secondTurn("c"))
         .isEqualTo("{\"max_tokens\":1,\"stream\":false,\"kv_transfer_params\":" + TURN + "}");
     assertThat(secondTurn("c")).contains("\"remote_block_ids\":null");
+  }
+
+  @Test
+  void aPromptThatDoesNotGoOnFromTheAnswerFetchesNothing() {
+    firstTurn("c", TURN);
+
+    assertThat(prefillBody(exchange, turn("c", 1, 9, 3))).contains("\"remote_block_ids\":null");
+    assertThat(prefillBody(exchange, turn("c", 1))).contains("\"remote_block_ids\":null");
+    assertThat(secondTurn("c")).contains(TURN);
+  }
+
+  @Test
+  void anAnswerThatCannotBeToldInPromptsIsNotRemembered() {
+    firstTurn(exchange, "c", TURN, null);
+
+    assertThat(secondTurn("c")).contains("\"remote_block_ids\":null");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "KEEP,localhost,localhost",
+    "REPLACE_IF_LOOPBACK,localhost,10.2.0.21",
+    "REPLACE_IF_LOOPBACK,10.9.9.9,10.9.9.9",
+    "REPLACE,10.9.9.9,10.2.0.21"
+  })
+  void theHostOfATurnIsTheDecodeWorkers(RemoteHost rule, String said, String sent) {
+    Exchange ruled = new Exchange("nixl", ProtocolSettings.DEFAULTS.withRemoteHost(rule));
+    String params = "{\"do_remote_decode\":true,\"remote_host\":\"%s\"}";
+    PrefixBlocks answered = turn("c", 1, 2).prompt();
+    firstTurn(ruled, "c", params.formatted(said), new PrefixMark(answered.whole(), 2));
+
+    assertThat(prefillBody(ruled, turn("c", 1, 2, 3))).contains(params.formatted(sent));
   }
 
   @Test
@@ -224,6 +277,20 @@ class NixlProtocolTest {
   void aTurnIsForgottenWithItsWorker() {
     firstTurn("c", TURN);
     exchange.fleet.remove("d");
+
+    assertThat(secondTurn("c")).doesNotContain(TURN);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aTurnOfAWorkerThatWasDownIsNotUsed(boolean wellAgain) {
+    firstTurn("c", TURN);
+    while (exchange.decode.health().healthy()) {
+      exchange.decode.probed(false);
+    }
+    while (wellAgain && !exchange.decode.health().healthy()) {
+      exchange.decode.probed(true);
+    }
 
     assertThat(secondTurn("c")).doesNotContain(TURN);
   }

@@ -111,6 +111,30 @@ public record KvOptions(
     return copy(lenient, direct, bidirectional, newSeconds, waitSeconds, logged);
   }
 
+  /** A copy whose decode keeps its blocks for the next turn for another time. */
+  public KvOptions withDecoderTtl(double newSeconds) {
+    return new KvOptions(
+        role,
+        connector,
+        lenient,
+        direct,
+        bidirectional,
+        port,
+        leaseSeconds,
+        newSeconds,
+        waitSeconds,
+        bytesPerToken,
+        gigabytesPerSecond,
+        tpSize,
+        dpSize,
+        initPorts,
+        allocPorts,
+        router,
+        pingSeconds,
+        store,
+        logged);
+  }
+
   /** A copy whose legs wait for each other for another time. */
   public KvOptions withWait(double newSeconds) {
     return copy(lenient, direct, bidirectional, leaseSeconds, newSeconds, logged);

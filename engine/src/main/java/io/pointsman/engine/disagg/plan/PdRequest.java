@@ -9,14 +9,15 @@ import org.jspecify.annotations.Nullable;
  * @param path the request target as it came
  * @param id the client's request id, or the one made for it
  * @param nonce 32 lower-case hex digits that no other hand-over has
- * @param conversation what its turns have in common; null if it does not say
+ * @param conversation the conversation that it is a turn of; null if it is of none, or may not
+ *     build on the last turn
  */
 public record PdRequest(
     PdEndpoint endpoint,
     String path,
     String id,
     String nonce,
-    @Nullable String conversation,
+    @Nullable Conversation conversation,
     SplitFacts facts) {
   private static final Pattern NONCE = Pattern.compile("[0-9a-f]{32}");
 

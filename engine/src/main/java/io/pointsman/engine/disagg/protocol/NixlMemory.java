@@ -1,10 +1,13 @@
 package io.pointsman.engine.disagg.protocol;
 
+import io.pointsman.engine.disagg.plan.Conversation;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.protocol.TurnTable.Turn;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.PrefixMark;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
@@ -37,8 +40,11 @@ final class NixlMemory implements HandoverListener {
     return pushers.get(prefill);
   }
 
-  /** What decode handed back in the conversation's last turn, for one use; null if nothing. */
-  @Nullable RawJson takeTurn(@Nullable String conversation) {
+  /**
+   * What decode handed back in the conversation's last turn, for one use; null if nothing that this
+   * turn's prompt goes on from.
+   */
+  @Nullable Turn takeTurn(@Nullable Conversation conversation) {
     return conversation == null ? null : turns.take(conversation);
   }
 
@@ -59,12 +65,13 @@ final class NixlMemory implements HandoverListener {
   }
 
   @Override
-  public void decoded(PdRequest request, Worker decode, PrefillReply reply) {
+  public void decoded(
+      PdRequest request, Worker decode, PrefillReply reply, @Nullable PrefixMark next) {
     RawJson params = reply.kvTransferParams();
-    if (request.conversation() != null
-        && params != null
-        && reply.says("do_remote_decode", RawJson.TRUE)) {
-      turns.put(request.conversation(), decode, params);
+    Conversation conversation = request.conversation();
+    boolean offered = params != null && reply.says("do_remote_decode", RawJson.TRUE);
+    if (conversation != null && next != null && params != null && offered) {
+      turns.put(conversation, new Turn(decode, params, reply.param("remote_host"), next));
     }
   }
 

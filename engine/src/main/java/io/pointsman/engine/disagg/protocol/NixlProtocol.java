@@ -13,6 +13,7 @@ import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.disagg.plan.RawJson;
 import io.pointsman.engine.disagg.plan.Terms.Bond;
 import io.pointsman.engine.disagg.protocol.NixlMemory.PushIdentity;
+import io.pointsman.engine.disagg.protocol.TurnTable.Turn;
 import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -50,7 +51,7 @@ final class NixlProtocol implements PdProtocol {
   @Override
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
     PushIdentity pusher = memory.pusher(prefill);
-    RawJson turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
+    Turn turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
     Leg prefillLeg =
         Legs.leg(
             request,
@@ -58,7 +59,7 @@ final class NixlProtocol implements PdProtocol {
             PrefillBody.edits(
                 request.endpoint(),
                 settings.minTokens(),
-                put(turn == null ? KEEP_BLOCKS : turn, KV_TRANSFER_PARAMS)));
+                turn == null ? put(KEEP_BLOCKS, KV_TRANSFER_PARAMS) : described(turn)));
     if (pusher != null) {
       BodyEdit params = put(pushed(request, pusher), KV_TRANSFER_PARAMS);
       Leg decodeLeg = Legs.leg(request, decode, List.of(params));
@@ -71,24 +72,33 @@ final class NixlProtocol implements PdProtocol {
         Legs.held(request, Bond.ANY_DECODE, settings));
   }
 
+  private BodyEdit described(Turn turn) {
+    return new BodyEdit.Put(
+        List.of(KV_TRANSFER_PARAMS), turn.params(), reachable(turn.decode(), turn.host()));
+  }
+
   /** Without a hand-over the client's own must not take its place. */
   private List<BodyEdit> carried(Worker prefill, PrefillReply reply) {
     RawJson params = reply.kvTransferParams();
-    return params == null
-        ? List.of(remove(KV_TRANSFER_PARAMS))
-        : List.of(new BodyEdit.Put(List.of(KV_TRANSFER_PARAMS), params, reachable(prefill, reply)));
+    if (params == null) {
+      return List.of(remove(KV_TRANSFER_PARAMS));
+    }
+    List<BodyEdit> within = reachable(prefill, reply.param("remote_host"));
+    return List.of(new BodyEdit.Put(List.of(KV_TRANSFER_PARAMS), params, within));
   }
 
-  private List<BodyEdit> reachable(Worker prefill, PrefillReply reply) {
+  /**
+   * @param holder the worker that holds the blocks
+   * @param said where it says that it is
+   */
+  private List<BodyEdit> reachable(Worker holder, @Nullable RawJson said) {
     boolean replaced =
         switch (settings.remoteHost()) {
           case KEEP -> false;
-          case REPLACE_IF_LOOPBACK -> loopback(reply.param("remote_host"));
+          case REPLACE_IF_LOOPBACK -> loopback(said);
           case REPLACE -> true;
         };
-    return replaced
-        ? List.of(put(RawJson.string(Address.host(prefill)), "remote_host"))
-        : List.of();
+    return replaced ? List.of(put(RawJson.string(Address.host(holder)), "remote_host")) : List.of();
   }
 
   private static boolean loopback(@Nullable RawJson host) {

@@ -3,10 +3,18 @@ package io.pointsman.engine.disagg.protocol;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.disagg.plan.Conversation;
 import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.protocol.TurnTable.Turn;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.PrefixMark;
+import io.pointsman.engine.prefix.Prompts;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TurnTableTest {
   private static final RawJson TEN_BYTES = RawJson.of("{\"a\":1234}");
@@ -18,41 +26,67 @@ class TurnTableTest {
     return new TurnTable(ttl, most, bytes, fleet::now);
   }
 
+  private static Conversation turn(String session, String owner, String model, String prompt) {
+    return new Conversation(session, owner, model, Prompts.prompt(prompt));
+  }
+
+  /** What a prompt of these letters passes behind them. */
+  private static PrefixMark behind(String prompt) {
+    return new PrefixMark(Prompts.prompt(prompt).whole(), prompt.length());
+  }
+
+  private void put(TurnTable table, String session, RawJson params) {
+    put(table, turn(session, "o", "m", "p"), params, "pa");
+  }
+
+  private void put(TurnTable table, Conversation turn, RawJson params, String next) {
+    table.put(turn, new Turn(decode, params, null, behind(next)));
+  }
+
+  private static @Nullable RawJson taken(TurnTable table, String session) {
+    return taken(table, turn(session, "o", "m", "paq"));
+  }
+
+  private static @Nullable RawJson taken(TurnTable table, Conversation next) {
+    Turn turn = table.take(next);
+    return turn == null ? null : turn.params();
+  }
+
   @Test
   void theOldestGivesWayWhenThereAreTooMany() {
     TurnTable table = table(2, 1000, Duration.ofHours(1));
-    table.put("a", decode, TEN_BYTES);
-    table.put("b", decode, TEN_BYTES);
-    table.put("a", decode, TEN_BYTES);
-    table.put("c", decode, TEN_BYTES);
+    put(table, "a", TEN_BYTES);
+    put(table, "b", TEN_BYTES);
+    put(table, "a", TEN_BYTES);
+    put(table, "c", TEN_BYTES);
 
-    assertThat(table.take("b")).isNull();
-    assertThat(table.take("a")).isEqualTo(TEN_BYTES);
-    assertThat(table.take("c")).isEqualTo(TEN_BYTES);
+    assertThat(taken(table, "b")).isNull();
+    assertThat(taken(table, "a")).isEqualTo(TEN_BYTES);
+    assertThat(taken(table, "c")).isEqualTo(TEN_BYTES);
   }
 
   @Test
   void theOldestGivesWayWhenTheyAreTooLarge() {
     TurnTable table = table(100, 25, Duration.ofHours(1));
-    table.put("a", decode, TEN_BYTES);
-    table.put("b", decode, TEN_BYTES);
-    table.put("c", decode, TEN_BYTES);
-    assertThat(table.take("a")).isNull();
+    put(table, "a", TEN_BYTES);
+    put(table, "b", TEN_BYTES);
+    put(table, "c", TEN_BYTES);
+    assertThat(taken(table, "a")).isNull();
     assertThat(table.size()).isEqualTo(2);
 
-    table.put("d", decode, RawJson.of("\"" + "x".repeat(30) + "\""));
-    assertThat(table.take("d")).isNull();
-    assertThat(table.take("b")).isEqualTo(TEN_BYTES);
-    assertThat(table.take("c")).isEqualTo(TEN_BYTES);
-    table.put("e", decode, TEN_BYTES);
-    table.put("f", decode, TEN_BYTES);
+    put(table, "d", RawJson.of("\"" + "x".repeat(30) + "\""));
+    assertThat(taken(table, "d")).isNull();
+    assertThat(taken(table, "b")).isEqualTo(TEN_BYTES);
+    assertThat(taken(table, "c")).isEqualTo(TEN_BYTES);
+    put(table, "e", TEN_BYTES);
+    put(table, "f", TEN_BYTES);
     assertThat(table.size()).isEqualTo(2);
   }
 
   @Test
   void withoutATimeToLiveNothingIsKept() {
     TurnTable table = table(2, 1000, Duration.ZERO);
-    table.put("a", decode, TEN_BYTES);
+    put(table, "a", TEN_BYTES);
 
     assertThat(table.size()).isZero();
   }
@@ -60,8 +94,40 @@ class TurnTableTest {
   @Test
   void longNamesAreNotKept() {
     TurnTable table = table(2, 1000, Duration.ofHours(1));
-    table.put("x".repeat(257), decode, TEN_BYTES);
+    put(table, "x".repeat(513), TEN_BYTES);
 
+    assertThat(table.size()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"c,o,n", "c,x,m", "d,o,m"})
+  void anotherModelOwnerOrSessionIsAnotherConversation(String session, String owner, String model) {
+    TurnTable table = table(2, 1000, Duration.ofHours(1));
+    put(table, turn("c", "o", "m", "p"), TEN_BYTES, "pa");
+
+    assertThat(taken(table, turn(session, owner, model, "paq"))).isNull();
+    assertThat(taken(table, turn("c", "o", "m", "paq"))).isEqualTo(TEN_BYTES);
+  }
+
+  /** The same prompt again, another answer put in, another beginning, nothing behind the answer. */
+  @ParameterizedTest
+  @ValueSource(strings = {"p", "pbq", "xaq", "pa", "q"})
+  void aBranchOfTheConversationDoesNotGetIt(String prompt) {
+    TurnTable table = table(2, 1000, Duration.ofHours(1));
+    put(table, turn("c", "o", "m", "p"), TEN_BYTES, "pa");
+
+    assertThat(taken(table, turn("c", "o", "m", prompt))).isNull();
+    assertThat(taken(table, turn("c", "o", "m", "paqrst"))).isEqualTo(TEN_BYTES);
+    assertThat(table.size()).isZero();
+  }
+
+  @Test
+  void whatIsTooOldIsDropped() {
+    TurnTable table = table(2, 1000, Duration.ofSeconds(1));
+    put(table, "a", TEN_BYTES);
+    fleet.clock.advance(Duration.ofSeconds(1));
+
+    assertThat(taken(table, "a")).isNull();
     assertThat(table.size()).isZero();
   }
 }
