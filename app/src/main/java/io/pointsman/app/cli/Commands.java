@@ -29,9 +29,9 @@ public final class Commands {
     makers.put("demo", () -> new CommandLine(new DemoCommand()));
     makers.put("engine", () -> new CommandLine(new EngineCommand()));
     makers.put("replay", () -> new CommandLine(new ReplayCommand(new SystemTicker())));
-    makers.put("vllm-router", VllmRouterCommand::commandLine);
+    makers.put("vllm-router", OtherRouterCommand::vllmRouter);
     makers.put("ray-serve", RayServeCommand::commandLine);
-    makers.put("production-stack", ProductionStackCommand::commandLine);
+    makers.put("production-stack", OtherRouterCommand::productionStack);
     makers.put("haproxy", () -> new CommandLine(new HaproxyCommand()));
     makers.put("version", () -> new CommandLine(new VersionCommand()));
     return makers;

@@ -31,6 +31,11 @@ final class PdMode {
   private static final List<String> CONNECTORS =
       List.of("nixl", "mooncake", "moriio", "p2p_nccl", "sglang", "orchestrated", "transparent");
 
+  private static final String LMCACHE =
+      ": lmcache is none of vllm-router's connectors and has no flags there (expected: serve with"
+          + " disaggregation.protocol, .receiver and .notification-address, or production-stack"
+          + " with --disagg-connector-type lmcache)";
+
   private record Prefill(String url, int bootstrapPort) {}
 
   private final List<Prefill> prefills = new ArrayList<>();
@@ -66,6 +71,8 @@ final class PdMode {
     String name = given.value().replace('-', '_');
     if (CONNECTORS.contains(name)) {
       connector = name;
+    } else if (name.equals("lmcache")) {
+      into.problems().add(given.flag() + LMCACHE);
     } else {
       into.problem(given, given.value(), "one of " + String.join(", ", CONNECTORS));
     }

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.pointsman.proxy.reply.ProxyError;
 
 /** Passes one answer on to the client. Belongs to the event loop. */
-sealed interface Relay permits ResponseRelay, RewrittenRelay {
+sealed interface Relay permits FramedRelay {
   /** What became of the bytes. */
   enum Progress {
     MORE,

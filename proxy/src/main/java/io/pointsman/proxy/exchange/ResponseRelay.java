@@ -3,14 +3,11 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.pointsman.proxy.reply.ProxyError;
-import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
-import io.pointsman.proxy.wire.Decimals;
 import io.pointsman.proxy.wire.EventTail;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
-import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,21 +17,14 @@ import org.jspecify.annotations.Nullable;
  * gets chunks for a client that knows them, and chunks are undone for one that does not. Belongs to
  * the event loop.
  */
-final class ResponseRelay implements Relay {
+final class ResponseRelay extends FramedRelay {
   /** A body that comes with its head is copied behind it up to this size, to be sent as one. */
   private static final int SENT_WITH_HEAD = 4096;
 
-  private final ClientConnection client;
-  private final RequestHead request;
-  private final BodyFraming framing;
-  private final boolean events;
-  private final boolean closesAfter;
   private final EventTail tail = new EventTail();
-  private boolean surplus;
   private boolean malformed;
   private boolean cleanCut;
   private @Nullable ByteBuf unsentHead;
-  private long bytesOut;
 
   /**
    * Begins the answer.
@@ -45,11 +35,10 @@ final class ResponseRelay implements Relay {
    */
   ResponseRelay(
       ClientConnection client, RequestHead request, ResponseHead head, String lines, boolean keep) {
-    this.client = client;
-    this.request = request;
-    framing = new BodyFraming(head, request.method());
-    events = head.eventStream() && !head.encoded();
-    closesAfter = !keep || (request.http10() && delimitedByClose());
+    super(client, request, head, head.eventStream() && !head.encoded(), keep);
+    if (request.http10() && delimitedByClose()) {
+      closeAfter();
+    }
     unsentHead = writeHead(head, lines);
   }
 
@@ -66,43 +55,9 @@ final class ResponseRelay implements Relay {
     if (delimitedByClose() && !request.http10()) {
       out.writeBytes(CHUNKED);
     }
-    ByteBufUtil.writeAscii(out, ClientConnection.connectionLine(request, !closesAfter));
+    ByteBufUtil.writeAscii(out, ClientConnection.connectionLine(request, !closesAfter()));
     out.writeShort(CRLF);
     return out;
-  }
-
-  private static final int CRLF = '\r' << 8 | '\n';
-  private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
-  private static final byte[] LAST_CHUNK = ascii("0\r\n\r\n");
-  private static final byte[] KEEPALIVE = ascii(": keep-alive\n\n");
-
-  private static byte[] ascii(String text) {
-    return text.getBytes(StandardCharsets.US_ASCII);
-  }
-
-  @Override
-  public boolean closesAfter() {
-    return closesAfter;
-  }
-
-  @Override
-  public boolean surplus() {
-    return surplus;
-  }
-
-  @Override
-  public boolean events() {
-    return events;
-  }
-
-  @Override
-  public long bytesOut() {
-    return bytesOut;
-  }
-
-  @Override
-  public boolean empty() {
-    return framing.empty();
   }
 
   @Override
@@ -117,12 +72,12 @@ final class ResponseRelay implements Relay {
       return cutBeforeFault(in);
     }
     if (end >= 0 && end < to) {
-      surplus = true;
+      surplus(true);
       in.writerIndex(end);
     }
     if (framing.kind() == Kind.UNTIL_CLOSE) {
       tail.append(in, from, to - from);
-      addChunk(in);
+      sendPart(in);
     } else {
       send(in);
     }
@@ -132,7 +87,7 @@ final class ResponseRelay implements Relay {
   private Progress undoChunks(ByteBuf in, int from, int to) {
     ByteBuf data = client.channel().alloc().buffer(to - from);
     int end = framing.chunks().scan(in, from, to, data);
-    surplus |= end >= 0 && end < to;
+    surplus(end >= 0 && end < to);
     in.release();
     tail.append(data, data.readerIndex(), data.readableBytes());
     send(data);
@@ -153,35 +108,18 @@ final class ResponseRelay implements Relay {
     return Progress.MALFORMED;
   }
 
-  private void addChunk(ByteBuf data) {
-    if (request.http10()) {
-      send(data);
-      return;
-    }
-    if (!data.isReadable()) {
-      data.release();
-      return;
-    }
-    ByteBuf size = client.channel().alloc().buffer(10);
-    Decimals.writeChunkSize(size, data.readableBytes());
-    send(size);
-    send(data);
-    send(client.channel().alloc().buffer(2).writeShort(CRLF));
-  }
-
-  private void send(ByteBuf bytes) {
-    bytesOut += bytes.readableBytes();
+  @Override
+  void send(ByteBuf bytes) {
     ByteBuf head = unsentHead;
     if (head != null && bytes.readableBytes() <= SENT_WITH_HEAD) {
       unsentHead = null;
-      bytesOut += head.readableBytes();
       head.writeBytes(bytes);
       bytes.release();
-      client.write(head);
+      write(head);
       return;
     }
     sendHead();
-    client.write(bytes);
+    write(bytes);
   }
 
   @Override
@@ -189,8 +127,7 @@ final class ResponseRelay implements Relay {
     ByteBuf head = unsentHead;
     if (head != null) {
       unsentHead = null;
-      bytesOut += head.readableBytes();
-      client.write(head);
+      write(head);
     }
   }
 
@@ -200,15 +137,13 @@ final class ResponseRelay implements Relay {
       return false;
     }
     sendHead();
-    if (!request.http10()) {
-      send(client.channel().alloc().buffer(LAST_CHUNK.length).writeBytes(LAST_CHUNK));
-    }
+    endParts();
     return true;
   }
 
   /** Whether a line of the router's own would stand between two events and between two chunks. */
   private boolean betweenEvents() {
-    if (!events) {
+    if (!events()) {
       return false;
     }
     return switch (framing.kind()) {
@@ -227,7 +162,7 @@ final class ResponseRelay implements Relay {
   @Override
   public void keepAlive() {
     if (betweenEvents()) {
-      addChunk(client.channel().alloc().buffer(KEEPALIVE.length).writeBytes(KEEPALIVE));
+      sendKeepAlive();
     }
   }
 
@@ -235,19 +170,13 @@ final class ResponseRelay implements Relay {
   public boolean endWithError(ProxyError error) {
     boolean whole = betweenEvents();
     ByteBuf rest = client.channel().alloc().buffer();
-    if (!events || !completeChunk(rest)) {
+    if (!events() || !completeChunk(rest)) {
       rest.release();
       return false;
     }
     sendHead();
     send(rest);
-    String event = (whole ? "" : "\n\n") + "data: " + error.json(error.message()) + "\n\n";
-    ByteBuf bytes = client.channel().alloc().buffer(event.length());
-    ByteBufUtil.writeAscii(bytes, event);
-    addChunk(bytes);
-    if (!request.http10()) {
-      send(client.channel().alloc().buffer(LAST_CHUNK.length).writeBytes(LAST_CHUNK));
-    }
+    sendErrorEvent(error, whole);
     return true;
   }
 

@@ -5,13 +5,11 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.pointsman.proxy.course.BodyRewrite;
 import io.pointsman.proxy.reply.ProxyError;
-import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.Decimals;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
-import java.nio.charset.StandardCharsets;
 
 /**
  * Passes an answer on whose body changes on its way: the worker's framing is taken off, the body
@@ -19,25 +17,13 @@ import java.nio.charset.StandardCharsets;
  * gets chunks, or its end with the connection for a client that knows none. Belongs to the event
  * loop.
  */
-final class RewrittenRelay implements Relay {
-  private static final int CRLF = '\r' << 8 | '\n';
-  private static final byte[] LAST_CHUNK = ascii("0\r\n\r\n");
-  private static final String KEEPALIVE = ": keep-alive\n\n";
-  private static final String CHUNKED = "transfer-encoding: chunked\r\n";
-
-  private final ClientConnection client;
-  private final RequestHead request;
-  private final BodyFraming framing;
+final class RewrittenRelay extends FramedRelay {
   private final BodyRewrite rewrite;
-  private final boolean events;
 
   /** The head without framing, without its last line; released once it is sent. */
   private final ByteBuf head;
 
   private boolean headSent;
-  private boolean closesAfter;
-  private boolean surplus;
-  private long bytesOut;
 
   /**
    * Begins the answer.
@@ -53,45 +39,12 @@ final class RewrittenRelay implements Relay {
       BodyRewrite rewrite,
       String lines,
       boolean keep) {
-    this.client = client;
-    this.request = request;
+    super(client, request, answer, answer.eventStream(), keep);
     this.rewrite = rewrite;
-    framing = new BodyFraming(answer, request.method());
-    events = answer.eventStream();
-    closesAfter = !keep;
     answer.leaveOut("content-length:");
     head = client.channel().alloc().buffer(answer.length() + lines.length() + 128);
     answer.writeTo(head);
     ByteBufUtil.writeAscii(head, lines);
-  }
-
-  private static byte[] ascii(String text) {
-    return text.getBytes(StandardCharsets.US_ASCII);
-  }
-
-  @Override
-  public boolean closesAfter() {
-    return closesAfter;
-  }
-
-  @Override
-  public boolean surplus() {
-    return surplus;
-  }
-
-  @Override
-  public boolean events() {
-    return events;
-  }
-
-  @Override
-  public long bytesOut() {
-    return bytesOut;
-  }
-
-  @Override
-  public boolean empty() {
-    return framing.empty();
   }
 
   @Override
@@ -110,23 +63,21 @@ final class RewrittenRelay implements Relay {
         in.writerIndex(end);
       }
     }
-    surplus |= end >= 0 && end < to;
+    surplus(end >= 0 && end < to);
     ByteBuf out = rewrite.take(data);
     if (end >= 0) {
       finish(out);
       return Progress.DONE;
     }
-    sendPart(out);
+    pass(out);
     return end == ChunkFraming.MALFORMED ? Progress.MALFORMED : Progress.MORE;
   }
 
-  private void sendPart(ByteBuf part) {
+  private void pass(ByteBuf part) {
     if (part.isReadable()) {
       begin();
-      frame(part);
-    } else {
-      part.release();
     }
+    sendPart(part);
   }
 
   /** The body is complete. */
@@ -135,9 +86,7 @@ final class RewrittenRelay implements Relay {
     if (headSent) {
       sendPart(part);
       sendPart(rest);
-      if (!request.http10()) {
-        send(Unpooled.wrappedBuffer(LAST_CHUNK));
-      }
+      endParts();
       return;
     }
     ByteBufUtil.writeAscii(head, "content-length: ");
@@ -154,35 +103,23 @@ final class RewrittenRelay implements Relay {
       return;
     }
     if (request.http10()) {
-      closesAfter = true;
+      closeAfter();
     } else {
-      ByteBufUtil.writeAscii(head, CHUNKED);
+      head.writeBytes(CHUNKED);
     }
     open();
   }
 
   private void open() {
     headSent = true;
-    ByteBufUtil.writeAscii(head, ClientConnection.connectionLine(request, !closesAfter));
+    ByteBufUtil.writeAscii(head, ClientConnection.connectionLine(request, !closesAfter()));
     head.writeShort(CRLF);
     send(head);
   }
 
-  private void frame(ByteBuf data) {
-    if (request.http10()) {
-      send(data);
-      return;
-    }
-    ByteBuf size = client.channel().alloc().buffer(10);
-    Decimals.writeChunkSize(size, data.readableBytes());
-    send(size);
-    send(data);
-    send(client.channel().alloc().buffer(2).writeShort(CRLF));
-  }
-
-  private void send(ByteBuf bytes) {
-    bytesOut += bytes.readableBytes();
-    client.write(bytes);
+  @Override
+  void send(ByteBuf bytes) {
+    write(bytes);
   }
 
   /** A body that is rewritten as a whole has no head before its end. */
@@ -204,24 +141,19 @@ final class RewrittenRelay implements Relay {
 
   @Override
   public void keepAlive() {
-    if (events && rewrite.streams() && rewrite.betweenEvents()) {
+    if (events() && rewrite.streams() && rewrite.betweenEvents()) {
       begin();
-      frame(Unpooled.wrappedBuffer(ascii(KEEPALIVE)));
+      sendKeepAlive();
     }
   }
 
   @Override
   public boolean endWithError(ProxyError error) {
-    if (!events) {
+    if (!events()) {
       return false;
     }
     begin();
-    String event =
-        (rewrite.betweenEvents() ? "" : "\n\n") + "data: " + error.json(error.message()) + "\n\n";
-    frame(Unpooled.wrappedBuffer(ascii(event)));
-    if (!request.http10()) {
-      send(Unpooled.wrappedBuffer(LAST_CHUNK));
-    }
+    sendErrorEvent(error, rewrite.betweenEvents());
     return true;
   }
 

@@ -1,0 +1,88 @@
+package io.pointsman.app.cli;
+
+import io.pointsman.app.compat.VllmRouterLauncher;
+import io.pointsman.app.compat.stack.ProductionStackLauncher;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+
+/** Runs the router by another router's command line, which has a parser of its own. */
+final class OtherRouterCommand implements Callable<Integer> {
+  private static final List<String> HELP = List.of("-h", "--help");
+
+  /** Makes a configuration of flags and environment variables. */
+  @FunctionalInterface
+  private interface Translator {
+    ConfigValues translate(List<String> args, Map<String, String> environment);
+  }
+
+  private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
+  private final Translator translator;
+  private final Supplier<String> help;
+
+  /** Whether the other router tells its version by a flag. */
+  private final boolean tellsVersion;
+
+  private OtherRouterCommand(Translator translator, Supplier<String> help, boolean tellsVersion) {
+    this.translator = translator;
+    this.help = help;
+    this.tellsVersion = tellsVersion;
+  }
+
+  /** {@code pointsman vllm-router}. */
+  static CommandLine vllmRouter() {
+    return new OtherRouterCommand(VllmRouterLauncher::translate, VllmRouterLauncher::help, false)
+        .named(
+            "vllm-router",
+            "Runs the router with the flags of vllm-router 0.1.17; docs/vllm-router.md.");
+  }
+
+  /** {@code pointsman production-stack}. */
+  static CommandLine productionStack() {
+    return new OtherRouterCommand(
+            ProductionStackLauncher::translate, ProductionStackLauncher::help, true)
+        .named(
+            "production-stack",
+            "Runs the router with the flags of the vLLM production stack's router;"
+                + " docs/production-stack.md.");
+  }
+
+  private CommandLine named(String name, String description) {
+    spec.name(name);
+    spec.usageMessage().description(description);
+    spec.addPositional(
+        PositionalParamSpec.builder()
+            .paramLabel("<flags of " + name + ">")
+            .arity("0..*")
+            .type(List.class)
+            .auxiliaryTypes(String.class)
+            .build());
+    // The flags are read by their own parser: values of some reach up to the next flag.
+    spec.parser().unmatchedOptionsArePositionalParams(true).trimQuotes(false);
+    return new CommandLine(spec);
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    List<String> args = spec.commandLine().getParseResult().matchedPositionalValue(0, List.of());
+    PrintWriter out = spec.commandLine().getOut();
+    if (args.stream().anyMatch(HELP::contains)) {
+      out.print(help.get());
+      out.flush();
+      return 0;
+    }
+    if (tellsVersion && args.contains("--version")) {
+      out.println(VersionCommand.version());
+      out.flush();
+      return 0;
+    }
+    return ServeRun.until(PointsmanConfig.from(translator.translate(args, System.getenv())), out);
+  }
+}
