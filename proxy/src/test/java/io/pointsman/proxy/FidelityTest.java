@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
@@ -334,7 +335,8 @@ class FidelityTest {
   @Test
   void workersPathRankAndKeyAreAdded() throws Exception {
     ProxySettings settings =
-        ProxySettings.DEFAULTS.withUpstream(UpstreamSettings.DEFAULTS.withApiKey("secret"));
+        ProxySettings.DEFAULTS.withUpstream(
+            UpstreamSettings.DEFAULTS.withKeys(EngineKeys.of("secret")));
     try (ProxyRig own = new ProxyRig(transport, settings)) {
       own.worker(WorkerSpec.of(engine.url() + "/base").withModels(Set.of("m")).withRank(3));
 

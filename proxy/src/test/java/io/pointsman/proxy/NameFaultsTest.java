@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.FleetFault;
@@ -29,7 +30,12 @@ class NameFaultsTest {
   private static final ProxySettings IMPATIENT =
       ProxySettings.DEFAULTS.withUpstream(
           new UpstreamSettings(
-              Duration.ofMillis(300), Duration.ZERO, 16, 64 << 10, Duration.ofMillis(50), null));
+              Duration.ofMillis(300),
+              Duration.ZERO,
+              16,
+              64 << 10,
+              Duration.ofMillis(50),
+              EngineKeys.NONE));
 
   @ParameterizedTest
   @EnumSource(

@@ -7,6 +7,7 @@ import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -40,7 +41,7 @@ class ProxySettingsTest {
         .hasMessage("maxConcurrentRequests: -1 (expected: >= 0)");
     assertThatThrownBy(() -> ListenSettings.DEFAULTS.at("h", 70_000))
         .hasMessage("port: 70000 (expected: 0 to 65535)");
-    assertThatThrownBy(() -> UpstreamSettings.DEFAULTS.withApiKey("a\r\nb"))
+    assertThatThrownBy(() -> UpstreamSettings.DEFAULTS.withKeys(EngineKeys.of("a\r\nb")))
         .hasMessageStartingWith("apiKey: (expected:");
     assertThatThrownBy(() -> LimitSettings.DEFAULTS.withMaxBufferedBody(-1))
         .hasMessage("maxBufferedBody: -1 (expected: 0 to 1 GiB)");

@@ -3,6 +3,8 @@ package io.pointsman.app.admin;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -11,7 +13,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -28,7 +30,8 @@ public final class MaintenanceApi {
   /** Asks an engine something, without a body. */
   @FunctionalInterface
   public interface EngineCall {
-    EngineClient.Answer send(String method, String url, Duration timeout) throws IOException;
+    EngineClient.Answer send(Role role, String method, String url, Duration timeout)
+        throws IOException;
   }
 
   private final Fleet fleet;
@@ -53,14 +56,14 @@ public final class MaintenanceApi {
 
   /** Empties the caches of all engines, all at once; an engine with several ranks is asked once. */
   private LocalResponse flush() throws InterruptedException {
-    TreeSet<String> urls = new TreeSet<>();
-    fleet.snapshot().workers().forEach(worker -> urls.add(worker.spec().url()));
+    TreeMap<String, Role> roles = new TreeMap<>();
+    for (Worker worker : fleet.snapshot().workers()) {
+      roles.put(worker.spec().url(), worker.spec().role());
+    }
     List<String> failed = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       List<Future<@Nullable String>> problems = new ArrayList<>();
-      for (String url : urls) {
-        problems.add(threads.submit(() -> flushed(url)));
-      }
+      roles.forEach((url, role) -> problems.add(threads.submit(() -> flushed(url, role))));
       for (Future<@Nullable String> problem : problems) {
         String said = problem.get();
         if (said != null) {
@@ -76,11 +79,11 @@ public final class MaintenanceApi {
   }
 
   /** What went wrong at an engine; null if its cache is empty now. */
-  private @Nullable String flushed(String url) {
+  private @Nullable String flushed(String url, Role role) {
     int status = 0;
     for (String path : FLUSH_PATHS) {
       try {
-        EngineClient.Answer answer = engines.send("POST", url + path, FLUSH_TIMEOUT);
+        EngineClient.Answer answer = engines.send(role, "POST", url + path, FLUSH_TIMEOUT);
         if (answer.good()) {
           return null;
         }

@@ -2,6 +2,7 @@ package io.pointsman.app.config;
 
 import static io.pointsman.app.config.PointsmanConfig.group;
 
+import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
@@ -13,7 +14,9 @@ import io.pointsman.proxy.exchange.HeaderSettings;
 import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import org.jspecify.annotations.Nullable;
 
 /** Builds the settings of the data plane. */
 final class ProxyRecords {
@@ -81,13 +84,19 @@ final class ProxyRecords {
   }
 
   private static UpstreamSettings upstream(ConfigValues values) {
-    String key = values.get(ForwardKeys.API_KEY);
     return new UpstreamSettings(
         values.get(ForwardKeys.CONNECT_TIMEOUT),
         values.get(ForwardKeys.POOL_IDLE),
         values.get(ForwardKeys.POOL_MAX_IDLE),
         UpstreamSettings.DEFAULTS.maxHeadBytes(),
         values.get(ForwardKeys.NAME_TTL),
-        key.isEmpty() ? null : key);
+        new EngineKeys(
+            unlessEmpty(values.get(ForwardKeys.API_KEY)),
+            unlessEmpty(values.get(DisaggKeys.PREFILL_API_KEY)),
+            unlessEmpty(values.get(DisaggKeys.DECODE_API_KEY))));
+  }
+
+  private static @Nullable String unlessEmpty(String text) {
+    return text.isEmpty() ? null : text;
   }
 }

@@ -1,6 +1,8 @@
 package io.pointsman.app.health;
 
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -16,6 +18,7 @@ import java.util.Locale;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A small HTTP/1.1 client for control work: one blocking request over a connection of its own, made
@@ -26,15 +29,22 @@ public final class EngineClient {
   /** Longest answer that is read; probes and lists of models are far below it. */
   static final int MOST_BYTES = 4 << 20;
 
-  private final String apiKey;
+  private final EngineKeys keys;
   private final Ticker ticker;
 
   /**
-   * @param apiKey sent as bearer token; empty for none
+   * @param keys sent as bearer tokens
+   */
+  public EngineClient(EngineKeys keys, Ticker ticker) {
+    this.keys = keys;
+    this.ticker = ticker;
+  }
+
+  /**
+   * @param apiKey sent as bearer token to engines of all roles; empty for none
    */
   public EngineClient(String apiKey, Ticker ticker) {
-    this.apiKey = apiKey;
-    this.ticker = ticker;
+    this(EngineKeys.of(apiKey.isEmpty() ? null : apiKey), ticker);
   }
 
   /**
@@ -50,25 +60,31 @@ public final class EngineClient {
     }
   }
 
+  /** The same to an engine without a role of its own. */
+  public Answer send(String method, String url, Duration timeout) throws IOException {
+    return send(Role.REGULAR, method, url, timeout);
+  }
+
   /**
    * Sends a request without a body.
    *
+   * @param role of the engine that is asked
    * @param url {@code http://} or {@code https://}, with path
    * @throws IOException if there is no complete answer in time
    */
-  public Answer send(String method, String url, Duration timeout) throws IOException {
+  public Answer send(Role role, String method, String url, Duration timeout) throws IOException {
     URI uri = URI.create(url);
     long deadline = ticker.nanos() + timeout.toNanos();
     boolean secure = "https".equals(uri.getScheme());
     int port = uri.getPort() >= 0 ? uri.getPort() : secure ? 443 : 80;
     try (Socket plain = connect(uri.getHost(), port, deadline);
         Socket socket = secure ? secured(plain, uri.getHost(), port, deadline) : plain) {
-      socket.getOutputStream().write(head(method, uri));
+      socket.getOutputStream().write(head(method, uri, keys.of(role)));
       return new AnswerReader(new TimedStream(socket, deadline), method).read();
     }
   }
 
-  private byte[] head(String method, URI uri) {
+  private static byte[] head(String method, URI uri, @Nullable String key) {
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     StringBuilder head = new StringBuilder(128);
@@ -78,8 +94,8 @@ public final class EngineClient {
     if (method.equals("POST")) {
       head.append("content-length: 0\r\n");
     }
-    if (!apiKey.isEmpty()) {
-      head.append("authorization: Bearer ").append(apiKey).append("\r\n");
+    if (key != null) {
+      head.append("authorization: Bearer ").append(key).append("\r\n");
     }
     return head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
   }

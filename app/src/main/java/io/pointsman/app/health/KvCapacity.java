@@ -50,7 +50,8 @@ public final class KvCapacity {
 
   private long ask(Worker worker, String path) {
     try {
-      EngineClient.Answer answer = client.send("GET", worker.spec().url() + path, timeout);
+      EngineClient.Answer answer =
+          client.send(worker.spec().role(), "GET", worker.spec().url() + path, timeout);
       return answer.good() ? tokens(new String(answer.body(), UTF_8)) : 0;
     } catch (IOException | IllegalArgumentException e) {
       log.debug("{} of {}: {}", path, worker, e.toString());

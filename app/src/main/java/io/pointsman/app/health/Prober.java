@@ -5,6 +5,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.HealthState;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.upstream.Descriptors;
 import java.io.IOException;
@@ -167,7 +168,8 @@ public final class Prober implements AutoCloseable {
   private Verdict ask(Worker worker) {
     try {
       String url = worker.spec().url() + settings.endpoint();
-      boolean good = settings.good(client.send("GET", url, settings.timeout()).status());
+      Role role = worker.spec().role();
+      boolean good = settings.good(client.send(role, "GET", url, settings.timeout()).status());
       return good ? Verdict.GOOD : Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
       log.debug("probe of {} failed: {}", worker, e.toString());
@@ -177,8 +179,9 @@ public final class Prober implements AutoCloseable {
 
   private boolean learnModels(Worker worker) {
     try {
+      String url = worker.spec().url() + "/v1/models";
       EngineClient.Answer answer =
-          client.send("GET", worker.spec().url() + "/v1/models", settings.timeout());
+          client.send(worker.spec().role(), "GET", url, settings.timeout());
       if (answer.status() >= 500) {
         return modelsFailed(worker, "GET /v1/models: " + answer.status());
       }

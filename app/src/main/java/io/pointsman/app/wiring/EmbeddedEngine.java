@@ -75,8 +75,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     Dice dice = new ThreadDice();
     fleet = new Fleet(config.fleet(), ticker);
     fleet.addAll(config.workers());
-    String apiKey = config.proxy().upstream().apiKey();
-    EngineClient client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
+    EngineClient client = new EngineClient(config.proxy().upstream().keys(), ticker);
     Prober prober = new Prober(fleet, config.probes(), client, ticker, dice);
     int maxWorkers = config.fleet().maxWorkers();
     KvIndex index = new KvIndex(config.policies().kvAware().maxIndexBytes(), maxWorkers, ticker);

@@ -7,6 +7,8 @@ import io.pointsman.app.peers.PeerSettings;
 import io.pointsman.app.peers.Registrations;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Deque;
@@ -34,7 +36,7 @@ final class PeerListeners {
       Deque<AutoCloseable> control)
       throws IOException {
     if (two.asksBootstrapServers()) {
-      EngineClient client = new EngineClient("", ticker);
+      EngineClient client = new EngineClient(EngineKeys.NONE, ticker);
       control.push(
           new Bootstrap(fleet, two.peers(), (url, wait) -> asked(client, url, wait), ticker)
               .start());
@@ -51,7 +53,7 @@ final class PeerListeners {
   }
 
   private static byte[] asked(EngineClient client, String url, Duration wait) throws IOException {
-    EngineClient.Answer answer = client.send("GET", url, wait);
+    EngineClient.Answer answer = client.send(Role.PREFILL, "GET", url, wait);
     if (!answer.good()) {
       throw new IOException("status " + answer.status());
     }

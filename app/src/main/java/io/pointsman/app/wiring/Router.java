@@ -52,6 +52,7 @@ import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.split.SplitCourses;
 import io.pointsman.proxy.split.SplitPlane;
 import io.pointsman.proxy.telemetry.RequestTracer;
+import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -152,8 +153,7 @@ public final class Router implements AutoCloseable {
       long kvBytes = config.policies().kvAware().maxIndexBytes();
       knowledge = new KvKnowledge(new KvIndex(kvBytes, maxWorkers, ticker), TokenKeys.NONE);
       metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
-      String apiKey = config.proxy().upstream().apiKey();
-      client = new EngineClient(apiKey == null ? "" : apiKey, ticker);
+      client = new EngineClient(config.proxy().upstream().keys(), ticker);
       cards = new ModelCards(fleet);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(this::told);
@@ -324,7 +324,8 @@ public final class Router implements AutoCloseable {
 
     private @Nullable Boolean confirmed(String url, String key) {
       try {
-        return new EngineClient(key, ticker).send("GET", url, KEY_TIMEOUT).status() == 200;
+        EngineClient asking = new EngineClient(EngineKeys.of(key), ticker);
+        return asking.send(Role.REGULAR, "GET", url, KEY_TIMEOUT).status() == 200;
       } catch (IOException | IllegalArgumentException e) {
         log.warn("{} was not asked for a client's key: {}", url, e.toString());
         return null;

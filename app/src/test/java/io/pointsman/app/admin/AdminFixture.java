@@ -9,6 +9,7 @@ import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.Policies;
@@ -86,7 +87,7 @@ final class AdminFixture {
     }
   }
 
-  private EngineClient.Answer call(String method, String url, Duration timeout) {
+  private EngineClient.Answer call(Role role, String method, String url, Duration timeout) {
     asked.add(method + " " + url);
     return new EngineClient.Answer(engineStatus.getOrDefault(url, 404), new byte[0]);
   }

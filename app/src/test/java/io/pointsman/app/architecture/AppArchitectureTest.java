@@ -25,6 +25,7 @@ import io.pointsman.app.tracing.Tracing;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.proxy.ProxyServer;
+import io.pointsman.proxy.upstream.EngineKeys;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -224,7 +225,8 @@ class AppArchitectureTest {
   /** Breaks the rules on purpose; never run. */
   static final class Wrong {
     Stream<Object> everything() {
-      return Stream.of(System.nanoTime(), new EngineClient("", () -> 0), Span.getInvalid());
+      return Stream.of(
+          System.nanoTime(), new EngineClient(EngineKeys.NONE, () -> 0), Span.getInvalid());
     }
   }
 }

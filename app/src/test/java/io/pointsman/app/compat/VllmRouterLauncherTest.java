@@ -133,7 +133,7 @@ class VllmRouterLauncherTest {
     assertThat(config.proxy().timeouts().streamTotal()).isEqualTo(Duration.ofHours(4));
     assertThat(config.proxy().timeouts().firstByte()).isEqualTo(Duration.ofHours(4));
     assertThat(config.proxy().upstream().poolIdleTimeout()).isZero();
-    assertThat(config.proxy().upstream().apiKey()).isEqualTo("secret");
+    assertThat(config.proxy().upstream().keys().all()).isEqualTo("secret");
     assertThat(config.proxy().retry().maxAttempts()).isEqualTo(3);
     assertThat(config.proxy().retry().initialBackoff()).isEqualTo(Duration.ofMillis(10));
     assertThat(config.proxy().retry().maxBackoff()).isEqualTo(Duration.ofMillis(20));

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -68,12 +70,12 @@ class EngineClientTest {
     return "http://127.0.0.1:" + server.getLocalPort() + path;
   }
 
-  private static EngineClient client(String apiKey) {
-    return new EngineClient(apiKey, new SystemTicker());
+  private static EngineClient client(EngineKeys keys) {
+    return new EngineClient(keys, new SystemTicker());
   }
 
   private EngineClient.Answer get(String path) throws IOException {
-    return client("").send("GET", url(path), GENEROUS);
+    return client(EngineKeys.NONE).send(Role.REGULAR, "GET", url(path), GENEROUS);
   }
 
   private static String text(EngineClient.Answer answer) {
@@ -107,9 +109,20 @@ class EngineClientTest {
   }
 
   @Test
+  void anEngineOfARoleGetsTheKeyOfItsRole() throws Exception {
+    answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    EngineClient client = client(new EngineKeys("all", "ours", null));
+    for (Role role : Role.values()) {
+      client.send(role, "GET", url("/"), GENEROUS);
+      assertThat(heads.poll(30, TimeUnit.SECONDS))
+          .contains("authorization: Bearer " + (role == Role.PREFILL ? "ours" : "all"));
+    }
+  }
+
+  @Test
   void theRequestNamesPathHostAndKey() throws Exception {
     answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-    client("sk-1").send("POST", url("/a/b?c=d"), GENEROUS);
+    client(EngineKeys.of("sk-1")).send(Role.REGULAR, "POST", url("/a/b?c=d"), GENEROUS);
     List<String> head = heads.poll(30, TimeUnit.SECONDS);
     assertThat(head)
         .startsWith("POST /a/b?c=d HTTP/1.1", "host: 127.0.0.1:" + server.getLocalPort())
@@ -151,7 +164,9 @@ class EngineClientTest {
   @Test
   void aSilentEngineIsGivenUpAtTheDeadline() {
     keepOpen = true;
-    assertThatThrownBy(() -> client("").send("GET", url("/"), Duration.ofMillis(50)))
+    assertThatThrownBy(
+            () ->
+                client(EngineKeys.NONE).send(Role.REGULAR, "GET", url("/"), Duration.ofMillis(50)))
         .isInstanceOf(IOException.class);
   }
 

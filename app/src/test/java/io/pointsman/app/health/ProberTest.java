@@ -14,6 +14,7 @@ import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.testkit.Await;
@@ -56,7 +57,8 @@ class ProberTest {
 
   private Prober prober(ProbeSettings settings) {
     Prober prober =
-        new Prober(fleet, settings, new EngineClient("", ticker), ticker, new ThreadDice());
+        new Prober(
+            fleet, settings, new EngineClient(EngineKeys.NONE, ticker), ticker, new ThreadDice());
     opened.add(prober);
     return prober.start();
   }

@@ -11,6 +11,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -46,7 +47,8 @@ class UntoldModelsTest {
   private final Ticker ticker = new SystemTicker();
   private final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
   private final Prober prober =
-      new Prober(fleet, SETTINGS, new EngineClient("", ticker), ticker, new ThreadDice());
+      new Prober(
+          fleet, SETTINGS, new EngineClient(EngineKeys.NONE, ticker), ticker, new ThreadDice());
 
   /** The answer to {@code GET /v1/models}; 200 carries the list. */
   private volatile int status = 200;

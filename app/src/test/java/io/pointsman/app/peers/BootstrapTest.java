@@ -11,6 +11,7 @@ import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.kv.KvConnector;
@@ -72,13 +73,17 @@ class BootstrapTest {
   @Test
   void idsOfEachRankAreLearnedAndLearnedAnewAfterARestart() {
     SystemTicker real = new SystemTicker();
-    EngineClient client = new EngineClient("", real);
+    EngineClient client = new EngineClient(EngineKeys.NONE, real);
     SimConfig config =
         SimConfig.instant()
             .withHandOver(KvOptions.of(KvRole.PREFILL, KvConnector.MOONCAKE).withRanks(1, 2));
     try (SimEngine engine = SimEngine.start(config, loops);
         Bootstrap bootstrap =
-            new Bootstrap(fleet, peers, (url, wait) -> client.send("GET", url, wait).body(), real)
+            new Bootstrap(
+                    fleet,
+                    peers,
+                    (url, wait) -> client.send(Role.PREFILL, "GET", url, wait).body(),
+                    real)
                 .start()) {
       Worker worker = prefill(engine.url(), "" + engine.kvState().port());
       healthy(worker, true);

@@ -84,7 +84,7 @@ public final class UpstreamPools {
       if (pool != null) {
         pool.close();
       }
-      pool = new UpstreamPool(this, worker, WorkerTarget.of(worker.spec(), settings.apiKey()));
+      pool = new UpstreamPool(this, worker, WorkerTarget.of(worker.spec(), settings.keys()));
       bySlot[slot] = pool;
     }
     return pool;

@@ -1,7 +1,8 @@
 package io.pointsman.proxy.upstream;
 
+import static java.util.Objects.requireNonNull;
+
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
 
 /**
  * How workers are connected to.
@@ -13,8 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxHeadBytes largest head of an answer, at least 256; a larger one is a fault of the
  *     worker
  * @param nameTtl how long the address of a worker's name is used before it is looked up again
- * @param apiKey sent to workers as a bearer token where the client sends no authorization; null for
- *     none
+ * @param keys sent to workers as bearer tokens where the client sends no authorization
  */
 public record UpstreamSettings(
     Duration connectTimeout,
@@ -22,7 +22,7 @@ public record UpstreamSettings(
     int maxIdlePerWorker,
     int maxHeadBytes,
     Duration nameTtl,
-    @Nullable String apiKey) {
+    EngineKeys keys) {
 
   public static final UpstreamSettings DEFAULTS =
       new UpstreamSettings(
@@ -31,7 +31,7 @@ public record UpstreamSettings(
           256,
           64 << 10,
           Duration.ofSeconds(10),
-          null);
+          EngineKeys.NONE);
 
   public UpstreamSettings {
     if (!connectTimeout.isPositive() || connectTimeout.compareTo(Duration.ofHours(1)) > 0) {
@@ -52,26 +52,24 @@ public record UpstreamSettings(
     if (nameTtl.isNegative()) {
       throw new IllegalArgumentException("nameTtl: " + nameTtl + " (expected: >= 0)");
     }
-    if (apiKey != null && (apiKey.isBlank() || apiKey.chars().anyMatch(c -> c < ' ' || c > '~'))) {
-      throw new IllegalArgumentException("apiKey: (expected: printable ASCII)");
-    }
+    requireNonNull(keys, "keys");
   }
 
-  /** The same with another bearer token. */
-  public UpstreamSettings withApiKey(@Nullable String key) {
+  /** The same with other bearer tokens. */
+  public UpstreamSettings withKeys(EngineKeys others) {
     return new UpstreamSettings(
-        connectTimeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, key);
+        connectTimeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, others);
   }
 
   /** The same with another connect timeout. */
   public UpstreamSettings withConnectTimeout(Duration timeout) {
     return new UpstreamSettings(
-        timeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, apiKey);
+        timeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, keys);
   }
 
   /** The same with another pool timeout. */
   public UpstreamSettings withPoolIdleTimeout(Duration timeout) {
     return new UpstreamSettings(
-        connectTimeout, timeout, maxIdlePerWorker, maxHeadBytes, nameTtl, apiKey);
+        connectTimeout, timeout, maxIdlePerWorker, maxHeadBytes, nameTtl, keys);
   }
 }

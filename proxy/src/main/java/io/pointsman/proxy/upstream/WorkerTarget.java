@@ -3,7 +3,6 @@ package io.pointsman.proxy.upstream;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.net.URI;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Where a worker is and how it is spoken to. Immutable.
@@ -13,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads) {
 
-  static WorkerTarget of(WorkerSpec spec, @Nullable String apiKey) {
+  static WorkerTarget of(WorkerSpec spec, EngineKeys keys) {
     URI uri = URI.create(spec.url());
     boolean tls = "https".equals(uri.getScheme());
     String host = uri.getHost();
@@ -26,6 +25,6 @@ record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads)
     String path = uri.getRawPath() == null ? "" : uri.getRawPath();
     String base = path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
     return new WorkerTarget(
-        tls, bare, port, new RequestHeadWriter(base, authority, spec.rank(), apiKey));
+        tls, bare, port, new RequestHeadWriter(base, authority, spec.rank(), keys.of(spec.role())));
   }
 }

@@ -9,6 +9,7 @@ import static io.pointsman.app.config.value.ValueTypes.durationOrOff;
 import static io.pointsman.app.config.value.ValueTypes.integer;
 import static io.pointsman.app.config.value.ValueTypes.nameOrClass;
 import static io.pointsman.app.config.value.ValueTypes.oneOf;
+import static io.pointsman.app.config.value.ValueTypes.text;
 
 import io.pointsman.app.config.value.CheckedText;
 import io.pointsman.app.disagg.DisaggSettings;
@@ -132,6 +133,24 @@ public final class DisaggKeys {
           FleetSettings.DEFAULTS.maxPrefills(),
           "Most prefills at once on a prefill worker that has no max-in-flight of its own.",
           "0 is no limit; 1 serves prompts strictly one after the other.");
+
+  public static final Key<String> PREFILL_API_KEY =
+      Key.of(
+              ROOT + "prefill-api-key",
+              text("<key>", "a key", true),
+              "",
+              "Sent to prefill engines in place of api-key.",
+              "Empty sends api-key.")
+          .secret();
+
+  public static final Key<String> DECODE_API_KEY =
+      Key.of(
+              ROOT + "decode-api-key",
+              text("<key>", "a key", true),
+              "",
+              "Sent to decode engines in place of api-key.",
+              "Empty sends api-key.")
+          .secret();
 
   public static final Key<Duration> SLOT_WAIT =
       Key.of(
@@ -295,6 +314,8 @@ public final class DisaggKeys {
         PREFILL_SERVES_WHOLE,
         WHOLE_WHEN_PREFILL_BUSY,
         MAX_PREFILLS,
+        PREFILL_API_KEY,
+        DECODE_API_KEY,
         SLOT_WAIT,
         MAX_WAITING,
         PREFILL_TIMEOUT,
