@@ -11,6 +11,8 @@ import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.demo.SplitFleet;
 import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.it.support.Answer;
@@ -28,6 +30,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /** A split fleet whose engines tell the router of themselves, and the router in front. */
 final class PeerRig implements AutoCloseable {
@@ -88,7 +91,13 @@ final class PeerRig implements AutoCloseable {
         Await.LONG,
         () ->
             workers().size() == count
-                && workers().stream().allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
+                && workers().stream().allMatch(w -> w.health().healthy())
+                && Stream.of(Role.values()).mapToInt(this::serving).sum() == count);
+  }
+
+  private int serving(Role role) {
+    Pool pool = router.fleet().snapshot().pool(role, "sim");
+    return pool == null ? 0 : pool.size();
   }
 
   int port() {

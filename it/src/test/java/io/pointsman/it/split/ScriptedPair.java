@@ -2,6 +2,7 @@ package io.pointsman.it.split;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
@@ -39,7 +40,9 @@ final class ScriptedPair implements AutoCloseable {
         () -> "both workers are well: " + router.workers(),
         Await.LONG,
         () ->
-            router.workers().stream().allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
+            router.workers().stream().allMatch(w -> w.health().healthy())
+                && router.serving(Role.PREFILL, "sim") == 1
+                && router.serving(Role.DECODE, "sim") == 1);
   }
 
   Answer post(String path, String body) throws IOException {

@@ -3,6 +3,7 @@ package io.pointsman.it.split;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.channel.EventLoopGroup;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
@@ -55,8 +56,9 @@ final class SplitCluster implements AutoCloseable {
         Await.LONG,
         () ->
             router.workers().size() == count
-                && router.workers().stream()
-                    .allMatch(w -> w.health().healthy() && !w.models().isEmpty()));
+                && router.workers().stream().allMatch(w -> w.health().healthy())
+                && router.serving(Role.PREFILL, "sim") == prefills.size()
+                && router.serving(Role.DECODE, "sim") == decodes.size());
   }
 
   private SimEngine start(Setup setup, KvRole role, String id) {

@@ -3,6 +3,8 @@ package io.pointsman.it.support;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.YamlConfig;
 import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -29,6 +31,12 @@ public final class RunningRouter implements AutoCloseable {
 
   public List<Worker> workers() {
     return router.fleet().snapshot().workers();
+  }
+
+  /** Workers of a role that requests for a model can be placed on, as far as the fleet knows. */
+  public int serving(Role role, String model) {
+    Pool pool = router.fleet().snapshot().pool(role, model);
+    return pool == null ? 0 : pool.size();
   }
 
   /** The port that clients use. */
