@@ -62,7 +62,7 @@ final class DemoCommand implements Callable<Integer> {
   @Option(
       names = "--policy",
       paramLabel = "<name>",
-      defaultValue = "cache_aware",
+      defaultValue = "cost",
       description =
           "How a worker is chosen, with --pd a prefill worker; names as for 'serve'. Default:"
               + " ${DEFAULT-VALUE}.")

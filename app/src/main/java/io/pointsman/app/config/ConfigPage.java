@@ -25,7 +25,7 @@ public final class ConfigPage {
           models: [llama-70b]
           max-in-flight: 256
           labels: {zone: a}
-      policy: cache_aware
+      policy: cost
       health:
         interval: 5s
       ```

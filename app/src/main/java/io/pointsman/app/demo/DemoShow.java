@@ -54,7 +54,7 @@ public final class DemoShow {
           settings.policy(),
           demo.url(),
           demo.curl(),
-          settings.policy().equals("round_robin") ? "cache_aware" : "round_robin");
+          settings.policy().equals("round_robin") ? "cost" : "round_robin");
     }
     out.flush();
   }

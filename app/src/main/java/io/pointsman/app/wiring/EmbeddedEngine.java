@@ -4,6 +4,7 @@ import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.decide.ListedHeaders;
 import io.pointsman.app.decide.Readers;
 import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.health.KvCapacity;
 import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
 import io.pointsman.app.kvevents.KvEventSettings;
@@ -76,7 +77,16 @@ public final class EmbeddedEngine implements AutoCloseable {
     fleet = new Fleet(config.fleet(), ticker);
     fleet.addAll(config.workers());
     EngineClient client = new EngineClient(config.proxy().upstream().keys(), ticker);
-    Prober prober = new Prober(fleet, config.probes(), client, ticker, dice);
+    KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
+    boolean asks = config.policy().equals("cost");
+    Prober prober =
+        new Prober(fleet, config.probes(), client, ticker, dice)
+            .onModels(
+                (worker, _) -> {
+                  if (asks) {
+                    capacity.learn(worker);
+                  }
+                });
     int maxWorkers = config.fleet().maxWorkers();
     KvIndex index = new KvIndex(config.policies().kvAware().maxIndexBytes(), maxWorkers, ticker);
     PolicyParts parts =

@@ -92,7 +92,7 @@ class ConfigKeysTest {
     PointsmanConfig config = PointsmanConfig.from(new ConfigValues());
     assertThat(config.workers()).isEmpty();
     assertThat(config.kubernetes()).isEqualTo(KubernetesSettings.DEFAULTS);
-    assertThat(config.policy()).isEqualTo("cache_aware");
+    assertThat(config.policy()).isEqualTo("cost");
     assertThat(config.policies()).isEqualTo(PolicySettings.DEFAULTS);
     assertThat(config.models()).isEmpty();
     assertThat(config.tiers()).isEqualTo(TierSettings.DEFAULTS);

@@ -28,14 +28,14 @@ class DemoTest {
 
   @Test
   void chatsAreServedAndSummedUp() throws Exception {
-    DemoSettings settings = new DemoSettings(2, "cache_aware", 0, 20, Duration.ofSeconds(3), false);
+    DemoSettings settings = new DemoSettings(2, "cost", 0, 20, Duration.ofSeconds(3), false);
     String shown = show(settings, new CountDownLatch(1));
     assertThat(shown)
         .contains("http://127.0.0.1:")
         .contains("curl http://127.0.0.1:")
         .contains("engine-1")
         .contains("engine-2")
-        .containsPattern("cache_aware: [1-9]\\d* answers, prefix-cache hit \\d+ %")
+        .containsPattern("cost: [1-9]\\d* answers, prefix-cache hit \\d+ %")
         .contains("0 errors");
   }
 

@@ -56,7 +56,7 @@ public final class RoutingKeys {
       Key.of(
           "policy",
           nameOrClass(NAMES, "Policy"),
-          "cache_aware",
+          "cost",
           "How a worker is chosen among those that can serve the request.",
           "docs/policies.md says what each policy does.");
 
