@@ -66,6 +66,8 @@ import java.util.regex.Pattern;
  * @param workers engines known from the start
  * @param kubernetes which pods are workers too
  * @param policy name of the policy, or of its class
+ * @param shadowPolicy name of the policy that decides without effect, or of its class; {@code none}
+ *     for none
  * @param pluginDirectory where jars with such classes are; empty for none
  * @param policies the knobs of all policies
  * @param disagg whether and how two workers serve a request
@@ -76,6 +78,7 @@ public record PointsmanConfig(
     List<WorkerSpec> workers,
     KubernetesSettings kubernetes,
     String policy,
+    String shadowPolicy,
     String pluginDirectory,
     PolicySettings policies,
     List<ModelRouting> models,
@@ -123,6 +126,7 @@ public record PointsmanConfig(
         DisaggRecords.checked(values.get(RoutingKeys.WORKERS), disagg),
         group("kubernetes", () -> kubernetes(values, disagg)),
         values.get(RoutingKeys.POLICY),
+        values.get(RoutingKeys.SHADOW_POLICY),
         values.get(RoutingKeys.PLUGIN_DIRECTORY),
         group("cache, balance, hash or sticky", () -> policies(values)),
         models(values),

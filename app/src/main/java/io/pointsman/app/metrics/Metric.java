@@ -175,6 +175,39 @@ enum Metric {
       "tokens",
       "Prompt tokens that had to be computed, by why they were not found in a cache.",
       "reason"),
+  SHADOW_PLACEMENTS(
+      Kind.COUNTER,
+      "pointsman_shadow_placements_total",
+      "requests",
+      "Requests that the shadow policy decided on: agreed with the acting policy, differed from it,"
+          + " refused (it found nobody), dropped (it could not keep up).",
+      "result"),
+  SHADOW_TOKENS(
+      Kind.COUNTER,
+      "pointsman_shadow_prompt_tokens_total",
+      "tokens",
+      "Prompt tokens of these requests (prompt), and those expected in their workers' caches (held),"
+          + " as placed by the acting policy and as the shadow policy would have placed them.",
+      "side",
+      "kind"),
+  SHADOW_TTFT(
+      Kind.COUNTER,
+      "pointsman_shadow_predicted_ttft_seconds_total",
+      "seconds",
+      "Sum of the times to first token that are expected of these requests under either policy.",
+      "side"),
+  SHADOW_IMBALANCE(
+      Kind.GAUGE,
+      "pointsman_shadow_imbalance",
+      "ratio",
+      "Prompt tokens that the busiest worker had to compute of late under either policy, in parts of"
+          + " the mean; 1 is even.",
+      "side"),
+  SHADOW_FAILURES(
+      Kind.COUNTER,
+      "pointsman_shadow_failures_total",
+      "failures",
+      "Times the shadow policy threw. Always a bug; nobody is served worse for it."),
   PREFIX_INDEX_BYTES(
       Kind.GAUGE,
       "pointsman_prefix_index_bytes",

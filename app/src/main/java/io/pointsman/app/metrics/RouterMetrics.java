@@ -13,6 +13,7 @@ import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.function.ToLongBiFunction;
 
 /**
@@ -143,6 +145,12 @@ public final class RouterMetrics {
   /** Reads what came of engines' announcements. Call once. */
   public RouterMetrics kvEvents(KvEvents events, KvEventTally tally) {
     new KvEventMetrics(events, tally).register(meters);
+    return this;
+  }
+
+  /** Reads what a shadow policy would have done. Call once. */
+  public RouterMetrics shadow(Supplier<ShadowReport> report) {
+    ShadowMetrics.register(meters, report);
     return this;
   }
 

@@ -3,16 +3,24 @@ package io.pointsman.app.wiring;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.explain.DecisionLog;
 import io.pointsman.app.explain.DecisionsApi;
+import io.pointsman.app.explain.ShadowApi;
+import io.pointsman.app.health.Rounds;
 import io.pointsman.app.metrics.RouterMetrics;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.shadow.ShadowPolicy;
 import io.pointsman.proxy.local.LocalRoutes;
+import java.time.Duration;
+import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -24,7 +32,17 @@ import org.jspecify.annotations.Nullable;
  * they change nothing.
  */
 final class Observers {
+  /** How long what happened waits for the shadow policy to look at it. */
+  private static final Duration SHADOW_PAUSE = Duration.ofMillis(10);
+
+  /** Memory for each of the two models by which a shadow policy is compared. */
+  private static final long SHADOW_BYTES = 32L << 20;
+
+  private final PointsmanConfig config;
+  private final Ticker ticker;
+  private final Dice dice;
   private final DecisionLog log;
+  private @Nullable ShadowPolicy shadow;
   private final BiFunction<Role, @Nullable String, String> policyNames;
 
   /**
@@ -35,7 +53,10 @@ final class Observers {
       BiFunction<Role, @Nullable String, String> policyNames,
       Ticker ticker,
       Dice dice) {
+    this.config = config;
     this.policyNames = policyNames;
+    this.ticker = ticker;
+    this.dice = dice;
     log = new DecisionLog(config.decisions(), ticker, dice);
   }
 
@@ -43,11 +64,48 @@ final class Observers {
     return log;
   }
 
-  /** The policies with those who look on. Call once. */
-  StagePolicies watch(StagePolicies policies, RouterMetrics metrics) {
+  /**
+   * The policies with those who look on. Call once.
+   *
+   * @param create makes a policy by its name
+   * @param control takes what is to be closed at the end
+   */
+  StagePolicies watch(
+      StagePolicies policies,
+      Fleet fleet,
+      RouterMetrics metrics,
+      BiFunction<String, PolicyParts, PolicySetup> create,
+      Deque<AutoCloseable> control) {
     AnswerLearner predictions = metrics.predictions();
     metrics.lostHits(lostHits(policies));
-    return policies.each(setup -> watched(setup, predictions));
+    StagePolicies watched = policies.each(setup -> watched(setup, predictions));
+    ShadowPolicy second = shadow(fleet, create);
+    if (second == null) {
+      return watched;
+    }
+    shadow = second;
+    metrics.shadow(second::report);
+    control.push(Rounds.start("shadow-policy", SHADOW_PAUSE, second::work));
+    return watched.each(setup -> setup.withAnswers(second));
+  }
+
+  /** Null if none is configured. */
+  private @Nullable ShadowPolicy shadow(
+      Fleet fleet, BiFunction<String, PolicyParts, PolicySetup> create) {
+    String name = config.shadowPolicy();
+    if (name.equals(ShadowApi.NONE)) {
+      return null;
+    }
+    CostSettings cost = config.policies().cost();
+    int maxWorkers = config.fleet().maxWorkers();
+    return new ShadowPolicy(
+        fleet,
+        config.fleet(),
+        time -> create.apply(name, new PolicyParts(time, dice, maxWorkers, config.policies())),
+        config.engine(),
+        cost.withMaxBytes(Math.min(cost.maxBytes(), SHADOW_BYTES)),
+        ticker,
+        dice);
   }
 
   /** Where nobody learns from answers, none is looked at for the sake of a log. */
@@ -71,5 +129,9 @@ final class Observers {
   /** Adds what they answer themselves. */
   void addTo(LocalRoutes.Builder routes) {
     new DecisionsApi(log, policyNames).addTo(routes);
+    ShadowPolicy second = shadow;
+    if (second != null) {
+      new ShadowApi(second::report, config.policy(), config.shadowPolicy()).addTo(routes);
+    }
   }
 }

@@ -8,6 +8,7 @@ import io.pointsman.app.admin.ModelCards;
 import io.pointsman.app.admin.ModelsApi;
 import io.pointsman.app.admin.WorkersApi;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.explain.ShadowApi;
 import io.pointsman.app.decide.DecideApi;
 import io.pointsman.app.decide.LeasesApi;
 import io.pointsman.app.decide.Planes;
@@ -160,11 +161,15 @@ public final class Router implements AutoCloseable {
       observers = new Observers(config, this::policyOf, ticker, dice);
     }
 
-    /** Only {@code cost} needs the size of KV memories; others do not ask for it. */
+    /**
+     * Only {@code cost}, and the model that a shadow policy is measured by, need the size of KV
+     * memories; others do not ask for it.
+     */
     private void told(Worker worker, byte[] models) {
       cards.learned(worker, models);
       boolean ofModel = config.models().stream().anyMatch(model -> model.policy().equals("cost"));
-      if (ofModel || policyOf(worker.spec().role()).equals("cost")) {
+      boolean shadowed = !config.shadowPolicy().equals(ShadowApi.NONE);
+      if (shadowed || ofModel || policyOf(worker.spec().role()).equals("cost")) {
         new KvCapacity(client, config.probes().timeout()).learn(worker);
       }
     }
@@ -249,7 +254,12 @@ public final class Router implements AutoCloseable {
       StagePolicies policies = ofRoles.with(models.setups());
       RoutingEngine engine =
           new RoutingEngine(
-              fleet, observers.watch(policies, metrics), config.engine(), listener, ticker, dice);
+              fleet,
+              observers.watch(policies, fleet, metrics, classes::create, control),
+              config.engine(),
+              listener,
+              ticker,
+              dice);
       CallerCheck callers = callers();
       ProxyContext context =
           new ProxyContext(

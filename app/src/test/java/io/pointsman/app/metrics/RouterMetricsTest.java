@@ -34,6 +34,8 @@ import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.shadow.ShadowReport;
+import io.pointsman.engine.shadow.ShadowReport.Side;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
@@ -446,6 +448,8 @@ class RouterMetricsTest {
     AnswerLearner unused = metrics.predictions();
     assertThat(unused).isNotNull();
     metrics.lostHits(List.of());
+    Side side = new Side(10, 1000, 400, 500, 1.5);
+    metrics.shadow(() -> new ShadowReport(side, side, 7, 1, 2, 3));
     metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
@@ -454,6 +458,10 @@ class RouterMetricsTest {
     metrics.kvEvents(hearing(), new KvEventTally());
     assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
     assertThat(scraped().value("pointsman_prefix_index_max_bytes")).isEqualTo(2);
+    assertThat(scraped().value("pointsman_shadow_placements_total{result=\"differed\"}"))
+        .isEqualTo(3);
+    assertThat(scraped().value("pointsman_shadow_predicted_ttft_seconds_total{side=\"acting\"}"))
+        .isEqualTo(0.5);
   }
 
   private KvEvents hearing() {

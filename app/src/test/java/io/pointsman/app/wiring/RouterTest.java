@@ -152,6 +152,29 @@ class RouterTest {
   }
 
   @Test
+  void shadowPolicyTellsWhatItWouldHaveDone() throws Exception {
+    Router router =
+        router(values -> values.set(RoutingKeys.SHADOW_POLICY, "round_robin"), engine().url());
+    await(() -> allHealthy(router));
+    assertThat(chat(router).statusCode()).isEqualTo(200);
+    Await.until("it is told of the request",
+        () -> body(router.url() + "/shadow").contains("\"agreed\":1"));
+
+    assertThat(body(router.url() + "/shadow"))
+        .contains("\"policy\":\"cost\"", "\"policy\":\"round_robin\"", "\"failures\":0");
+    assertThat(body(String.valueOf(router.metricsUrl())))
+        .contains("pointsman_shadow_placements_total{result=\"agreed\"} 1");
+  }
+
+  private String body(String url) {
+    try {
+      return get(url).body();
+    } catch (IOException | InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
   void everyPolicyStarts() {
     for (String policy : Policies.names()) {
       ConfigValues values =

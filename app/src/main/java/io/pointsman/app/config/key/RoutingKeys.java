@@ -12,6 +12,7 @@ import static io.pointsman.app.config.value.ValueTypes.text;
 import io.pointsman.app.config.value.ModelPolicy;
 import io.pointsman.app.config.value.ValueType;
 import io.pointsman.app.config.value.ValueTypes;
+import io.pointsman.app.explain.ShadowApi;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -23,6 +24,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /** Keys of the decision: workers, policy and what policies are set by. */
 public final class RoutingKeys {
@@ -40,6 +42,7 @@ public final class RoutingKeys {
           "rendezvous_hash",
           "round_robin",
           "sticky_least_loaded");
+
   private static final PolicySettings POLICIES = PolicySettings.DEFAULTS;
   private static final CacheAwareSettings CACHE = CacheAwareSettings.DEFAULTS;
   private static final CostSettings COST = CostSettings.DEFAULTS;
@@ -59,6 +62,17 @@ public final class RoutingKeys {
           "cost",
           "How a worker is chosen among those that can serve the request.",
           "docs/policies.md says what each policy does.");
+
+  public static final Key<String> SHADOW_POLICY =
+      Key.of(
+          "shadow-policy",
+          nameOrClass(
+              Stream.concat(Stream.of(ShadowApi.NONE), NAMES.stream()).toList(), "Policy"),
+          ShadowApi.NONE,
+          "A second policy that decides on all requests without effect: metrics pointsman_shadow_*"
+              + " and GET /shadow tell what it would have done.",
+          "none is off; else it takes about as much processor time as policy cost on a thread of"
+              + " its own, and up to twice cost.max-bytes, at most 64 MiB.");
 
   public static final Key<String> PLUGIN_DIRECTORY =
       Key.of(
@@ -271,6 +285,7 @@ public final class RoutingKeys {
         WORKERS,
         POLICY,
         MODEL_POLICIES,
+        SHADOW_POLICY,
         PLUGIN_DIRECTORY,
         CACHE_THRESHOLD,
         INDEX_MAX_BYTES,

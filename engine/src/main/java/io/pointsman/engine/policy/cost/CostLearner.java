@@ -40,6 +40,9 @@ public final class CostLearner implements AnswerLearner {
 
   private static final Kind OTHERS = new Kind(Role.REGULAR, Set.of());
 
+  /** From whom it takes how fast engines are, in place of learning it; null if it learns. */
+  private @Nullable CostLearner teacher;
+
   private final CostSettings settings;
   private final KvKnowledge kv;
   private final KvCredits credits;
@@ -91,6 +94,12 @@ public final class CostLearner implements AnswerLearner {
             index, ghosts, ledger, kv.index(), new AtomicLong(settings.maxBytes() - taken));
   }
 
+  /** Takes how fast engines are from {@code other}; to be said before workers are adopted. */
+  CostLearner taughtBy(@Nullable CostLearner other) {
+    teacher = other;
+    return this;
+  }
+
   public PrefixIndex index() {
     return index;
   }
@@ -138,7 +147,12 @@ public final class CostLearner implements AnswerLearner {
       return present;
     }
     Kind within = kinds.size() < MOST_KINDS ? kind : OTHERS;
-    return kinds.computeIfAbsent(within, _ -> new PoolModel(settings));
+    PoolModel known = teacher == null ? null : teacher.learned(within);
+    return kinds.computeIfAbsent(within, _ -> new PoolModel(settings, known));
+  }
+
+  private synchronized PoolModel learned(Kind kind) {
+    return kind(kind);
   }
 
   private void drop(WorkerModel model) {

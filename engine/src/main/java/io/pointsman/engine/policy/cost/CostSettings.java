@@ -40,6 +40,11 @@ public record CostSettings(
     return new CostSettings(kvTokens, stepTokens, priceFloor, tieMillis, maxBytes);
   }
 
+  /** The same with other memory. */
+  public CostSettings withMaxBytes(long maxBytes) {
+    return new CostSettings(kvTokens, stepTokens, priceFloor, tieMillis, maxBytes);
+  }
+
   private static void requireFinite(String name, double value) {
     if (!(value >= 0 && value < Double.POSITIVE_INFINITY)) {
       throw new IllegalArgumentException(name + ": " + value + " (expected: >= 0)");

@@ -1,5 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * How long engines of one kind take to compute prompts, learned from the times between first
  * tokens: weighted least squares with forgetting, drawn towards a prior so that it answers sensibly
@@ -19,6 +21,10 @@ final class LatencyModel {
   private static final double PRIOR_SAMPLES = 3;
 
   private final double stepTokens;
+
+  /** Whose knowledge is used in place of one's own; null for one's own. */
+  private final @Nullable LatencyModel teacher;
+
   private double s11;
   private double s12;
   private double s13;
@@ -51,16 +57,33 @@ final class LatencyModel {
    * @param stepTokens prompt tokens of a full step
    */
   LatencyModel(int stepTokens) {
+    this(stepTokens, null);
+  }
+
+  /**
+   * @param teacher whose knowledge is used, in place of what this one would learn; null to learn
+   */
+  LatencyModel(int stepTokens, @Nullable LatencyModel teacher) {
     this.stepTokens = stepTokens;
+    this.teacher = teacher;
+  }
+
+  /** Whether it learns from first tokens. */
+  boolean learns() {
+    return teacher == null;
   }
 
   /** Predicted milliseconds for {@code tokens} on a worker of usual speed. */
   double millis(double tokens, double util) {
-    return present.millis(tokens / stepTokens, util);
+    Coefficients known = teacher == null ? present : teacher.present;
+    return known.millis(tokens / stepTokens, util);
   }
 
   /** Learns that {@code tokens} took {@code millis} with {@code util} of the memory in decode. */
   synchronized void learn(double tokens, double util, double millis) {
+    if (!learns()) {
+      return;
+    }
     double steps = tokens / stepTokens;
     double x1 = 1 + steps;
     double x2 = x1 * util;

@@ -1,6 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is learned of all engines of one kind together: how long prompts take, what new work costs
@@ -32,7 +33,14 @@ final class PoolModel {
   private volatile double tokensPerEstimated = 1;
 
   PoolModel(CostSettings settings) {
-    latency = new LatencyModel(settings.stepTokens());
+    this(settings, null);
+  }
+
+  /**
+   * @param teacher whose latency model is used; null to learn one
+   */
+  PoolModel(CostSettings settings, @Nullable PoolModel teacher) {
+    latency = new LatencyModel(settings.stepTokens(), teacher == null ? null : teacher.latency);
     priceFloor = settings.priceFloor();
     price = priceFloor;
   }

@@ -151,6 +151,16 @@ final class WorkerModel {
     ghosts.add(hash, GhostList.Fate.EMPTIED);
   }
 
+  /** Time that it takes, in parts of what its kind takes. */
+  double speed() {
+    return speed;
+  }
+
+  /** Takes its speed over from one that has learned it. */
+  synchronized void speed(double learned) {
+    speed = learned;
+  }
+
   /** When it was first heard of. */
   long joinedAt() {
     return joinedAt;
@@ -338,7 +348,9 @@ final class WorkerModel {
       return false;
     }
     pace.firstToken(now, util, pool.latency);
-    speed = pace.speed();
+    if (pool.latency.learns()) {
+      speed = pace.speed();
+    }
     // Prompts are computed in the order of their arrival, be their answers heard of or not.
     for (InFlight first = silent.peek();
         first != null && first.placedAt - entry.placedAt <= 0;

@@ -1,0 +1,58 @@
+package io.pointsman.app.explain;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.admin.Json;
+import io.pointsman.engine.shadow.ShadowReport;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.util.function.Supplier;
+
+/** {@code GET /shadow}: what the shadow policy would have done, beside what the acting one did. */
+public final class ShadowApi {
+  /** In place of a policy's name: there is none. */
+  public static final String NONE = "none";
+
+  private final Supplier<ShadowReport> reports;
+  private final String acting;
+  private final String shadow;
+
+  /**
+   * @param acting name of the policy that acts
+   * @param shadow name of the one that does not
+   */
+  public ShadowApi(Supplier<ShadowReport> reports, String acting, String shadow) {
+    this.reports = reports;
+    this.acting = acting;
+    this.shadow = shadow;
+  }
+
+  /** Adds its routes. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("GET", "/shadow", _ -> report());
+  }
+
+  private LocalResponse report() {
+    ShadowReport report = reports.get();
+    ObjectNode body = Json.object();
+    side(body.putObject("acting"), acting, report.acting());
+    side(body.putObject("shadow"), shadow, report.shadow());
+    body.put("agreed", report.agreed());
+    body.put("refused", report.refused());
+    body.put("dropped", report.dropped());
+    body.put("failures", report.failures());
+    return Json.answer(200, body);
+  }
+
+  private static void side(ObjectNode node, String policy, ShadowReport.Side side) {
+    node.put("policy", policy);
+    node.put("requests", side.placed());
+    node.put("prompt_tokens", side.promptTokens());
+    node.put("expected_hit", share((double) side.heldTokens(), side.promptTokens()));
+    node.put("expected_ttft_ms", share(side.ttftMillis(), side.placed()));
+    node.put("imbalance", Math.round(side.imbalance() * 1000) / 1000.0);
+  }
+
+  private static double share(double part, long whole) {
+    return whole == 0 ? 0 : Math.round(part / (double) whole * 10_000) / 10_000.0;
+  }
+}

@@ -1,0 +1,190 @@
+package io.pointsman.engine.shadow;
+
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.policy.cost.Yardstick;
+import io.pointsman.engine.policy.cost.Yardstick.Reading;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The course of things under one policy: a copy of the fleet with loads of its own, the requests in
+ * flight there, and what to expect of each. Belongs to one thread.
+ */
+final class Course {
+  /** Work of the past counts less by this with each request. */
+  private static final double FORGETTING = 0.9995;
+
+  private static final double LARGEST_WEIGHT = 1e100;
+
+  /** A request on its way. */
+  private record Running(RoutingRequest request, Lease lease) {}
+
+  private final Fleet fleet;
+  private final @Nullable Course real;
+  private final Yardstick yardstick;
+  private final Map<Lease, Running> running = new HashMap<>();
+
+  /** The workers that are copied, by id. */
+  private final Map<String, Worker> copied = new HashMap<>();
+
+  /** Tokens that each had to compute, by id, weighted by age. */
+  private final Map<String, Double> computed = new HashMap<>();
+
+  private double weight = 1;
+  private long placed;
+  private long promptTokens;
+  private long heldTokens;
+  private double ttftMillis;
+
+  /**
+   * @param real the course that is really taken; null if this is it
+   */
+  Course(FleetSettings settings, CostSettings models, Ticker ticker, @Nullable Course real) {
+    fleet = new Fleet(settings, ticker);
+    this.real = real;
+    yardstick =
+        new Yardstick(
+            models, ticker, settings.maxWorkers(), real == null ? null : real.yardstick);
+  }
+
+  Fleet fleet() {
+    return fleet;
+  }
+
+  /** Copies who is there. */
+  void follow(FleetSnapshot present) {
+    for (Map.Entry<String, Worker> each : Map.copyOf(copied).entrySet()) {
+      if (present.worker(each.getKey()) != each.getValue()) {
+        copied.remove(each.getKey());
+        computed.remove(each.getKey());
+        Worker gone = fleet.remove(each.getKey());
+        if (gone != null) {
+          yardstick.forget(gone);
+        }
+      }
+    }
+    fleet.addAll(present.workers().stream().map(Worker::spec).toList());
+    Map<Worker, Set<String>> models = new HashMap<>();
+    for (Worker worker : present.workers()) {
+      Worker own = fleet.snapshot().worker(worker.id());
+      if (own == null) {
+        continue;
+      }
+      if (copied.put(worker.id(), worker) == null) {
+        own.probed(true);
+      }
+      if (!own.models().equals(worker.models()) || own.anyModel() != worker.anyModel()) {
+        models.put(own, worker.models());
+      }
+    }
+    fleet.learnModels(models);
+    for (Role role : Role.values()) {
+      yardstick.adopt(fleet.snapshot().pool(role));
+    }
+  }
+
+  /** Keeps those out of choice that really are, and takes over what they tell of themselves. */
+  void look(FleetSnapshot present, long now) {
+    for (Worker worker : present.workers()) {
+      Worker own = fleet.snapshot().worker(worker.id());
+      if (own != null) {
+        boolean out = !worker.eligible(now) && !worker.merelyBusy(now);
+        if (own.draining() != out) {
+          own.drain(out);
+        }
+        own.learnKvTokens(worker.kvTokens());
+      }
+    }
+  }
+
+  /** The copy of a worker; null if there is none. */
+  @Nullable Worker own(String id) {
+    return fleet.snapshot().worker(id);
+  }
+
+  /**
+   * Takes in a request that is placed here.
+   *
+   * @param told the lease by which its end will be told
+   * @param own on this fleet
+   */
+  void placed(RoutingRequest request, Lease told, Lease own, @Nullable Reading reading) {
+    running.put(told, new Running(request, own));
+    yardstick.placed(request, own);
+    if (reading == null) {
+      return;
+    }
+    placed++;
+    promptTokens += reading.promptTokens();
+    heldTokens += reading.heldTokens();
+    ttftMillis += reading.ttftMillis();
+    weight /= FORGETTING;
+    double work = (reading.promptTokens() - reading.heldTokens()) * weight;
+    computed.merge(own.worker().id(), work, Double::sum);
+    if (weight > LARGEST_WEIGHT) {
+      computed.replaceAll((_, sum) -> sum / LARGEST_WEIGHT);
+      weight /= LARGEST_WEIGHT;
+    }
+  }
+
+  /** What to expect of a request on a worker of this fleet. */
+  @Nullable Reading read(RoutingRequest request, Worker own, long now) {
+    Worker twin = real == null ? null : real.own(own.id());
+    if (real != null && twin != null) {
+      yardstick.pace(own, real.yardstick, twin);
+    }
+    return yardstick.read(request, own, now);
+  }
+
+  void answered(Lease told) {
+    Running under = running.get(told);
+    if (under != null) {
+      under.lease.progressed();
+      under.lease.firstToken();
+      yardstick.answered(under.request, under.lease);
+    }
+  }
+
+  void ended(Lease told, Outcome outcome, Usage usage) {
+    Running under = running.remove(told);
+    if (under == null) {
+      return;
+    }
+    Lease own = under.lease;
+    own.reported(usage);
+    Outcome ending = outcome instanceof Outcome.Succeeded ? outcome : Outcome.IGNORED;
+    own.settle(ending);
+    yardstick.ended(under.request, own, ending);
+  }
+
+  /** Requests in flight. */
+  int running() {
+    return running.size();
+  }
+
+  ShadowReport.Side report() {
+    return new ShadowReport.Side(placed, promptTokens, heldTokens, ttftMillis, imbalance());
+  }
+
+  private double imbalance() {
+    double all = 0;
+    double most = 0;
+    for (double each : computed.values()) {
+      all += each;
+      most = Math.max(most, each);
+    }
+    return all == 0 ? 1 : most * Math.max(1, copied.size()) / all;
+  }
+}

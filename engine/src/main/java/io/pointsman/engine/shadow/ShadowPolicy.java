@@ -1,0 +1,263 @@
+package io.pointsman.engine.shadow;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.CostSettings;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A second policy on live traffic, without effect on it. It decides on every first placement of a
+ * request, over a copy of the fleet with loads of its own: there a request counts on the worker
+ * that it would have chosen until the real one ends. What the acting policy does is followed on
+ * another copy, so that both are measured alike: hits, times to first token, balance.
+ *
+ * <p>Told as a learner, on whatever plane; that only puts an event in line. One thread calls {@link
+ * #work} from time to time and does all the rest at the events' own times. Bounded: one entry for
+ * each request in flight, and {@link #MOST_WAITING} in line; requests beyond are left out and
+ * counted. First tokens and ends are those of the real requests: what another placement would have
+ * changed about them is not seen.
+ */
+public final class ShadowPolicy implements AnswerLearner {
+  /** Most placements in line. */
+  static final int MOST_WAITING = 1 << 16;
+
+  /** How often it is looked which workers can be chosen. */
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+  /** What happened, in order. */
+  private sealed interface Event {
+    long at();
+
+    record Placed(RoutingRequest request, Lease lease, long at) implements Event {}
+
+    record Answered(Lease lease, long at) implements Event {}
+
+    record Ended(Lease lease, Outcome outcome, Usage usage, long at) implements Event {}
+  }
+
+  private final Fleet real;
+  private final Ticker ticker;
+  private final RoutingEngine engine;
+  private final Course acting;
+  private final Course shadow;
+  private final Queue<Event> events = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger waiting = new AtomicInteger();
+  private final AtomicReference<@Nullable FleetSnapshot> changed = new AtomicReference<>();
+
+  /** The real requests in flight that are followed. */
+  private final Set<Lease> followed = ConcurrentHashMap.newKeySet();
+
+  private final LongAdder dropped = new LongAdder();
+  private final LongAdder failures = new LongAdder();
+  private volatile ShadowReport report = ShadowReport.NOTHING;
+
+  // Of the working thread.
+  private long now;
+  private long lookedAt;
+  private long agreed;
+  private long refused;
+
+  /**
+   * Follows {@code real} from now on.
+   *
+   * @param policy makes the policy, with learners of its own, from its clock
+   * @param models how caches and times are modelled; its memory is taken twice
+   * @param ticker the real engine's
+   */
+  public ShadowPolicy(
+      Fleet real,
+      FleetSettings settings,
+      Function<Ticker, PolicySetup> policy,
+      EngineSettings engineSettings,
+      CostSettings models,
+      Ticker ticker,
+      Dice dice) {
+    this.real = real;
+    this.ticker = ticker;
+    now = ticker.nanos();
+    lookedAt = now - LOOK_NANOS;
+    Ticker eventTime = () -> now;
+    acting = new Course(settings, models, eventTime, null);
+    shadow = new Course(settings, models, eventTime, acting);
+    engine =
+        new RoutingEngine(
+            shadow.fleet(),
+            policy.apply(eventTime),
+            engineSettings,
+            new Faults(),
+            eventTime,
+            dice);
+    real.listen(changed::set);
+  }
+
+  @Override
+  public void placed(RoutingRequest request, Lease lease) {
+    if (request.pinnedWorker() != null || !request.tried().isEmpty()) {
+      return;
+    }
+    if (waiting.get() >= MOST_WAITING) {
+      dropped.increment();
+      return;
+    }
+    followed.add(lease);
+    put(new Event.Placed(request.copy(), lease, lease.placedAt()));
+  }
+
+  @Override
+  public void answered(RoutingRequest request, Lease lease) {
+    if (followed.contains(lease)) {
+      put(new Event.Answered(lease, ticker.nanos()));
+    }
+  }
+
+  @Override
+  public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    if (followed.remove(lease)) {
+      put(new Event.Ended(lease, outcome, lease.usage(), ticker.nanos()));
+    }
+  }
+
+  private void put(Event event) {
+    waiting.incrementAndGet();
+    events.add(event);
+  }
+
+  /** The fleet tells of workers that leave. */
+  @Override
+  public void forget(Worker worker) {}
+
+  /** Does what has come in line; to be called by one thread at a time, every few milliseconds. */
+  public void work() {
+    FleetSnapshot snapshot = changed.getAndSet(null);
+    if (snapshot != null) {
+      guarded(
+          () -> {
+            acting.follow(snapshot);
+            shadow.follow(snapshot);
+            look();
+          });
+    }
+    boolean news = snapshot != null;
+    for (Event next = events.poll(); next != null; next = events.poll()) {
+      waiting.decrementAndGet();
+      Event event = next;
+      now = Math.max(now, event.at());
+      guarded(() -> happened(event));
+      news = true;
+    }
+    if (news || dropped.sum() != report.dropped()) {
+      report =
+          new ShadowReport(
+              acting.report(), shadow.report(), agreed, refused, dropped.sum(), failures.sum());
+    }
+  }
+
+  private void guarded(Runnable step) {
+    try {
+      step.run();
+    } catch (RuntimeException _) {
+      failures.increment();
+    }
+  }
+
+  private void happened(Event event) {
+    switch (event) {
+      case Event.Placed(RoutingRequest request, Lease lease, long _) -> {
+        if (now - lookedAt >= LOOK_NANOS) {
+          look();
+        }
+        follow(request, lease);
+      }
+      case Event.Answered(Lease lease, long _) -> {
+        acting.answered(lease);
+        shadow.answered(lease);
+      }
+      case Event.Ended(Lease lease, Outcome outcome, Usage usage, long _) -> {
+        acting.ended(lease, outcome, usage);
+        // What the real worker had in its cache says nothing of the one chosen here.
+        shadow.ended(
+            lease, outcome, new Usage(usage.promptTokens(), -1, usage.completionTokens()));
+      }
+    }
+  }
+
+  private void look() {
+    lookedAt = now;
+    FleetSnapshot snapshot = real.snapshot();
+    long present = ticker.nanos();
+    acting.look(snapshot, present);
+    shadow.look(snapshot, present);
+  }
+
+  private void follow(RoutingRequest request, Lease lease) {
+    Worker same = acting.own(lease.worker().id());
+    Lease copy = same == null ? null : same.tryLease(now, lease.promptTokens(), 0, (_, _) -> {});
+    if (same == null || copy == null) {
+      return;
+    }
+    acting.placed(request, lease, copy, acting.read(request, same, now));
+    RoutingRequest asked = request.copy();
+    if (engine.attempt(asked) instanceof Decision.Routed(Lease own)) {
+      shadow.placed(asked, lease, own, shadow.read(asked, own.worker(), now));
+      agreed += own.worker().id().equals(lease.worker().id()) ? 1 : 0;
+    } else {
+      refused++;
+    }
+  }
+
+  /** What both have done so far; may be some milliseconds old. */
+  public ShadowReport report() {
+    return report;
+  }
+
+  /** Requests in flight that are followed. */
+  int following() {
+    return followed.size();
+  }
+
+  /** Copies of these, on both fleets. */
+  int running() {
+    return acting.running() + shadow.running();
+  }
+
+  /** The policy's own faults; a request that it cannot place is not served worse for it. */
+  private final class Faults implements EngineListener {
+    @Override
+    public void routed(RoutingRequest request, Lease lease) {}
+
+    @Override
+    public void rejected(RoutingRequest request, RejectReason reason) {}
+
+    @Override
+    public void settled(Lease lease, Outcome outcome) {}
+
+    @Override
+    public void policyFailed(RuntimeException failure) {
+      failures.increment();
+    }
+  }
+}

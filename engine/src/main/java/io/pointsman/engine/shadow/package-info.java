@@ -1,0 +1,5 @@
+/** A second policy on live traffic, without effect on it. */
+@NullMarked
+package io.pointsman.engine.shadow;
+
+import org.jspecify.annotations.NullMarked;

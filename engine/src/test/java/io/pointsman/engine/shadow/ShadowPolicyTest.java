@@ -1,0 +1,297 @@
+package io.pointsman.engine.shadow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.testkit.ScriptedDice;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+
+class ShadowPolicyTest {
+  private static final int WORKERS = 4;
+
+  private final TestFleet fleet = TestFleet.of(WORKERS);
+
+  private ShadowPolicy shadow(Function<Ticker, PolicySetup> policy) {
+    return new ShadowPolicy(
+        fleet.fleet,
+        FleetSettings.DEFAULTS,
+        policy,
+        EngineSettings.DEFAULTS,
+        CostSettings.DEFAULTS.withMaxBytes(8 << 20),
+        fleet.clock::nanos,
+        ScriptedDice.seeded(11)::roll);
+  }
+
+  private static Function<Ticker, PolicySetup> named(String policy) {
+    return time ->
+        Policies.create(
+            policy,
+            new PolicyParts(
+                time,
+                ScriptedDice.seeded(12)::roll,
+                FleetSettings.DEFAULTS.maxWorkers(),
+                PolicySettings.DEFAULTS));
+  }
+
+  private RoutingEngine acting(String policy, ShadowPolicy... observers) {
+    PolicySetup setup = named(policy).apply(fleet.clock::nanos);
+    for (ShadowPolicy observer : observers) {
+      setup = setup.withAnswers(observer);
+    }
+    return new RoutingEngine(
+        fleet.fleet,
+        setup,
+        EngineSettings.DEFAULTS,
+        new FaultsAreErrors(),
+        fleet.clock::nanos,
+        fleet.dice);
+  }
+
+  private static RoutingRequest request(long prompt) {
+    long[] pieces = new long[100];
+    for (int i = 0; i < pieces.length; i++) {
+      pieces[i] = PrefixBlocks.mix(prompt * 1000 + i);
+    }
+    PrefixBlocks prefix = PrefixBlocks.chain(1, pieces, 100, 1600, 16, 1600);
+    return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prefix).build();
+  }
+
+  private static Lease place(RoutingEngine engine, long prompt) {
+    return ((Decision.Routed) engine.decide(request(prompt))).lease();
+  }
+
+  /** By an engine that does not tell what it found in its cache. */
+  private void serve(Lease lease) {
+    fleet.clock.advance(Duration.ofMillis(50));
+    lease.progressed();
+    lease.firstToken();
+    lease.reported(new Usage(1600, -1, 10));
+    lease.succeeded();
+  }
+
+  @Test
+  void hitsOfBothPoliciesAreToldSideBySide() {
+    ShadowPolicy shadow = shadow(named("cost"));
+    RoutingEngine engine = acting("round_robin", shadow);
+    for (int i = 0; i < 40; i++) {
+      // An odd number of prompts, so that the turns do not fall together.
+      serve(place(engine, i % 5));
+      shadow.work();
+    }
+
+    ShadowReport report = shadow.report();
+    assertThat(report.acting().placed()).isEqualTo(40);
+    assertThat(report.shadow().placed()).isEqualTo(40);
+    assertThat(report.shadow().promptTokens()).isEqualTo(40 * 1600);
+    // All but the first of each of five prompts.
+    assertThat(report.shadow().heldTokens()).isBetween(34L * 1600, 35L * 1600);
+    // All but the first of each prompt on each worker.
+    assertThat(report.acting().heldTokens()).isBetween(19L * 1600, 20L * 1600);
+    assertThat(report.shadow().ttftMillis()).isLessThan(report.acting().ttftMillis());
+    assertThat(report.failures()).isZero();
+  }
+
+  @Test
+  void samePolicyAgreesWithItself() {
+    ShadowPolicy shadow = shadow(named("cost"));
+    RoutingEngine engine = acting("cost", shadow);
+    serve(place(engine, 1));
+    shadow.work();
+    long first = shadow.report().agreed();
+    for (int i = 0; i < 10; i++) {
+      serve(place(engine, 1));
+    }
+    shadow.work();
+
+    // The first one is placed by chance, each way; from there on each follows its own.
+    assertThat(shadow.report().agreed()).isIn(first, first + 10);
+    assertThat(shadow.report().shadow().heldTokens())
+        .isEqualTo(shadow.report().acting().heldTokens());
+  }
+
+  @Test
+  void actingPolicyIsLeftAsItIs() {
+    ShadowPolicy shadow = shadow(named("cost"));
+    List<Worker> alone = placements(acting("round_robin"));
+    List<Worker> watched = placements(acting("round_robin", shadow));
+    shadow.work();
+
+    assertThat(watched).isEqualTo(alone);
+    assertThat(shadow.report().shadow().placed()).isEqualTo(8);
+    assertThat(fleet.pool().workers()).allMatch(worker -> worker.inFlight() == 0);
+  }
+
+  private static List<Worker> placements(RoutingEngine engine) {
+    List<Worker> chosen = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      Lease lease = place(engine, i);
+      chosen.add(lease.worker());
+      lease.ignored();
+    }
+    return chosen;
+  }
+
+  @Test
+  void whatEndsLeavesNothingBehind() {
+    ShadowPolicy shadow = shadow(named("least_load"));
+    RoutingEngine engine = acting("cost", shadow);
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      leases.add(place(engine, i));
+    }
+    shadow.work();
+    assertThat(shadow.following()).isEqualTo(20);
+    assertThat(shadow.running()).isEqualTo(40);
+    leases.forEach(Lease::ignored);
+    shadow.work();
+
+    assertThat(shadow.following()).isZero();
+    assertThat(shadow.running()).isZero();
+  }
+
+  @Test
+  void policyThatSendsAllToOneIsOutOfBalance() {
+    ShadowPolicy shadow =
+        shadow(
+            _ -> new PolicySetup(pool -> (_, _) -> pool.isEmpty() ? null : pool.worker(0), List.of()));
+    RoutingEngine engine = acting("round_robin", shadow);
+    for (int i = 0; i < 40; i++) {
+      serve(place(engine, 100 + i));
+    }
+    shadow.work();
+
+    assertThat(shadow.report().shadow().imbalance()).isCloseTo(WORKERS, within(1e-6));
+    assertThat(shadow.report().acting().imbalance()).isBetween(1.0, 1.05);
+  }
+
+  @Test
+  void workersThatAreOutAreNotChosen() {
+    ShadowPolicy shadow =
+        shadow(
+            _ -> new PolicySetup(pool -> (_, _) -> pool.isEmpty() ? null : pool.worker(0), List.of()));
+    RoutingEngine engine = acting("round_robin", shadow);
+    Worker first = fleet.worker(0);
+    serve(place(engine, 1));
+    shadow.work();
+    fleet.kill(first);
+    fleet.clock.advance(Duration.ofSeconds(1));
+    serve(place(engine, 2));
+    shadow.work();
+
+    assertThat(shadow.report().shadow().placed()).isEqualTo(2);
+    // Not all on the first any more: least load serves where a policy chooses badly.
+    assertThat(shadow.report().shadow().imbalance()).isLessThan(WORKERS - 0.5);
+  }
+
+  @Test
+  void workersComeAndGo() {
+    ShadowPolicy shadow = shadow(named("cost"));
+    RoutingEngine engine = acting("cost", shadow);
+    serve(place(engine, 1));
+    shadow.work();
+    for (int i = 0; i < WORKERS; i++) {
+      fleet.fleet.remove("w" + i);
+    }
+    fleet.add(TestFleet.spec("late", TestFleet.MODEL));
+    serve(place(engine, 1));
+    shadow.work();
+
+    ShadowReport report = shadow.report();
+    assertThat(report.agreed()).isPositive();
+    assertThat(report.shadow().placed()).isEqualTo(2);
+    // What the workers that left had in their caches is gone.
+    assertThat(report.shadow().heldTokens()).isZero();
+    assertThat(report.acting().heldTokens()).isZero();
+  }
+
+  @Test
+  void faultsHarmNobody() {
+    ShadowPolicy shadow =
+        shadow(
+            _ ->
+                new PolicySetup(
+                    pool ->
+                        (_, _) -> {
+                          throw new IllegalStateException("scripted");
+                        },
+                    List.of()));
+    RoutingEngine engine = acting("round_robin", shadow);
+    serve(place(engine, 1));
+    shadow.work();
+
+    assertThat(shadow.report().failures()).isEqualTo(1);
+    assertThat(shadow.report().shadow().placed()).isEqualTo(1);
+  }
+
+  @Test
+  void lineIsBoundedAndWhatIsLeftOutIsCounted() {
+    ShadowPolicy shadow = shadow(named("round_robin"));
+    RoutingEngine engine = acting("round_robin", shadow);
+    for (int i = 0; i < ShadowPolicy.MOST_WAITING + 100; i++) {
+      ((Decision.Routed) engine.decide(RoutingRequest.builder().build())).lease().ignored();
+    }
+    assertThat(shadow.following()).isZero();
+    shadow.work();
+
+    ShadowReport report = shadow.report();
+    // Each that is taken puts its end in line too.
+    assertThat(report.dropped()).isEqualTo(ShadowPolicy.MOST_WAITING / 2 + 100);
+    assertThat(report.shadow().placed()).isEqualTo(ShadowPolicy.MOST_WAITING / 2);
+    serve(place(engine, 1));
+    shadow.work();
+    assertThat(shadow.report().shadow().placed()).isEqualTo(ShadowPolicy.MOST_WAITING / 2 + 1);
+  }
+
+  @Test
+  void furtherAttemptsAndPinnedRequestsAreNotDecidedOn() {
+    ShadowPolicy shadow = shadow(named("cost"));
+    RoutingEngine engine = acting("round_robin", shadow);
+    RoutingRequest retried = request(1);
+    retried.exclude(fleet.worker(0));
+    engine.decide(retried);
+    engine.decide(RoutingRequest.builder().pinnedWorker("w1").build());
+    shadow.work();
+
+    assertThat(shadow.report().shadow().placed()).isZero();
+    assertThat(shadow.following()).isZero();
+  }
+
+  private record FaultsAreErrors() implements EngineListener {
+    @Override
+    public void routed(RoutingRequest request, Lease lease) {}
+
+    @Override
+    public void rejected(RoutingRequest request, RejectReason reason) {}
+
+    @Override
+    public void settled(Lease lease, Outcome outcome) {}
+
+    @Override
+    public void policyFailed(RuntimeException failure) {
+      throw new AssertionError("policy failed", failure);
+    }
+  }
+}
