@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.replay.trace.MooncakeTrace;
+import io.pointsman.replay.trace.Trace;
+import io.pointsman.replay.trace.TraceRequest;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -66,6 +69,24 @@ class ReplayCommandTest {
         .startsWith("<svg")
         .contains("mean TTFT")
         .endsWith("</svg>\n");
+  }
+
+  @Test
+  void linesInAnyOrderAndWithBlocksOfTheirOwnAreReplayed(@TempDir Path directory) throws Exception {
+    Path trace = directory.resolve("trace.jsonl");
+    Files.writeString(
+        trace,
+        """
+        {"timestamp": 900, "input_length": 160, "output_length": 5, "block_tokens": 60.4, "hash_ids": [1, 2, 5]}
+        {"timestamp": 0, "input_length": 130, "output_length": 5, "block_tokens": 69.1, "hash_ids": [1, 2]}
+        """);
+    Trace read = MooncakeTrace.read(trace);
+
+    assertThat(read.blockTokens()).isEqualTo(64);
+    assertThat(read.requests()).extracting(TraceRequest::at).containsExactly(0.0, 900.0);
+    assertThat(read.requests()).extracting(TraceRequest::inputTokens).containsExactly(130, 160);
+    assertThat(read.requests().get(1).blocks()).hasSize(3);
+    assertThat(read.requests().get(1).blocks()).startsWith(read.requests().get(0).blocks());
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.pointsman.app.config;
 
 import io.pointsman.app.admin.AdminSettings;
 import io.pointsman.app.admin.AuthSettings;
+import io.pointsman.app.capture.CaptureSettings;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.DecideKeys;
 import io.pointsman.app.config.key.DisaggKeys;
@@ -97,6 +98,7 @@ public record PointsmanConfig(
     AuthSettings auth,
     DecideSettings decide,
     DecisionSettings decisions,
+    CaptureSettings capture,
     TracingSettings tracing) {
   private static final Pattern ISO_DURATION = Pattern.compile("\\bPT[-\\dHMS.]*[HMS]");
   private static final Pattern INNER_CAPITAL = Pattern.compile("(?<=[a-z])[A-Z](?=[a-z])");
@@ -164,6 +166,10 @@ public record PointsmanConfig(
         group("decide", () -> decide(values)),
         new DecisionSettings(
             values.get(AdminKeys.DECISIONS_SAMPLE), values.get(AdminKeys.DECISIONS_KEEP)),
+        new CaptureSettings(
+            values.get(OperationKeys.CAPTURE_FILE),
+            values.get(OperationKeys.CAPTURE_MAX_BYTES),
+            values.get(OperationKeys.CAPTURE_FILES)),
         group("tracing", () -> tracing(values)));
   }
 

@@ -186,8 +186,9 @@ enum Metric {
       Kind.COUNTER,
       "pointsman_shadow_prompt_tokens_total",
       "tokens",
-      "Prompt tokens of these requests (prompt), and those expected in their workers' caches (held),"
-          + " as placed by the acting policy and as the shadow policy would have placed them.",
+      "Prompt tokens of these requests (prompt), and those expected in their workers' caches"
+          + " (held), as placed by the acting policy and as the shadow policy would have placed"
+          + " them.",
       "side",
       "kind"),
   SHADOW_TTFT(
@@ -200,8 +201,8 @@ enum Metric {
       Kind.GAUGE,
       "pointsman_shadow_imbalance",
       "ratio",
-      "Prompt tokens that the busiest worker had to compute of late under either policy, in parts of"
-          + " the mean; 1 is even.",
+      "Prompt tokens that the busiest worker had to compute of late under either policy, in parts"
+          + " of the mean; 1 is even.",
       "side"),
   SHADOW_FAILURES(
       Kind.COUNTER,
@@ -408,6 +409,13 @@ enum Metric {
       "spans",
       "Spans of traced requests, by what became of them: exported, failed (the collector did not"
           + " take them), dropped (too many were waiting).",
+      "result"),
+  CAPTURED_REQUESTS(
+      Kind.COUNTER,
+      "pointsman_captured_requests_total",
+      "requests",
+      "Answered requests for the trace of --trace-out: written, dropped (too many were waiting),"
+          + " failed (the disk did not take them).",
       "result"),
   PROCESS_CPU(
       Kind.COUNTER,

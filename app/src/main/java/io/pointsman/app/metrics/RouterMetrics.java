@@ -199,6 +199,18 @@ public final class RouterMetrics {
     return this;
   }
 
+  /** Reads what became of requests that were to be written down. Call once. */
+  public RouterMetrics capture(LongSupplier written, LongSupplier dropped, LongSupplier failed) {
+    meters.pulled(
+        Metric.CAPTURED_REQUESTS,
+        sink -> {
+          sink.put(written.getAsLong(), "written");
+          sink.put(dropped.getAsLong(), "dropped");
+          sink.put(failed.getAsLong(), "failed");
+        });
+    return this;
+  }
+
   /** Reads what became of the spans of traced requests. Call once. */
   public RouterMetrics spans(LongSupplier exported, LongSupplier failed, LongSupplier dropped) {
     meters.pulled(

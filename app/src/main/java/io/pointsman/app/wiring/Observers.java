@@ -1,5 +1,6 @@
 package io.pointsman.app.wiring;
 
+import io.pointsman.app.capture.TraceCapture;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.explain.DecisionLog;
 import io.pointsman.app.explain.DecisionsApi;
@@ -19,6 +20,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.shadow.ShadowPolicy;
 import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Deque;
 import java.util.LinkedHashSet;
@@ -69,16 +71,24 @@ final class Observers {
    *
    * @param create makes a policy by its name
    * @param control takes what is to be closed at the end
+   * @throws IOException if requests are to be written down and cannot
    */
   StagePolicies watch(
       StagePolicies policies,
       Fleet fleet,
       RouterMetrics metrics,
       BiFunction<String, PolicyParts, PolicySetup> create,
-      Deque<AutoCloseable> control) {
+      Deque<AutoCloseable> control)
+      throws IOException {
     AnswerLearner predictions = metrics.predictions();
     metrics.lostHits(lostHits(policies));
     StagePolicies watched = policies.each(setup -> watched(setup, predictions));
+    if (config.capture().enabled()) {
+      TraceCapture capture = new TraceCapture(config.capture(), ticker);
+      control.push(capture);
+      metrics.capture(capture::written, capture::dropped, capture::failed);
+      watched = watched.each(setup -> setup.withAnswers(capture));
+    }
     ShadowPolicy second = shadow(fleet, create);
     if (second == null) {
       return watched;

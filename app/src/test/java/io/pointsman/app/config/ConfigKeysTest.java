@@ -3,6 +3,7 @@ package io.pointsman.app.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.app.capture.CaptureSettings;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.DecideKeys;
@@ -107,6 +108,7 @@ class ConfigKeysTest {
     assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
     assertThat(config.decide()).isEqualTo(DecideSettings.DEFAULTS);
     assertThat(config.decisions()).isEqualTo(DecisionSettings.DEFAULTS);
+    assertThat(config.capture()).isEqualTo(CaptureSettings.DEFAULTS);
     assertThat(config.tracing()).isEqualTo(TracingSettings.DEFAULTS);
   }
 

@@ -453,6 +453,7 @@ class RouterMetricsTest {
     metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
+    metrics.capture(() -> 7, () -> 8, () -> 9);
     metrics.heldLeases(choices());
     metrics.splitWaiting(() -> 0);
     metrics.kvEvents(hearing(), new KvEventTally());

@@ -157,8 +157,8 @@ class RouterTest {
         router(values -> values.set(RoutingKeys.SHADOW_POLICY, "round_robin"), engine().url());
     await(() -> allHealthy(router));
     assertThat(chat(router).statusCode()).isEqualTo(200);
-    Await.until("it is told of the request",
-        () -> body(router.url() + "/shadow").contains("\"agreed\":1"));
+    Await.until(
+        "it is told of the request", () -> body(router.url() + "/shadow").contains("\"agreed\":1"));
 
     assertThat(body(router.url() + "/shadow"))
         .contains("\"policy\":\"cost\"", "\"policy\":\"round_robin\"", "\"failures\":0");

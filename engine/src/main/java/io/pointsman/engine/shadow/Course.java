@@ -55,8 +55,7 @@ final class Course {
     fleet = new Fleet(settings, ticker);
     this.real = real;
     yardstick =
-        new Yardstick(
-            models, ticker, settings.maxWorkers(), real == null ? null : real.yardstick);
+        new Yardstick(models, ticker, settings.maxWorkers(), real == null ? null : real.yardstick);
   }
 
   Fleet fleet() {

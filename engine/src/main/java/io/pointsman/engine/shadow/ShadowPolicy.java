@@ -105,12 +105,7 @@ public final class ShadowPolicy implements AnswerLearner {
     shadow = new Course(settings, models, eventTime, acting);
     engine =
         new RoutingEngine(
-            shadow.fleet(),
-            policy.apply(eventTime),
-            engineSettings,
-            new Faults(),
-            eventTime,
-            dice);
+            shadow.fleet(), policy.apply(eventTime), engineSettings, new Faults(), eventTime, dice);
     real.listen(changed::set);
   }
 
@@ -199,8 +194,7 @@ public final class ShadowPolicy implements AnswerLearner {
       case Event.Ended(Lease lease, Outcome outcome, Usage usage, long _) -> {
         acting.ended(lease, outcome, usage);
         // What the real worker had in its cache says nothing of the one chosen here.
-        shadow.ended(
-            lease, outcome, new Usage(usage.promptTokens(), -1, usage.completionTokens()));
+        shadow.ended(lease, outcome, new Usage(usage.promptTokens(), -1, usage.completionTokens()));
       }
     }
   }

@@ -176,7 +176,9 @@ class ShadowPolicyTest {
   void policyThatSendsAllToOneIsOutOfBalance() {
     ShadowPolicy shadow =
         shadow(
-            _ -> new PolicySetup(pool -> (_, _) -> pool.isEmpty() ? null : pool.worker(0), List.of()));
+            _ ->
+                new PolicySetup(
+                    pool -> (_, _) -> pool.isEmpty() ? null : pool.worker(0), List.of()));
     RoutingEngine engine = acting("round_robin", shadow);
     for (int i = 0; i < 40; i++) {
       serve(place(engine, 100 + i));
@@ -191,7 +193,9 @@ class ShadowPolicyTest {
   void workersThatAreOutAreNotChosen() {
     ShadowPolicy shadow =
         shadow(
-            _ -> new PolicySetup(pool -> (_, _) -> pool.isEmpty() ? null : pool.worker(0), List.of()));
+            _ ->
+                new PolicySetup(
+                    pool -> (_, _) -> pool.isEmpty() ? null : pool.worker(0), List.of()));
     RoutingEngine engine = acting("round_robin", shadow);
     Worker first = fleet.worker(0);
     serve(place(engine, 1));

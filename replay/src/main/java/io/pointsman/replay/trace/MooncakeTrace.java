@@ -9,13 +9,16 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 
 /**
  * Traces in the format of the Mooncake project: one JSON object a line with {@code timestamp} (ms),
  * {@code input_length}, {@code output_length} (tokens) and {@code hash_ids}, one for each 512
- * tokens, chained by prefix. A first line with {@code block_tokens} says that blocks have another
- * length.
+ * tokens, chained by prefix. Lines with {@code block_tokens} say that their blocks have another
+ * length; of several, as in captures of this router, the mean of all blocks is taken. Lines may
+ * stand in any order.
  */
 public final class MooncakeTrace {
   private static final int BLOCK_TOKENS = 512;
@@ -29,17 +32,14 @@ public final class MooncakeTrace {
    */
   public static Trace read(Path file) throws IOException {
     ObjectMapper json = new ObjectMapper();
-    List<TraceRequest> requests = new ArrayList<>();
-    int blockTokens = 0;
+    List<Line> read = new ArrayList<>();
     try (BufferedReader lines = Files.newBufferedReader(file)) {
       int number = 0;
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         number++;
         if (!line.isBlank()) {
           try {
-            JsonNode read = json.readTree(line);
-            blockTokens = blockTokens == 0 ? blockTokens(read) : blockTokens;
-            requests.add(request(read, blockTokens));
+            read.add(Line.of(json.readTree(line)));
           } catch (JsonProcessingException | IllegalArgumentException e) {
             throw new IllegalArgumentException(
                 "%s:%d: %s"
@@ -52,24 +52,57 @@ public final class MooncakeTrace {
         }
       }
     }
+    int blockTokens = blockTokens(read);
+    read.sort(Comparator.comparingDouble(Line::at));
     String name = String.valueOf(file.getFileName());
-    return new Trace(name.replaceFirst("\\.jsonl$", ""), Math.max(1, blockTokens), requests);
+    return new Trace(
+        name.replaceFirst("\\.jsonl$", ""),
+        blockTokens,
+        read.stream().map(line -> line.request(blockTokens)).toList());
   }
 
-  private static int blockTokens(JsonNode line) {
-    JsonNode told = line.get("block_tokens");
-    return told == null ? BLOCK_TOKENS : Math.clamp(Math.round(told.asDouble()), 1, 1 << 20);
-  }
-
-  private static TraceRequest request(JsonNode line, int blockTokens) {
-    JsonNode ids = field(line, "hash_ids");
-    int input = field(line, "input_length").asInt();
-    long[] blocks = new long[Math.min(ids.size(), Math.ceilDiv(input, blockTokens))];
-    for (int i = 0; i < blocks.length; i++) {
-      blocks[i] = PrefixBlocks.mix(ids.get(i).asLong());
+  private static int blockTokens(List<Line> lines) {
+    double tokens = 0;
+    long blocks = 0;
+    for (Line line : lines) {
+      if (line.blockTokens > 0) {
+        tokens += line.blockTokens * line.ids.length;
+        blocks += line.ids.length;
+      }
     }
-    double at = field(line, "timestamp").asDouble();
-    return new TraceRequest(at, -1, input, field(line, "output_length").asInt(), blocks);
+    return blocks == 0 ? BLOCK_TOKENS : Math.clamp(Math.round(tokens / blocks), 1, 1 << 20);
+  }
+
+  /**
+   * One line.
+   *
+   * @param blockTokens tokens of its blocks; 0 if it does not say
+   */
+  @SuppressWarnings("ArrayRecordComponent") // read, used once
+  private record Line(double at, int input, int output, double blockTokens, long[] ids) {
+    static Line of(JsonNode line) {
+      JsonNode written = field(line, "hash_ids");
+      long[] ids = new long[written.size()];
+      for (int i = 0; i < ids.length; i++) {
+        ids[i] = PrefixBlocks.mix(written.get(i).asLong());
+      }
+      // Made to be checked: what is wrong with a line is to be told with its number.
+      TraceRequest checked =
+          new TraceRequest(
+              field(line, "timestamp").asDouble(),
+              -1,
+              field(line, "input_length").asInt(),
+              field(line, "output_length").asInt(),
+              ids);
+      double blockTokens = Math.max(0, line.path("block_tokens").asDouble(0));
+      return new Line(
+          checked.at(), checked.inputTokens(), checked.outputTokens(), blockTokens, ids);
+    }
+
+    TraceRequest request(int blockTokens) {
+      int most = Math.min(ids.length, Math.ceilDiv(input, blockTokens));
+      return new TraceRequest(at, -1, input, output, Arrays.copyOf(ids, most));
+    }
   }
 
   private static JsonNode field(JsonNode line, String name) {

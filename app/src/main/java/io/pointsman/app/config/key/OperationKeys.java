@@ -1,11 +1,13 @@
 package io.pointsman.app.config.key;
 
 import static io.pointsman.app.config.value.ValueTypes.bool;
+import static io.pointsman.app.config.value.ValueTypes.bytes;
 import static io.pointsman.app.config.value.ValueTypes.constant;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.integer;
 import static io.pointsman.app.config.value.ValueTypes.text;
 
+import io.pointsman.app.capture.CaptureSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
 import io.pointsman.proxy.ListenSettings;
@@ -96,6 +98,37 @@ public final class OperationKeys {
           "Where the log is written too, in pointsman.log, with a new file each day.",
           "Empty writes no files; else they take 1 GiB at most, the oldest go first.");
 
+  public static final Key<String> CAPTURE_FILE =
+      Key.of(
+              "capture.file",
+              text("<file>", "a file", true),
+              CaptureSettings.DEFAULTS.file(),
+              "Where each answered request is written down for `pointsman replay`: one JSON line"
+                  + " with times, lengths, hashes of the prompt's blocks and the decision; no"
+                  + " text.",
+              "Empty writes nothing. Whoever has the file can tell whether a text he knows was"
+                  + " among the prompts.")
+          .flag("--trace-out");
+
+  public static final Key<Long> CAPTURE_MAX_BYTES =
+      Key.of(
+              "capture.max-bytes",
+              bytes(64L << 10, 1L << 36),
+              CaptureSettings.DEFAULTS.maxBytes(),
+              "Most bytes of a file of captured requests; then a new one is begun.",
+              "A prompt of 10,000 tokens takes about 4 KB.")
+          .flag("--trace-out-max-bytes");
+
+  public static final Key<Integer> CAPTURE_FILES =
+      Key.of(
+              "capture.files",
+              integer(1, 1000),
+              CaptureSettings.DEFAULTS.files(),
+              "How many files of captured requests are kept; older ones have a number behind their"
+                  + " names.",
+              "1 begins the only file anew each time it is full.")
+          .flag("--trace-out-files");
+
   private OperationKeys() {}
 
   static List<Key<?>> all() {
@@ -109,6 +142,9 @@ public final class OperationKeys {
         METRICS_VLLM_NAMES,
         LOG_LEVEL,
         LOG_FORMAT,
-        LOG_DIRECTORY);
+        LOG_DIRECTORY,
+        CAPTURE_FILE,
+        CAPTURE_MAX_BYTES,
+        CAPTURE_FILES);
   }
 }

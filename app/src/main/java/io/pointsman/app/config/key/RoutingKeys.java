@@ -66,8 +66,7 @@ public final class RoutingKeys {
   public static final Key<String> SHADOW_POLICY =
       Key.of(
           "shadow-policy",
-          nameOrClass(
-              Stream.concat(Stream.of(ShadowApi.NONE), NAMES.stream()).toList(), "Policy"),
+          nameOrClass(Stream.concat(Stream.of(ShadowApi.NONE), NAMES.stream()).toList(), "Policy"),
           ShadowApi.NONE,
           "A second policy that decides on all requests without effect: metrics pointsman_shadow_*"
               + " and GET /shadow tell what it would have done.",

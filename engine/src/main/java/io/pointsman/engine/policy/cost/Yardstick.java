@@ -63,8 +63,7 @@ public final class Yardstick implements AnswerLearner {
     Holdings holdings = Holdings.of(learner.index(), prefix);
     int held = holdings == null ? 0 : holdings.blocks(worker.slot());
     Estimate estimate = model.estimate(prefix, held, now);
-    return new Reading(
-        estimate.tokens(), estimate.tokens() - estimate.uncached(), estimate.ttft());
+    return new Reading(estimate.tokens(), estimate.tokens() - estimate.uncached(), estimate.ttft());
   }
 
   @Override

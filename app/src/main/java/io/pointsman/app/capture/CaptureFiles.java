@@ -1,0 +1,109 @@
+package io.pointsman.app.capture;
+
+import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.WRITE;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * A file and those before it: when it would become too large it is put aside with {@code .1} behind
+ * its name, what was {@code .1} becomes {@code .2}, and the last one goes. A file that is there at
+ * the beginning is put aside too. What cannot be written as a whole is taken back, so that files
+ * hold whole lines only. Belongs to one thread.
+ */
+final class CaptureFiles implements AutoCloseable {
+  private final Path path;
+  private final long maxBytes;
+  private final int count;
+  private FileChannel out;
+  private long length;
+
+  /**
+   * Opens the first file.
+   *
+   * @throws IOException if it cannot be written
+   */
+  CaptureFiles(CaptureSettings settings) throws IOException {
+    path = Path.of(settings.file());
+    maxBytes = settings.maxBytes();
+    count = settings.files();
+    if (Files.exists(path) && Files.size(path) > 0) {
+      putAside();
+    }
+    out = FileChannel.open(path, CREATE, WRITE);
+    out.truncate(0);
+  }
+
+  /** Writes whole lines; longer ones than a whole file are refused. */
+  void write(ByteBuffer lines) throws IOException {
+    if (lines.remaining() > maxBytes) {
+      throw new IOException("a line of " + lines.remaining() + " bytes is longer than a file");
+    }
+    if (!out.isOpen() || length + lines.remaining() > maxBytes) {
+      next();
+    }
+    long before = length;
+    try {
+      while (lines.hasRemaining()) {
+        length += out.write(lines, length);
+      }
+    } catch (IOException e) {
+      length = before;
+      takeBack();
+      throw e;
+    }
+  }
+
+  /** As far as that is possible: of a full disk it is. */
+  private void takeBack() {
+    try {
+      out.truncate(length);
+    } catch (IOException _) {
+      close();
+    }
+  }
+
+  private void next() throws IOException {
+    out.close();
+    putAside();
+    out = FileChannel.open(path, CREATE, WRITE);
+    out.truncate(0);
+    length = 0;
+  }
+
+  /** Of no effect without a file, so that trying again loses nothing. */
+  private void putAside() throws IOException {
+    if (!Files.exists(path)) {
+      return;
+    }
+    if (count == 1) {
+      Files.deleteIfExists(path);
+      return;
+    }
+    for (int number = count - 1; number > 1; number--) {
+      Path younger = numbered(number - 1);
+      if (Files.exists(younger)) {
+        Files.move(younger, numbered(number), REPLACE_EXISTING);
+      }
+    }
+    Files.move(path, numbered(1), REPLACE_EXISTING);
+  }
+
+  private Path numbered(int number) {
+    return path.resolveSibling(path.getFileName() + "." + number);
+  }
+
+  @Override
+  public void close() {
+    try {
+      out.close();
+    } catch (IOException _) {
+      // What could not be written has been counted.
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.capture;
+
+import org.jspecify.annotations.NullMarked;
