@@ -130,12 +130,7 @@ public final class Policies {
     KvCredits credits = parts.settings().kvAware().credits();
     CostLearner learner =
         new CostLearner(
-            settings,
-            parts.kv(),
-            credits,
-            parts.ticker(),
-            parts.maxWorkers(),
-            parts.largePages());
+            settings, parts.kv(), credits, parts.ticker(), parts.maxWorkers(), parts.largePages());
     return new PolicySetup(
         new CostPolicy(settings, learner, parts.dice()),
         List.of(learner),
