@@ -23,6 +23,7 @@ final class KvNodes {
   private static final int LARGEST_BLOCK = 4096;
 
   private static final int FIRST_NODES = 64;
+  private static final int MOST_SIBLINGS = 4096;
   private static final int NODE_BYTES = 38;
   private static final int TIERS = 0x0F;
   private static final int DEVICE = 1 << KvTier.DEVICE.index();
@@ -52,6 +53,10 @@ final class KvNodes {
   private int[] table = {};
 
   private int free = NONE;
+
+  /** Of the blocks at the start of a prompt, which are siblings like those behind one block. */
+  private int firstRoot = NONE;
+
   private int blockSize;
   private int stride = 1;
 
@@ -75,6 +80,7 @@ final class KvNodes {
     folds = new long[0];
     table = new int[0];
     free = NONE;
+    firstRoot = NONE;
     blockSize = 0;
     stride = 1;
   }
@@ -246,18 +252,52 @@ final class KvNodes {
     }
     state[node] |= MATCHES;
     parents[node] = parent;
-    if (parent != NONE) {
-      hang(node, parent);
-    }
+    hang(node, parent);
   }
 
   private void hang(int node, int parent) {
-    int sibling = firstChild[parent];
+    int sibling = firstBehind(parent);
     next[node] = sibling;
     if (sibling != NONE) {
       previous[sibling] = node;
     }
-    firstChild[parent] = node;
+    firstBehind(parent, node);
+  }
+
+  private int firstBehind(int parent) {
+    return parent == NONE ? firstRoot : firstChild[parent];
+  }
+
+  private void firstBehind(int parent, int node) {
+    if (parent == NONE) {
+      firstRoot = node;
+    } else {
+      firstChild[parent] = node;
+    }
+  }
+
+  /**
+   * Whether another block behind the same one has the {@code i}th hash too, and is on {@code tier}:
+   * blocks that part behind the end of a routing key's block share its hash. Of very many siblings
+   * not all are looked at; then it may be missed, and what is shared counts as gone.
+   */
+  boolean shares(int node, int i, int tier) {
+    if (fill[node] == 0 && i == keys(node) - 1) {
+      return false;
+    }
+    int wanted = MATCHES | (tier == KvTier.DEVICE.index() ? ROOTED : 1 << tier);
+    long chain = chains[node * stride + i];
+    int sibling = firstBehind(parents[node]);
+    for (int looked = 0; sibling != NONE && looked < MOST_SIBLINGS; looked++) {
+      if (sibling != node
+          && (state[sibling] & wanted) == wanted
+          && i < keys(sibling)
+          && chains[sibling * stride + i] == chain) {
+        return true;
+      }
+      sibling = next[sibling];
+    }
+    return false;
   }
 
   private long lastChain(int node) {
@@ -324,7 +364,7 @@ final class KvNodes {
     int at = node;
     while (at != NONE && (state[at] & TIERS) == 0 && firstChild[at] == NONE) {
       int parent = parents[at];
-      if (parent != NONE) {
+      if (matches(at)) {
         unhang(at, parent);
       }
       remove(ids[at]);
@@ -339,7 +379,7 @@ final class KvNodes {
     int before = previous[node];
     int after = next[node];
     if (before == NONE) {
-      firstChild[parent] = after;
+      firstBehind(parent, after);
     } else {
       next[before] = after;
     }

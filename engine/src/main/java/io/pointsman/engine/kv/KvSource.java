@@ -252,7 +252,9 @@ final class KvSource {
 
   private void unclaim(int node, int tier) {
     for (int i = 0; i < nodes.keys(node); i++) {
-      index.remove(onTier(nodes.key(node, i), tier), tenancy);
+      if (!nodes.shares(node, i, tier)) {
+        index.remove(onTier(nodes.key(node, i), tier), tenancy);
+      }
     }
   }
 

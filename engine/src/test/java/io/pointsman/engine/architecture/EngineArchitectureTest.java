@@ -119,13 +119,13 @@ class EngineArchitectureTest {
   }
 
   @Test
-  void plansSeeFleetAndNothingOfTheDecision() {
-    sees("disagg.plan", "fleet").check(ENGINE);
+  void plansSeeFleetAndPrefixesAndNothingOfTheDecision() {
+    sees("disagg.plan", "fleet", "prefix").check(ENGINE);
   }
 
   @Test
-  void protocolsSeePlansAndPeersOnly() {
-    sees("disagg.protocol", "disagg.plan", "disagg.peer", "fleet", "env").check(ENGINE);
+  void protocolsSeePlansPeersAndPrefixesOnly() {
+    sees("disagg.protocol", "disagg.plan", "disagg.peer", "fleet", "prefix", "env").check(ENGINE);
   }
 
   @Test
