@@ -217,6 +217,8 @@ final class ArchitectureTest {
     makers.removeIf(maker -> maker.startsWith(adapter + "."));
     // A replay wires an engine of its own, under simulated time.
     makers.removeIf(maker -> maker.startsWith("io.pointsman.replay.run.Simulation."));
+    // A shadow decides over a copy of the fleet that nothing is sent to.
+    makers.removeIf(maker -> maker.startsWith("io.pointsman.engine.shadow."));
 
     assertThat(makers)
         .isNotEmpty()

@@ -196,6 +196,7 @@ public final class EmbeddedEngine implements AutoCloseable {
         .model(facts.model())
         .prefix(facts.prefix())
         .affinity(facts.affinity())
+        .stream(false) // the answer passes by another way: nobody hears its first token
         .build();
   }
 

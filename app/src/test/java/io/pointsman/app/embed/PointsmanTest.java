@@ -60,6 +60,7 @@ class PointsmanTest {
       awaitHealthy(engine.fleet());
       byte[] body = "{\"model\":\"m\",\"prompt\":\"hello\"}".getBytes(UTF_8);
       RoutingRequest request = engine.read("POST", "/v1/completions", HEADERS, body);
+      assertThat(request.stream()).isFalse();
 
       Choice choice = engine.choices().choose(request, engine.choices().settings().standardTtl());
 

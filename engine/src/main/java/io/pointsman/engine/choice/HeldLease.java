@@ -122,7 +122,7 @@ final class HeldLease {
     return answer;
   }
 
-  HoldAnswer settle(long now, Outcome outcome) {
+  HoldAnswer settle(long now, Outcome outcome, TokenCounts tokens) {
     Parts ending;
     synchronized (this) {
       HoldAnswer over = over(now);
@@ -130,6 +130,9 @@ final class HeldLease {
         return over;
       }
       ending = end(State.SETTLED);
+    }
+    if (ending.lease != null) {
+      ending.lease.reported(tokens.usage());
     }
     settle(ending, outcome);
     return HoldAnswer.SETTLED;

@@ -117,7 +117,7 @@ final class HeldLeases {
   }
 
   HoldAnswer settle(String id, long now, Outcome outcome, TokenCounts tokens) {
-    HoldAnswer answer = with(id, now, (held, time) -> held.settle(time, outcome));
+    HoldAnswer answer = with(id, now, (held, time) -> held.settle(time, outcome, tokens));
     if (answer.kind() == HoldAnswer.Kind.DONE) {
       open.decrementAndGet();
       tally.settled(outcome, tokens);

@@ -1,5 +1,7 @@
 package io.pointsman.engine.choice;
 
+import io.pointsman.engine.fleet.Usage;
+
 /**
  * Tokens of one request, as its engine counted them.
  *
@@ -18,6 +20,18 @@ public record TokenCounts(long prompt, long cached, long completion) {
       throw new IllegalArgumentException(
           "cached: " + cached + " (expected: 0 to prompt, " + prompt + ")");
     }
+  }
+
+  /**
+   * The same for those who learn from answers. What is 0 may not have been told: a hit that was
+   * told to be none by mistake would pass for an engine that has lost its cache.
+   */
+  Usage usage() {
+    return new Usage(known(prompt), known(cached), known(completion));
+  }
+
+  private static int known(long told) {
+    return told == 0 ? -1 : (int) Math.min(told, Integer.MAX_VALUE);
   }
 
   private static void check(String name, long value) {

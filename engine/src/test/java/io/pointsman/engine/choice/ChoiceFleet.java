@@ -9,6 +9,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
@@ -27,6 +28,7 @@ final class ChoiceFleet implements EngineListener {
   final Choices choices;
   final Alternatives alternatives;
   final List<Outcome> settled = new ArrayList<>();
+  final List<Usage> usages = new ArrayList<>();
   int routed;
 
   ChoiceFleet(String policy, int size, HoldSettings settings) {
@@ -84,6 +86,7 @@ final class ChoiceFleet implements EngineListener {
   @Override
   public synchronized void settled(Lease lease, Outcome outcome) {
     settled.add(outcome);
+    usages.add(lease.usage());
   }
 
   @Override

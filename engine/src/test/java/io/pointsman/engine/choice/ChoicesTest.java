@@ -12,6 +12,7 @@ import io.pointsman.engine.choice.HoldAnswer.Kind;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.StallSettings;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -298,7 +299,15 @@ class ChoicesTest {
     HoldTally tally = fleet.choices.tally();
     assertThat(List.of(tally.promptTokens(), tally.cachedTokens(), tally.completionTokens()))
         .containsExactly(100L, 60L, 7L);
+    assertThat(fleet.usages).containsExactly(new Usage(100, 60, 7));
     assertThatThrownBy(() -> new TokenCounts(1, 2, 0)).hasMessageContaining("cached: 2");
+  }
+
+  @Test
+  void whatAPlaneDoesNotTellIsNotTakenForNothing() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, new TokenCounts(100, 0, 0));
+    assertThat(fleet.usages).containsExactly(new Usage(100, -1, -1));
   }
 
   @Test
