@@ -11,6 +11,7 @@ import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Crowd;
 import io.pointsman.it.support.RawClient;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -143,6 +144,7 @@ final class PlaneTest {
   void aRouterThatHasNoWorkerToNameIsGoneWithout() throws Exception {
     Router router = rig.router("round_robin");
     rig.carrier();
+    Await.until("the carrier knows workers", Await.LONG, this::servesWithoutAQuestion);
     for (Worker worker : router.fleet().snapshot().workers()) {
       router.fleet().remove(worker.id());
     }
@@ -150,6 +152,14 @@ final class PlaneTest {
       Answer answer = rig.send(completion("alone " + i));
       assertThat(answer.status()).isEqualTo(200);
       assertThat(answer.header("x-pointsman-worker")).isNull();
+    }
+  }
+
+  private boolean servesWithoutAQuestion() {
+    try {
+      return RawClient.call(rig.port(), "GET", "/v1/models", "").status() == 200;
+    } catch (IOException e) {
+      return false;
     }
   }
 
