@@ -31,6 +31,8 @@ local NOT_FORWARDED = {
 
 -- Of this process: workers that may get whole requests, leases whose streams live, what the router is yet to be told.
 local workers = {}
+-- Where all processes find them; no address looks like it.
+local KNOWN = "workers"
 local live = {}
 local told = {first = 1, last = 0}
 local telling = false
@@ -201,6 +203,10 @@ end
 -- The worker with the fewest requests in flight of those that the router named last, but for one.
 local function least_busy(except)
   local best, least
+  if #workers == 0 then
+    -- This process has not looked yet, another has.
+    workers = json.decode(in_flight:get(KNOWN) or "[]")
+  end
   local count = #workers
   local first = count > 0 and math.random(count) or 1
   for i = 0, count - 1 do
@@ -315,6 +321,7 @@ local function look(premature)
     end
   end
   workers = found
+  in_flight:set(KNOWN, json.encode(found))
 end
 
 local function renew(premature)

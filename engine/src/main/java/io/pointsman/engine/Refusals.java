@@ -1,10 +1,12 @@
 package io.pointsman.engine;
 
 import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 
 /** Says why no worker was chosen, and when to try again. */
 final class Refusals {
@@ -15,18 +17,22 @@ final class Refusals {
 
   /** No worker is known to serve the request's model. */
   static Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request) {
-    return new Decision.Rejected(ofModel(snapshot.pool(request.role()).workers()), 0);
+    return new Decision.Rejected(ofModel(snapshot, request.role()), 0);
   }
 
   /**
    * The model is unknown if nobody's models are pending and at least one worker that is up has told
-   * its own, or all have. A worker that is down says nothing for or against.
+   * its own, or all have. A worker that is down says nothing for or against. What a worker has told
+   * already, but this snapshot does not show yet, is pending, too.
    */
-  private static RejectReason ofModel(List<Worker> workers) {
+  private static RejectReason ofModel(FleetSnapshot snapshot, Role role) {
+    List<Worker> workers = snapshot.pool(role).workers();
+    Set<String> shown = snapshot.models(role).keySet();
     boolean allTold = true;
     boolean oneUpTold = false;
     for (Worker worker : workers) {
-      if (worker.modelsPending()) {
+      boolean later = worker.anyModel() && snapshot.ofAnyModel(role) == null;
+      if (later || worker.modelsPending() || !shown.containsAll(worker.models())) {
         return RejectReason.MODELS_PENDING;
       }
       boolean told = !worker.models().isEmpty();

@@ -34,12 +34,16 @@ final class StopUnderStreamsTest {
             ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, half(streams, stopping)));
         RouterProcess router =
             RouterProcess.serve(List.of(engine.url()), "--drain-timeout", "5s")) {
+      Await.until("the model is known", Await.LONG, () -> servesModel(router.port()));
       Map<String, AtomicInteger> ends = new ConcurrentHashMap<>();
       List<Thread> clients = new ArrayList<>();
       for (int i = 0; i < STREAMS; i++) {
         clients.add(Thread.ofVirtual().start(() -> note(ends, router.port())));
       }
-      Await.until("all streams run", Await.LONG, () -> streams.get() == STREAMS);
+      Await.until(
+          () -> "all streams run: " + streams + ", ended: " + ends,
+          Await.LONG,
+          () -> streams.get() >= STREAMS);
       long told = System.nanoTime();
       router.terminate();
       stopping.countDown();
@@ -52,6 +56,14 @@ final class StopUnderStreamsTest {
       assertThat(ends.keySet()).containsExactlyInAnyOrder("done", "error event");
       assertThat(ends.get("done")).hasValue(STREAMS / 2);
       Await.until("the engine is left alone", Await.LONG, () -> engine.openConnections() == 0);
+    }
+  }
+
+  private static boolean servesModel(int port) {
+    try {
+      return RawClient.call(port, "GET", "/v1/models", "").text().contains(Cluster.MODEL);
+    } catch (IOException e) {
+      return false;
     }
   }
 
