@@ -1,5 +1,7 @@
 package io.pointsman.app.cli;
 
+import static picocli.CommandLine.Model.UsageMessageSpec.SECTION_KEY_OPTION_LIST;
+
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.YamlConfig;
@@ -8,8 +10,10 @@ import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.value.Raw;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import picocli.CommandLine.Model.ArgGroupSpec;
+import java.util.Map;
+import picocli.CommandLine.Help;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
@@ -32,18 +36,33 @@ final class ConfigFlags {
   /** Adds a flag for each key alone. */
   static void addKeysTo(CommandSpec command) {
     int order = 0;
-    for (ConfigKeys.Section section : ConfigKeys.sections()) {
-      ArgGroupSpec.Builder group =
-          ArgGroupSpec.builder()
-              .validate(false)
-              .exclusive(false)
-              .order(order++)
-              .heading("%n" + section.title() + ":%n");
-      for (Key<?> key : section.keys()) {
-        group.addArg(option(key, order++));
-      }
-      command.addArgGroup(group.build());
+    for (Key<?> key : ConfigKeys.all()) {
+      command.addOption(option(key, order++));
     }
+    command.usageMessage().sectionMap().put(SECTION_KEY_OPTION_LIST, ConfigFlags::listed);
+  }
+
+  /**
+   * The help's list of flags, a heading for each section of keys. Groups of picocli would print the
+   * same, but have all flags' texts laid out at each start, which takes a tenth of it.
+   */
+  private static String listed(Help help) {
+    Map<String, OptionSpec> flags = new LinkedHashMap<>();
+    help.commandSpec().options().forEach(option -> flags.put(option.longestName(), option));
+    StringBuilder keys = new StringBuilder();
+    for (ConfigKeys.Section section : ConfigKeys.sections()) {
+      List<OptionSpec> ofSection = new ArrayList<>();
+      section.keys().forEach(key -> ofSection.add(flags.remove(key.flag())));
+      keys.append(String.format("%n%s:%n", section.title())).append(laidOut(ofSection, help));
+    }
+    return laidOut(List.copyOf(flags.values()), help) + keys;
+  }
+
+  private static String laidOut(List<OptionSpec> options, Help help) {
+    Help.Layout layout =
+        help.createDefaultLayout(help.commandSpec().options(), List.of(), help.colorScheme());
+    layout.addAllOptions(options, help.parameterLabelRenderer());
+    return layout.toString();
   }
 
   private static <T> OptionSpec option(Key<T> key, int order) {

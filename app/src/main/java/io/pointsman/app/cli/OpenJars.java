@@ -22,6 +22,7 @@ final class OpenJars {
           "io/netty/handler/codec/http/HttpResponseStatus.class",
           "io/netty/util/concurrent/Future.class",
           "io/prometheus/metrics/core/metrics/Counter.class",
+          "io/prometheus/metrics/expositionformats/ExpositionFormats.class",
           "ch/qos/logback/classic/Logger.class",
           "ch/qos/logback/core/Appender.class",
           "org/slf4j/Logger.class");

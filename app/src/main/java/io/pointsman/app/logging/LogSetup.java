@@ -4,7 +4,6 @@ import ch.qos.logback.classic.AsyncAppender;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
-import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.OutputStreamAppender;
@@ -81,11 +80,7 @@ public final class LogSetup implements AutoCloseable {
   private static Encoder<ILoggingEvent> encoder(LogSettings.Format format, LoggerContext context) {
     Encoder<ILoggingEvent> encoder =
         switch (format) {
-          case TEXT -> {
-            PatternLayoutEncoder text = new PatternLayoutEncoder();
-            text.setPattern("%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0}: %msg%n");
-            yield text;
-          }
+          case TEXT -> new TextLines();
           case JSON -> new JsonLines();
         };
     encoder.setContext(context);

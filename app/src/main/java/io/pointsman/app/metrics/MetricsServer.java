@@ -22,7 +22,6 @@ public final class MetricsServer implements AutoCloseable {
   private static final int BACKLOG = 16;
 
   private final PrometheusRegistry registry;
-  private final ExpositionFormats formats = ExpositionFormats.init();
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpServer server;
 
@@ -76,7 +75,7 @@ public final class MetricsServer implements AutoCloseable {
 
   private void scrape(HttpExchange exchange) throws IOException {
     @Nullable String accept = exchange.getRequestHeaders().getFirst("Accept");
-    ExpositionFormatWriter writer = formats.findWriter(accept);
+    ExpositionFormatWriter writer = Formats.ALL.findWriter(accept);
     ByteArrayOutputStream page = new ByteArrayOutputStream(16_384);
     writer.write(page, registry.scrape());
     answer(exchange, 200, writer.getContentType(), page.toByteArray());
@@ -96,5 +95,13 @@ public final class MetricsServer implements AutoCloseable {
 
   private static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Made at the first scrape: looking for the optional formats opens every jar, which a start need
+   * not wait for.
+   */
+  private static final class Formats {
+    static final ExpositionFormats ALL = ExpositionFormats.init();
   }
 }

@@ -36,7 +36,27 @@ class LogSetupTest {
     List<String> lines =
         lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, () -> log.info("hello {}", 7));
     assertThat(lines).hasSize(1);
-    assertThat(lines.getFirst()).matches("\\d{4}-\\d\\d-\\d\\dT\\S+ INFO  LogSetupTest: hello 7");
+    assertThat(lines.getFirst()).endsWith("Z INFO  LogSetupTest: hello 7");
+    Instant time =
+        Instant.parse(lines.getFirst().substring(0, "2026-01-01T00:00:00.000Z".length()));
+    assertThat(time).isBetween(Instant.now().minusSeconds(3_600), Instant.now());
+  }
+
+  @Test
+  void theStackOfAFailureFollowsItsLine() {
+    Runnable work = () -> log.error("broken", new IllegalStateException("why"));
+    List<String> lines = lines(LogSettings.Level.INFO, LogSettings.Format.TEXT, work);
+    assertThat(lines.getFirst()).endsWith("Z ERROR LogSetupTest: broken");
+    assertThat(lines.get(1)).isEqualTo("java.lang.IllegalStateException: why");
+    assertThat(lines.get(2)).contains("at " + LogSetupTest.class.getName());
+  }
+
+  @Test
+  void theProgramsOwnProviderIsSilentUntilSetUp() {
+    LogProvider provider = new LogProvider();
+    provider.initialize();
+    assertThat(provider.getLoggerFactory().getLogger("any").isErrorEnabled()).isFalse();
+    assertThat(provider.getMDCAdapter()).isNotNull();
   }
 
   @Test
