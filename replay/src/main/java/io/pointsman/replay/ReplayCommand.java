@@ -113,8 +113,30 @@ public final class ReplayCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print a list of objects instead of a table.")
   private boolean json;
 
+  @Option(
+      names = "--window",
+      paramLabel = "SECONDS",
+      defaultValue = "10",
+      description =
+          "Length of the windows in which --json and --plot-shares tell what each engine had to"
+              + " compute; doubled until there are at most 1,000.")
+  private double window;
+
   @Option(names = "--plot", paramLabel = "FILE", description = "Write the results as an SVG too.")
   private @Nullable Path plot;
+
+  @Option(
+      names = "--plot-shares",
+      paramLabel = "FILE",
+      description = "Write each engine's share of the work, and mean TTFT, over time as an SVG.")
+  private @Nullable Path sharePlot;
+
+  @Option(
+      names = "--plot-predictions",
+      paramLabel = "FILE",
+      description =
+          "Write predicted against measured times to first token, and their errors, as an SVG.")
+  private @Nullable Path predictionPlot;
 
   private final Ticker ticker;
 
@@ -139,6 +161,7 @@ public final class ReplayCommand implements Callable<Integer> {
     Trace whole = Workloads.has(trace) ? Workloads.make(trace, seed) : read();
     Trace replayed = requests > 0 ? whole.first(requests) : whole;
     policies.forEach(ReplayPolicies::of);
+    positive("window", window);
     SimulationSettings settings = settings();
     PrintWriter out = command().commandLine().getOut();
     List<ReplayRow> rows = new ArrayList<>();
@@ -160,13 +183,23 @@ public final class ReplayCommand implements Callable<Integer> {
       }
     }
     if (json) {
-      out.println(ReplayRow.json(rows));
+      out.println(ReplayRow.json(rows, window));
       out.flush();
     }
-    if (plot != null) {
-      Files.writeString(plot, ReplayPlot.svg(replayed.name(), rows));
-    }
+    plot(replayed.name(), rows);
     return ExitCode.OK;
+  }
+
+  private void plot(String name, List<ReplayRow> rows) throws IOException {
+    if (plot != null) {
+      Files.writeString(plot, ReplayPlot.svg(name, rows));
+    }
+    if (sharePlot != null) {
+      Files.writeString(sharePlot, SharePlot.svg(name, rows, window));
+    }
+    if (predictionPlot != null) {
+      Files.writeString(predictionPlot, PredictionPlot.svg(name, rows));
+    }
   }
 
   private Trace read() throws IOException {

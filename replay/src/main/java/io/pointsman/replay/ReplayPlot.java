@@ -1,5 +1,6 @@
 package io.pointsman.replay;
 
+import io.pointsman.replay.Svg.Anchor;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
@@ -21,29 +22,18 @@ final class ReplayPlot {
       height += BAR + (row.rate() == rate ? 0 : GROUP_GAP);
       rate = row.rate();
     }
-    StringBuilder svg = new StringBuilder();
-    svg.append(
-        """
-        <svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" \
-        font-family="sans-serif" font-size="11">
-        <rect width="100%%" height="100%%" fill="white"/>
-        <text x="10" y="18" font-size="14">%s</text>
-        """
-            .formatted(LEFT + 3 * PANEL + 20, height, escaped(trace)));
+    Svg svg = new Svg();
+    svg.title(10, 18, trace);
     panel(svg, rows, 0, "mean TTFT, ms", row -> row.result().ttftMean());
     panel(svg, rows, 1, "p99 TTFT, ms", row -> row.result().ttft(0.99));
     panel(svg, rows, 2, "prefix hits, %", row -> row.result().hit() * 100);
-    return svg.append("</svg>\n").toString();
+    return svg.drawn(LEFT + 3 * PANEL + 20, height);
   }
 
   private static void panel(
-      StringBuilder svg,
-      List<ReplayRow> rows,
-      int panel,
-      String title,
-      ToDoubleFunction<ReplayRow> of) {
+      Svg svg, List<ReplayRow> rows, int panel, String title, ToDoubleFunction<ReplayRow> of) {
     int x = LEFT + panel * PANEL;
-    svg.append("<text x=\"%d\" y=\"36\" font-weight=\"bold\">%s</text>%n".formatted(x, title));
+    svg.text(x, 36, "font-weight=\"bold\"", Anchor.START, title);
     int y = TOP;
     double rate = Double.NaN;
     double most = 1;
@@ -54,31 +44,17 @@ final class ReplayPlot {
         most = most(rows, rate, of);
         y += GROUP_GAP;
         if (panel == 0) {
-          svg.append(
-              String.format(
-                  Locale.ROOT, "<text x=\"10\" y=\"%d\">%.2f requests/s</text>%n", y - 6, rate));
+          svg.text(10, y - 6, String.format(Locale.ROOT, "%.2f requests/s", rate));
         }
       }
       double value = of.applyAsDouble(row);
       if (panel == 0) {
-        svg.append(
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>%n"
-                .formatted(LEFT - 6, y + 10, escaped(row.policy())));
+        svg.text(LEFT - 6, y + 10, "", Anchor.END, row.policy());
       }
       String colour = row.policy().equals("cost") ? "#d62728" : "#1f77b4";
-      svg.append(
-          String.format(
-              Locale.ROOT,
-              "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>"
-                  + "<text x=\"%.1f\" y=\"%d\">%.0f</text>%n",
-              x,
-              y,
-              value / most * (PANEL - 60),
-              BAR - 3,
-              colour,
-              x + value / most * (PANEL - 60) + 4,
-              y + 10,
-              value));
+      double length = value / most * (PANEL - 60);
+      svg.rect(x, y, length, BAR - 3, "fill=\"%s\"".formatted(colour));
+      svg.text(x + length + 4, y + 10, String.format(Locale.ROOT, "%.0f", value));
       y += BAR;
     }
   }
@@ -89,9 +65,5 @@ final class ReplayPlot {
       most = row.rate() == rate ? Math.max(most, of.applyAsDouble(row)) : most;
     }
     return most;
-  }
-
-  private static String escaped(String text) {
-    return text.replace("&", "&amp;").replace("<", "&lt;");
   }
 }

@@ -4,8 +4,14 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.LostHits;
+import io.pointsman.replay.run.PredictionErrors;
+import io.pointsman.replay.run.Presence;
 import io.pointsman.replay.run.RunResult;
+import io.pointsman.replay.run.TimeLine;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -52,21 +58,26 @@ record ReplayRow(String policy, double load, double rate, double took, RunResult
 
   private String remarks() {
     String unserved = result.rejected() == 0 ? "" : "  " + result.rejected() + " not served";
-    return Double.isNaN(result.bias())
+    PredictionErrors errors = result.predictions();
+    return errors.isEmpty()
         ? unserved
         : String.format(
             Locale.ROOT,
             "%s  predicted within %.0f ms, bias %+.0f",
             unserved,
-            result.meanAbsoluteError(),
-            result.bias());
+            errors.meanAbsolute(),
+            errors.bias());
   }
 
-  /** All rows as a JSON list. */
-  static String json(List<ReplayRow> rows) {
+  /**
+   * All rows as a JSON list.
+   *
+   * @param windowSeconds length of a window of the time line
+   */
+  static String json(List<ReplayRow> rows, double windowSeconds) {
     ObjectMapper mapper = new ObjectMapper();
     ArrayNode list = mapper.createArrayNode();
-    rows.forEach(row -> row.write(list.addObject()));
+    rows.forEach(row -> row.write(list.addObject(), windowSeconds));
     try {
       return mapper.writerWithDefaultPrettyPrinter().writeValueAsString(list);
     } catch (JsonProcessingException e) {
@@ -74,22 +85,82 @@ record ReplayRow(String policy, double load, double rate, double took, RunResult
     }
   }
 
-  private void write(ObjectNode row) {
+  private void write(ObjectNode row, double windowSeconds) {
     row.put("policy", policy);
     row.put("requests", result.requests());
     row.put("rate", rate);
     row.put("hit", result.hit());
+    row.put("merged_cache_hit", result.mergedHit());
     ObjectNode ttft = row.putObject("ttft_ms");
     ttft.put("mean", result.ttftMean());
     ttft.put("p50", result.ttft(0.5));
     ttft.put("p90", result.ttft(0.9));
     ttft.put("p99", result.ttft(0.99));
-    if (!Double.isNaN(result.bias())) {
-      ObjectNode predicted = row.putObject("prediction_ms");
-      predicted.put("mean_absolute_error", result.meanAbsoluteError());
-      predicted.put("bias", result.bias());
+    PredictionErrors errors = result.predictions();
+    if (!errors.isEmpty()) {
+      write(errors, row.putObject("prediction_ms"));
+    }
+    LostHits lost = result.lostHits();
+    if (lost != null) {
+      ObjectNode tokens = row.putObject("lost_hit_tokens");
+      for (LostHit reason : LostHit.values()) {
+        tokens.put(reason.name().toLowerCase(Locale.ROOT), lost.tokens(reason));
+      }
     }
     row.putObject("e2e_ms").put("mean", result.endToEndMean());
     row.put("imbalance", result.imbalance());
+    write(result.timeLine(windowSeconds), row.putObject("windows"));
+  }
+
+  private static void write(PredictionErrors errors, ObjectNode to) {
+    to.put("mean_absolute_error", errors.meanAbsolute());
+    to.put("bias", errors.bias());
+    ArrayNode bands = to.putArray("bands");
+    for (PredictionErrors.Band band : errors.bands()) {
+      bands
+          .addObject()
+          .put("from", band.from())
+          .put("to", band.to())
+          .put("requests", band.requests())
+          .put("predicted", band.predicted())
+          .put("measured", band.measured())
+          .put("mean_absolute_error", band.meanAbsolute())
+          .put("bias", band.bias());
+    }
+  }
+
+  private static void write(TimeLine line, ObjectNode to) {
+    to.put("seconds", line.windowSeconds());
+    ArrayNode means = to.putArray("ttft_mean_ms");
+    for (int window = 0; window < line.windows(); window++) {
+      put(means, line.ttftMean(window));
+    }
+    ArrayNode engines = to.putArray("engines");
+    for (int i = 0; i < line.engines().size(); i++) {
+      Presence presence = line.engines().get(i);
+      ObjectNode engine = engines.addObject();
+      engine.put("engine", presence.engine());
+      engine.put("joined_s", presence.joined());
+      if (presence.left() < Double.POSITIVE_INFINITY) {
+        engine.put("left_s", presence.left());
+      }
+      ArrayNode requests = engine.putArray("requests");
+      Arrays.stream(line.requests(i)).forEach(requests::add);
+      ArrayNode tokens = engine.putArray("computed_tokens");
+      Arrays.stream(line.computedTokens(i)).forEach(tokens::add);
+      ArrayNode share = engine.putArray("share");
+      for (int window = 0; window < line.windows(); window++) {
+        put(share, line.share(i, window));
+      }
+    }
+  }
+
+  /** To three digits behind the point; null for none. */
+  private static void put(ArrayNode list, double value) {
+    if (Double.isNaN(value)) {
+      list.addNull();
+    } else {
+      list.add(Math.round(value * 1000) / 1000.0);
+    }
   }
 }

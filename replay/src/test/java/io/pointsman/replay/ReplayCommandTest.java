@@ -1,6 +1,7 @@
 package io.pointsman.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -11,6 +12,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -47,6 +49,119 @@ class ReplayCommandTest {
     assertThat(row.get("e2e_ms").get("mean").asDouble())
         .isGreaterThan(row.get("ttft_ms").get("mean").asDouble());
     assertThat(row.get("imbalance").asDouble()).isGreaterThanOrEqualTo(1);
+  }
+
+  @Test
+  void whatEachEngineHadToComputeIsToldByWindow() throws Exception {
+    int code =
+        run(
+            "best-of-n",
+            "--requests",
+            "400",
+            "--rate",
+            "20",
+            "--policy",
+            "cost",
+            "--workers",
+            "2",
+            "--change",
+            "10=2",
+            "--window",
+            "5",
+            "--json");
+
+    assertThat(code).as(err.toString()).isZero();
+    JsonNode windows = new ObjectMapper().readTree(out.toString()).get(0).get("windows");
+    assertThat(windows.get("seconds").asDouble()).isEqualTo(5);
+    JsonNode engines = windows.get("engines");
+    assertThat(engines).hasSize(3);
+    JsonNode joined = engines.get(2);
+    assertThat(joined.get("engine").asInt()).isEqualTo(2);
+    assertThat(joined.get("joined_s").asDouble()).isEqualTo(10);
+    assertThat(joined.has("left_s")).isFalse();
+    assertThat(joined.get("share").get(0).isNull()).isTrue();
+    assertThat(joined.get("share").get(1).isNull()).isTrue();
+    assertThat(joined.get("share").get(2).asDouble()).isPositive();
+    int requests = 0;
+    for (JsonNode engine : engines) {
+      assertThat(engine.get("computed_tokens")).hasSameSizeAs(windows.get("ttft_mean_ms"));
+      for (JsonNode each : engine.get("requests")) {
+        requests += each.asInt();
+      }
+    }
+    assertThat(requests).isEqualTo(400);
+  }
+
+  @Test
+  void errorsOfPredictionsAndLostHitsAreTold() throws Exception {
+    int code =
+        run(
+            "best-of-n",
+            "--requests",
+            "400",
+            "--rate",
+            "20",
+            "--policy",
+            "cost,round_robin",
+            "--json");
+
+    assertThat(code).as(err.toString()).isZero();
+    JsonNode list = new ObjectMapper().readTree(out.toString());
+    JsonNode errors = list.get(0).get("prediction_ms");
+    double error = 0;
+    double bias = 0;
+    int requests = 0;
+    for (JsonNode band : errors.get("bands")) {
+      assertThat(band.get("predicted").asDouble())
+          .isBetween(band.get("from").asDouble(), band.get("to").asDouble());
+      requests += band.get("requests").asInt();
+      error += band.get("mean_absolute_error").asDouble() * band.get("requests").asInt();
+      bias += band.get("bias").asDouble() * band.get("requests").asInt();
+    }
+    assertThat(requests).isEqualTo(400);
+    assertThat(errors.get("mean_absolute_error").asDouble())
+        .isPositive()
+        .isCloseTo(error / 400, within(1e-6));
+    assertThat(errors.get("bias").asDouble()).isCloseTo(bias / 400, within(1e-6));
+    assertThat(list.get(0).get("lost_hit_tokens").get("never_seen").asLong()).isPositive();
+    assertThat(list.get(1).has("prediction_ms")).isFalse();
+    assertThat(list.get(1).has("lost_hit_tokens")).isFalse();
+  }
+
+  @Test
+  void sharesAndPredictionsAreDrawn(@TempDir Path directory) throws Exception {
+    Path shares = directory.resolve("shares.svg");
+    Path predictions = directory.resolve("predictions.svg");
+    int code =
+        run(
+            "best-of-n",
+            "--requests",
+            "400",
+            "--rate",
+            "20",
+            "--policy",
+            "round_robin,cost",
+            "--change",
+            "5=8",
+            "--plot-shares",
+            shares.toString(),
+            "--plot-predictions",
+            predictions.toString());
+
+    assertThat(code).as(err.toString()).isZero();
+    assertThat(drawing(shares)).contains("round_robin, 20.00", "cost, 20.00", "engine 8");
+    assertThat(drawing(predictions))
+        .contains("cost, 20.00 requests/s: mean absolute error ")
+        .doesNotContain("round_robin");
+  }
+
+  /** All of its text; fails unless it is well-formed XML. */
+  private static String drawing(Path file) throws Exception {
+    return DocumentBuilderFactory.newDefaultInstance()
+        .newDocumentBuilder()
+        .parse(file.toFile())
+        .getDocumentElement()
+        .getTextContent();
   }
 
   @Test
@@ -112,6 +227,7 @@ class ReplayCommandTest {
     assertThat(run("best-of-n", "--workers", "0")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "1", "--slow", "1=0")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "1", "--change", "soon")).isEqualTo(2);
+    assertThat(run("best-of-n", "--rate", "1", "--window", "0")).isEqualTo(2);
     assertThat(err.toString())
         .contains("trace: nowhere.jsonl (expected: a file, or one of best-of-n, tool-loops)")
         .contains("policy: cots (expected: one of ")
@@ -119,6 +235,7 @@ class ReplayCommandTest {
         .contains("--load and --rate: expected only one of them")
         .contains("workers: 0 (expected: 1 to 16384)")
         .contains("slow: 1=0.0 (expected: ")
-        .contains("change: soon (expected: SECONDS=I)");
+        .contains("change: soon (expected: SECONDS=I)")
+        .contains("window: 0.0 (expected: above 0)");
   }
 }

@@ -21,6 +21,7 @@ public final class Exchange implements Sequence.Listener {
   private @Nullable PromptOrigin origin;
   private @Nullable Sequence sequence;
   private int uncached;
+  private long placedAt;
   private double predictedMillis = Double.NaN;
   private long firstTokenAt = -1;
   private long endedAt = -1;
@@ -65,6 +66,7 @@ public final class Exchange implements Sequence.Listener {
     this.predictedMillis = predictedMillis;
     this.worker = worker;
     this.lease = lease;
+    placedAt = time.nanos();
     uncached = request.inputTokens() - worker.held(this);
     Sequence sent = new Sequence(engineBlocks, request.inputTokens(), request.outputTokens(), this);
     if (origin != null) {
@@ -121,13 +123,14 @@ public final class Exchange implements Sequence.Listener {
     return sequence;
   }
 
-  double ttftMillis() {
-    return (firstTokenAt - arrivedAt) / 1e6;
-  }
-
-  /** What was predicted when it was placed; NaN if nothing was. */
-  double predictedMillis() {
-    return predictedMillis;
+  /** What came of it; to be asked when it has ended. */
+  Served served() {
+    SimWorker by = worker;
+    if (by == null) {
+      throw new IllegalStateException("request: not answered (expected: one that has ended)");
+    }
+    int computed = request.inputTokens() - cachedTokens();
+    return new Served(arrivedAt, placedAt, firstTokenAt, by.ordinal(), computed, predictedMillis);
   }
 
   double endToEndMillis() {
@@ -136,10 +139,6 @@ public final class Exchange implements Sequence.Listener {
 
   boolean ended() {
     return endedAt >= 0;
-  }
-
-  long arrivedAt() {
-    return arrivedAt;
   }
 
   int cachedTokens() {

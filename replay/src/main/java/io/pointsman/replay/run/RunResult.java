@@ -1,53 +1,73 @@
 package io.pointsman.replay.run;
 
-import io.pointsman.replay.trace.Trace;
+import io.pointsman.engine.policy.LostHits;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What came of a run. Times are milliseconds, shares 0 to 1. */
 public final class RunResult {
+  private final List<Served> served = new ArrayList<>();
   private final double[] ttft;
   private final double endToEndMean;
   private final double hit;
   private final double imbalance;
   private final int rejected;
-  private final double meanAbsoluteError;
-  private final double bias;
   private final double seconds;
   private final List<Integer> requestsByWorker;
+  private final List<Presence> engines;
+  private final double mergedHit;
+  private final @Nullable LostHits lostHits;
 
-  RunResult(Trace trace, Exchange[] exchanges, List<SimWorker> workers, int rejected, long nanos) {
+  /**
+   * @param workers in the order in which they joined
+   * @param mergedHit what one cache of all would have found
+   * @param lostHits what the policy knows of hits that did not come; null if it does not predict
+   */
+  RunResult(
+      Exchange[] exchanges,
+      List<SimWorker> workers,
+      long nanos,
+      double mergedHit,
+      @Nullable LostHits lostHits) {
     List<Exchange> ended = new ArrayList<>();
     for (Exchange exchange : exchanges) {
       if (exchange != null && exchange.ended()) {
         ended.add(exchange);
+        served.add(exchange.served());
       }
     }
-    ttft = ended.stream().mapToDouble(Exchange::ttftMillis).sorted().toArray();
+    ttft = served.stream().mapToDouble(Served::ttftMillis).sorted().toArray();
     endToEndMean = ended.stream().mapToDouble(Exchange::endToEndMillis).average().orElse(0);
     double prompt = ended.stream().mapToLong(Exchange::inputTokens).sum();
     hit = ended.stream().mapToLong(Exchange::cachedTokens).sum() / Math.max(1, prompt);
     imbalance = imbalance(workers);
     requestsByWorker = workers.stream().map(SimWorker::requests).toList();
-    this.rejected = rejected + trace.requests().size() - ended.size() - rejected;
+    engines = workers.stream().map(SimWorker::presence).toList();
+    rejected = exchanges.length - ended.size();
     seconds = nanos / 1e9;
-    meanAbsoluteError = ended.stream().mapToDouble(e -> Math.abs(error(e))).average().orElse(0);
-    bias = ended.stream().mapToDouble(RunResult::error).average().orElse(0);
+    this.mergedHit = mergedHit;
+    this.lostHits = lostHits;
   }
 
-  private static double error(Exchange exchange) {
-    return exchange.predictedMillis() - exchange.ttftMillis();
+  /** How well times to first token were predicted. */
+  public PredictionErrors predictions() {
+    return new PredictionErrors(served);
   }
 
-  /** Mean difference of predicted and measured time to first token; NaN without predictions. */
-  public double meanAbsoluteError() {
-    return meanAbsoluteError;
+  /** Why prompt tokens had to be computed, as the policy has it; null if it does not predict. */
+  public @Nullable LostHits lostHits() {
+    return lostHits;
   }
 
-  /** Mean of predicted less measured time to first token; NaN without predictions. */
-  public double bias() {
-    return bias;
+  /**
+   * The run from window to window.
+   *
+   * @param windowSeconds length of a window, above 0; doubled until there are at most 1,000
+   */
+  public TimeLine timeLine(double windowSeconds) {
+    return new TimeLine(engines, served, seconds, windowSeconds);
   }
 
   /** Most prompt tokens that a worker computed, in parts of the mean. */
@@ -70,6 +90,14 @@ public final class RunResult {
   /** Share of prompt tokens that engines found in their caches. */
   public double hit() {
     return hit;
+  }
+
+  /**
+   * Share of prompt tokens that one cache as large as those of the engines at the beginning would
+   * have found.
+   */
+  public double mergedHit() {
+    return mergedHit;
   }
 
   public double ttftMean() {

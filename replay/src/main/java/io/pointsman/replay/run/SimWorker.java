@@ -18,6 +18,9 @@ import java.util.Set;
  */
 public final class SimWorker {
   private final Worker worker;
+  private final int index;
+  private final int ordinal;
+  private final long joinedAt;
   private final Scheduler scheduler;
   private final LatencyModel latency;
   private final Set<Exchange> exchanges = new LinkedHashSet<>();
@@ -31,15 +34,41 @@ public final class SimWorker {
   private long next = Scheduler.NEVER;
   private long computedTokens;
   private int requests;
+  private long leftAt = Long.MAX_VALUE;
 
-  SimWorker(Worker worker, EngineLimits limits, LatencyModel latency, double slowness) {
+  /**
+   * @param index its number, as in {@code --change}
+   * @param ordinal how many have joined before
+   * @param slowness so many times the usual step time
+   */
+  SimWorker(
+      Worker worker,
+      int index,
+      int ordinal,
+      long joinedAt,
+      EngineLimits limits,
+      LatencyModel latency,
+      double slowness) {
     this.worker = worker;
+    this.index = index;
+    this.ordinal = ordinal;
+    this.joinedAt = joinedAt;
     this.latency = step -> Math.round(latency.stepNanos(step) * slowness);
     scheduler = new Scheduler(limits, this.latency);
   }
 
   public Worker worker() {
     return worker;
+  }
+
+  /** How many have joined before it. */
+  int ordinal() {
+    return ordinal;
+  }
+
+  Presence presence() {
+    double left = leftAt == Long.MAX_VALUE ? Double.POSITIVE_INFINITY : leftAt / 1e9;
+    return new Presence(index, joinedAt / 1e9, left);
   }
 
   /** When something will happen on it, in nanoseconds; {@link Scheduler#NEVER} when it is idle. */
@@ -82,7 +111,8 @@ public final class SimWorker {
   }
 
   /** The engine is gone with all that it was doing. */
-  List<Exchange> lose() {
+  List<Exchange> lose(long now) {
+    leftAt = now;
     List<Exchange> lost = List.copyOf(exchanges);
     exchanges.clear();
     coming.clear();

@@ -16,8 +16,11 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.TokenKeys;
+import io.pointsman.engine.policy.Insight;
+import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
 import io.pointsman.replay.run.SimulationSettings.Announcements;
@@ -63,6 +66,10 @@ public final class Simulation {
   private final Map<Worker, EventLine> lines = new LinkedHashMap<>();
   private final FleetView view = new FleetView();
   private final RoutingEngine engine;
+
+  /** What the policy can tell of its decisions; null if it predicts nothing. */
+  private final @Nullable Insight insight;
+
   private final Map<Integer, SimWorker> present = new HashMap<>();
   private final List<SimWorker> all = new ArrayList<>();
 
@@ -74,11 +81,10 @@ public final class Simulation {
   private final Map<Integer, List<Integer>> followers = new HashMap<>();
   private final Queue<Change> changes;
   private final Exchange[] exchanges;
+  private final MergedCache merged;
 
   /** Tokens of an engine's block. */
   private final int blockSize;
-
-  private int rejected;
 
   private record Arrival(long at, int index) {}
 
@@ -87,6 +93,7 @@ public final class Simulation {
     this.settings = settings;
     changes = new ArrayDeque<>(settings.changes());
     blockSize = trace.blockTokens() % BLOCK_TOKENS == 0 ? BLOCK_TOKENS : trace.blockTokens();
+    merged = new MergedCache(trace.blockTokens(), (long) settings.workers() * settings.kvTokens());
     exchanges = new Exchange[trace.requests().size()];
     SplittableRandom random = new SplittableRandom(settings.seed());
     Dice dice = random::nextInt;
@@ -101,14 +108,11 @@ public final class Simulation {
             maxWorkers,
             settings.policies(),
             new KvKnowledge(kv, TokenKeys.NONE));
+    PolicySetup setup = policy.make(parts, view);
+    insight = setup.insight();
     engine =
         new RoutingEngine(
-            fleet,
-            policy.make(parts, view),
-            EngineSettings.DEFAULTS,
-            new FaultsEndTheRun(),
-            time::nanos,
-            dice);
+            fleet, setup, EngineSettings.DEFAULTS, new FaultsEndTheRun(), time::nanos, dice);
     for (int i = 0; i < settings.workers(); i++) {
       add(i);
     }
@@ -129,8 +133,9 @@ public final class Simulation {
         new EngineLimits(blocks, blockSize, BATCH, STEP_TOKENS, Integer.MAX_VALUE, 0, 0);
     Worker worker = fleet.add(WorkerSpec.of("http://engine-" + index));
     fleet.learnModels(worker, Set.of("replayed"));
+    double slowness = settings.slow().getOrDefault(index, 1.0);
     SimWorker simulated =
-        new SimWorker(worker, limits, new StepLatency(), settings.slow().getOrDefault(index, 1.0));
+        new SimWorker(worker, index, all.size(), time.nanos(), limits, new StepLatency(), slowness);
     view.put(simulated);
     Announcements announcements = settings.announcements();
     if (announcements != null && announcements.any()) {
@@ -155,7 +160,8 @@ public final class Simulation {
       }
     }
     while (step()) {}
-    return new RunResult(trace, exchanges, all, rejected, time.nanos());
+    LostHits lost = insight == null ? null : insight.lostHits();
+    return new RunResult(exchanges, all, time.nanos(), merged.hit(), lost);
   }
 
   private static long nanos(double millis) {
@@ -196,6 +202,7 @@ public final class Simulation {
   private void arrive(int index) {
     lines.values().forEach(EventLine::deliver);
     TraceRequest request = trace.requests().get(index);
+    merged.take(request);
     Exchange exchange = new Exchange(index, request, engineBlocks(request), time, this::ended);
     exchanges[index] = exchange;
     route(exchange, request);
@@ -219,7 +226,7 @@ public final class Simulation {
     switch (engine.decide(asked)) {
       case Decision.Routed(Lease lease) ->
           exchange.send(view.engine(lease.worker()), lease, asked.notes().predictedMillis());
-      case Decision.Rejected _ -> rejected++;
+      case Decision.Rejected _ -> {}
     }
   }
 
@@ -262,7 +269,7 @@ public final class Simulation {
     running = present.values().toArray(new SimWorker[0]);
     lines.remove(lost.worker());
     fleet.remove(lost.worker().id());
-    for (Exchange exchange : lost.lose()) {
+    for (Exchange exchange : lost.lose(time.nanos())) {
       Lease lease = exchange.lost();
       if (lease != null) {
         lease.failed(Failure.ERROR);

@@ -1,0 +1,113 @@
+package io.pointsman.replay.run;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * How well times to first token were predicted when requests were placed. An error is predicted
+ * less measured: below 0 where the first token came later than predicted.
+ */
+public final class PredictionErrors {
+  /** The first band ends here; each further one is twice as wide. */
+  private static final double FIRST_BAND_MILLIS = 32;
+
+  private final List<Served> served;
+
+  /**
+   * Requests of about the same prediction; times in milliseconds.
+   *
+   * @param from least prediction
+   * @param to least prediction of the next band
+   * @param requests how many; at least 1
+   * @param predicted mean of the predictions
+   * @param measured mean of the times measured
+   * @param meanAbsolute mean absolute error
+   * @param bias mean error
+   */
+  public record Band(
+      double from,
+      double to,
+      int requests,
+      double predicted,
+      double measured,
+      double meanAbsolute,
+      double bias) {}
+
+  PredictionErrors(List<Served> all) {
+    served = all.stream().filter(Served::predicted).toList();
+  }
+
+  /** Whether nothing was predicted. */
+  public boolean isEmpty() {
+    return served.isEmpty();
+  }
+
+  /** Mean absolute error in milliseconds; NaN without predictions. */
+  public double meanAbsolute() {
+    return served.stream().mapToDouble(e -> Math.abs(error(e))).average().orElse(Double.NaN);
+  }
+
+  /** Mean error in milliseconds; NaN without predictions. */
+  public double bias() {
+    return served.stream().mapToDouble(PredictionErrors::error).average().orElse(Double.NaN);
+  }
+
+  private static double error(Served each) {
+    return each.predictedMillis() - each.answeredMillis();
+  }
+
+  /** Bands that have requests, from the least prediction on. */
+  public List<Band> bands() {
+    List<Band> bands = new ArrayList<>();
+    double from = 0;
+    double to = FIRST_BAND_MILLIS;
+    for (int left = served.size(); left > 0 && from < Double.POSITIVE_INFINITY; to *= 2) {
+      double least = from;
+      double most = to;
+      List<Served> within =
+          served.stream()
+              .filter(e -> e.predictedMillis() >= least && e.predictedMillis() < most)
+              .toList();
+      if (!within.isEmpty()) {
+        bands.add(band(least, most, within));
+      }
+      left -= within.size();
+      from = to;
+    }
+    return bands;
+  }
+
+  private static Band band(double from, double to, List<Served> within) {
+    PredictionErrors errors = new PredictionErrors(within);
+    return new Band(
+        from,
+        to,
+        within.size(),
+        within.stream().mapToDouble(Served::predictedMillis).average().orElse(0),
+        within.stream().mapToDouble(Served::answeredMillis).average().orElse(0),
+        errors.meanAbsolute(),
+        errors.bias());
+  }
+
+  /**
+   * How many requests fell into each cell of predicted and measured time, both cut by their
+   * logarithms.
+   *
+   * @param fromMillis least time told apart; what is below counts as this
+   * @param perDecade cells for each factor of ten
+   * @param cells in each direction; what is beyond the last counts there
+   * @return by predicted, then by measured time
+   */
+  public int[][] cells(double fromMillis, int perDecade, int cells) {
+    int[][] counts = new int[cells][cells];
+    for (Served each : served) {
+      int predicted = cell(each.predictedMillis() / fromMillis, perDecade, cells);
+      counts[predicted][cell(each.answeredMillis() / fromMillis, perDecade, cells)]++;
+    }
+    return counts;
+  }
+
+  private static int cell(double ratio, int perDecade, int cells) {
+    return (int) Math.clamp(Math.log10(Math.max(1, ratio)) * perDecade, 0, cells - 1.0);
+  }
+}
