@@ -333,12 +333,12 @@ static void prepare_answer(size_t bytes) {
   int n = sprintf(body,
       "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"bench-model\","
       "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"");
-  while ((size_t)n + 120 < bytes) {
+  while ((size_t)n + 60 + sizeof USAGE < bytes) {
     body[n] = "the quick brown fox "[n % 20];
     n++;
   }
   n += sprintf(body + n,
-      "\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":16,\"total_tokens\":26}}");
+      "\"},\"finish_reason\":\"stop\"}],\"usage\":" USAGE "}");
   answer_length = (size_t)snprintf(answer, sizeof answer,
       "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", n, body);
   free(body);

@@ -160,9 +160,14 @@ static void respond(connection *c, int status, const char *body, size_t length) 
 
 static const char STREAM_HEAD[] =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
+/* What engines count, of which routers learn. */
+#define USAGE \
+  "{\"prompt_tokens\":512,\"completion_tokens\":100,\"total_tokens\":612,\"prompt_tokens_details\":{\"cached_tokens\":0}}"
 static const char STREAM_END[] =
     "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"bench-model\","
-    "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+    "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"bench-model\","
+    "\"choices\":[],\"usage\":" USAGE "}\n\ndata: [DONE]\n\n";
 
 static void stamp(uint64_t t) {
   for (int i = STAMP_DIGITS - 1; i >= 0; i--, t /= 10) {
@@ -179,7 +184,7 @@ static void prepare_event(void) {
 }
 
 static int end_stream(connection *c) {
-  char end[512];
+  char end[sizeof STREAM_END + 64];
   int n = snprintf(end, sizeof end, "%zx\r\n%s\r\n0\r\n\r\n", sizeof STREAM_END - 1, STREAM_END);
   streams++;
   return transmit(c, end, (size_t)n);

@@ -2,6 +2,7 @@ package io.pointsman.bench;
 
 import io.pointsman.bench.chaos.ChaosCommand;
 import io.pointsman.bench.chaos.SoakCommand;
+import io.pointsman.bench.live.Live;
 import io.pointsman.bench.picks.Picks;
 import io.pointsman.bench.proxies.Proxies;
 import io.pointsman.bench.split.PdDelay;
@@ -24,7 +25,8 @@ import picocli.CommandLine.Parameters;
       SoakCommand.class,
       PdSweep.class,
       PdDelay.class,
-      Picks.class
+      Picks.class,
+      Live.class
     })
 public final class Bench {
   private Bench() {}

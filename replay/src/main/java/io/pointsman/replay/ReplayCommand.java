@@ -48,7 +48,7 @@ public final class ReplayCommand implements Callable<Integer> {
       description =
           "A file in Mooncake's format (JSON lines with timestamp, input_length, output_length,"
               + " hash_ids), such as --trace-out writes, or a workload by name: best-of-n,"
-              + " tool-loops.")
+              + " multi-turn, tool-loops.")
   private String trace = "";
 
   @Option(names = "--workers", defaultValue = "8", description = "Simulated engines.")

@@ -229,7 +229,7 @@ class ReplayCommandTest {
     assertThat(run("best-of-n", "--rate", "1", "--change", "soon")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "1", "--window", "0")).isEqualTo(2);
     assertThat(err.toString())
-        .contains("trace: nowhere.jsonl (expected: a file, or one of best-of-n, tool-loops)")
+        .contains("trace: nowhere.jsonl (expected: a file, or one of best-of-n, multi-turn, tool-")
         .contains("policy: cots (expected: one of ")
         .contains("load: 0.0 (expected: above 0)")
         .contains("--load and --rate: expected only one of them")

@@ -37,6 +37,8 @@ public final class Contenders {
     return List.of(
         Contender.direct(),
         named("pointsman", pointsman("cache_aware", Map.of())),
+        named("pointsman-cost", pointsman("cost", Map.of())),
+        named("pointsman-round_robin", pointsman("round_robin", Map.of())),
         named(
             "pointsman-unshared",
             pointsman("cache_aware", Map.of("POINTSMAN_JVM_OPTS", "-Xshare:off"))),
@@ -46,10 +48,29 @@ public final class Contenders {
         rename("vllm-router-render", true, vllmRouter("cache_aware")),
         rename("vllm-router-plain", false, vllmRouter("cache_aware")),
         rename("vllm-router-round_robin", false, vllmRouter("round_robin")),
-        rust("sglang-router", "sglang-router", List.of("launch")),
-        rust("smg", "smg", List.of("launch", "--max-concurrent-requests", "20000")),
+        sglangRouter(),
+        smg(),
         litellm(),
         productionStack());
+  }
+
+  /** Routers for engines that choose by prefixes, beside this one's policies. */
+  public List<Contender> choosing() {
+    return List.of(
+        named("pointsman-cost", pointsman("cost", Map.of())),
+        named("pointsman-cache_aware", pointsman("cache_aware", Map.of())),
+        named("pointsman-round_robin", pointsman("round_robin", Map.of())),
+        rename("vllm-router", true, vllmRouter("cache_aware")),
+        sglangRouter(),
+        smg());
+  }
+
+  private Contender sglangRouter() {
+    return rust("sglang-router", "sglang-router", List.of("launch"));
+  }
+
+  private Contender smg() {
+    return rust("smg", "smg", List.of("launch", "--max-concurrent-requests", "20000"));
   }
 
   /** This project's router as users run it, with {@code policy}. */

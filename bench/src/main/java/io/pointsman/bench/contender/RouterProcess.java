@@ -62,6 +62,11 @@ public final class RouterProcess implements AutoCloseable {
     return place.port();
   }
 
+  /** Where it serves metrics, if it is one of those that do. */
+  public int metricsPort() {
+    return place.metricsPort();
+  }
+
   public ProcessTree tree() {
     return process.tree();
   }

@@ -13,13 +13,13 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /** On what was measured, and what. */
-final class Machine {
+public final class Machine {
   private static final long SPARE_DESCRIPTORS = 400;
 
   private Machine() {}
 
   /** Lines for the top of a report. */
-  static List<String> description(Path home, List<Contender> contenders) throws IOException {
+  public static List<String> description(Path home, List<Contender> contenders) throws IOException {
     List<String> lines = new ArrayList<>();
     lines.add(
         "%s; %d cores, %s, %s MB; Linux %s; load %s"
@@ -40,7 +40,7 @@ final class Machine {
     return lines;
   }
 
-  static int cores() {
+  public static int cores() {
     return Runtime.getRuntime().availableProcessors();
   }
 

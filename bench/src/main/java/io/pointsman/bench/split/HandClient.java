@@ -4,13 +4,17 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.app.demo.SplitFleet;
+import io.pointsman.bench.wire.Wire;
 import io.pointsman.sim.kv.KvState;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Random;
 
 /** A client that asks the router, or the engines themselves: one prefill, one decode engine. */
 final class HandClient implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   private final Wire router;
   private final Wire prefill;
@@ -22,9 +26,9 @@ final class HandClient implements AutoCloseable {
   HandClient(SplitRig rig, Random random) throws IOException {
     SplitFleet fleet = rig.fleet();
     this.random = random;
-    router = new Wire(rig.url());
-    prefill = new Wire(fleet.prefills().getFirst().url());
-    decode = new Wire(fleet.decodes().getFirst().url());
+    router = new Wire(rig.url(), PATIENCE);
+    prefill = new Wire(fleet.prefills().getFirst().url(), PATIENCE);
+    decode = new Wire(fleet.decodes().getFirst().url(), PATIENCE);
     prefillSide = fleet.prefills().getFirst().kvState();
   }
 
@@ -41,7 +45,7 @@ final class HandClient implements AutoCloseable {
   private static Timed stream(Wire wire, ObjectNode request) throws IOException {
     String body = request.toString();
     long begin = System.nanoTime();
-    wire.send(body);
+    send(wire, body);
     return Timed.of(begin, wire.read());
   }
 
@@ -55,9 +59,9 @@ final class HandClient implements AutoCloseable {
     keep.putNull("remote_host").putNull("remote_port");
     String body = first.toString();
     long begin = System.nanoTime();
-    prefill.send(body);
+    send(prefill, body);
     JsonNode handOver = JSON.readTree(prefill.read().body()).path("kv_transfer_params");
-    decode.send(asked.set("kv_transfer_params", handOver).toString());
+    send(decode, asked.set("kv_transfer_params", handOver).toString());
     return Timed.of(begin, decode.read());
   }
 
@@ -85,16 +89,20 @@ final class HandClient implements AutoCloseable {
     String prefillBody = first.toString();
     String decodeBody = asked.toString();
     long begin = System.nanoTime();
-    prefill.send(prefillBody, "x-data-parallel-rank: 0");
+    send(prefill, prefillBody, "x-data-parallel-rank: 0");
     if (!atOnce) {
       prefill.read();
     }
-    decode.send(decodeBody);
+    send(decode, decodeBody);
     Wire.Reply reply = decode.read();
     if (atOnce) {
       prefill.read();
     }
     return Timed.of(begin, reply);
+  }
+
+  private static void send(Wire wire, String body, String... headers) throws IOException {
+    wire.send("/v1/completions", body.getBytes(StandardCharsets.UTF_8), headers);
   }
 
   /** Every prompt is new, so that no cache knows it. */

@@ -1,5 +1,6 @@
 package io.pointsman.bench.split;
 
+import io.pointsman.bench.wire.Wire;
 import java.util.Arrays;
 import java.util.List;
 

@@ -12,8 +12,21 @@ import java.util.function.LongFunction;
 public final class Workloads {
   private static final int BLOCK_TOKENS = 64;
 
+  /** Agents that call tools: their additions are what the tools said. */
+  private static final Habits AGENTS = new Habits(800, 4, 3000, 1500, 2, 28, 150, 800, 2000);
+
+  /** People who chat: they read and think before they ask again. */
+  private static final Habits PEOPLE = new Habits(2000, 8, 1000, 300, 1, 11, 300, 150, 15_000);
+
   private static final Map<String, LongFunction<Trace>> BY_NAME =
-      new TreeMap<>(Map.of("best-of-n", Workloads::bestOfN, "tool-loops", Workloads::toolLoops));
+      new TreeMap<>(
+          Map.of(
+              "best-of-n",
+              Workloads::bestOfN,
+              "multi-turn",
+              Workloads::multiTurn,
+              "tool-loops",
+              Workloads::toolLoops));
 
   private Workloads() {}
 
@@ -63,33 +76,40 @@ public final class Workloads {
     return new Trace("best-of-n", BLOCK_TOKENS, requests);
   }
 
-  /**
-   * Agents that call tools: a system prompt of one of 4 kinds, then 2 to 30 turns, each adding the
-   * answer before and a tool's result; the next turn comes when the tool has worked, 2 s on
-   * average.
-   */
+  private static Trace multiTurn(long seed) {
+    return sessions("multi-turn", PEOPLE, seed);
+  }
+
   private static Trace toolLoops(long seed) {
+    return sessions("tool-loops", AGENTS, seed);
+  }
+
+  /**
+   * Sessions: a system prompt of one of several kinds and an opening, then turns, each adding the
+   * answer before and something new; the next one comes after a pause.
+   */
+  private static Trace sessions(String name, Habits habits, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    long[] kinds = random.longs(4).toArray();
+    long[] kinds = random.longs(habits.kinds).toArray();
     List<TraceRequest> requests = new ArrayList<>();
     double at = 0;
-    for (int session = 0; session < 800; session++) {
+    for (int session = 0; session < habits.sessions; session++) {
       at += exponential(random, 1000);
       Prompt prompt = new Prompt(kinds[random.nextInt(kinds.length)]);
-      prompt.grow(3000);
+      prompt.grow(habits.system);
       prompt.branch(random.nextLong());
-      int input = 3000 + (int) Math.clamp(1500 * spread(random), 50, 30_000);
-      int turns = 2 + random.nextInt(29);
+      int input = habits.system + (int) Math.clamp(habits.opening * spread(random), 50, 30_000);
+      int turns = habits.fewestTurns + random.nextInt(habits.moreTurns + 1);
       int last = -1;
       for (int turn = 0; turn < turns && input < 100_000; turn++) {
-        int output = (int) Math.clamp(150 * spread(random), 1, 4000);
-        double when = turn == 0 ? at : exponential(random, 2000);
+        int output = (int) Math.clamp(habits.answer * spread(random), 1, 4000);
+        double when = turn == 0 ? at : exponential(random, habits.pauseMillis);
         requests.add(new TraceRequest(when, last, input, output, prompt.grow(input)));
         last = requests.size() - 1;
-        input += output + (int) Math.clamp(800 * spread(random), 10, 20_000);
+        input += output + (int) Math.clamp(habits.addition * spread(random), 10, 20_000);
       }
     }
-    return new Trace("tool-loops", BLOCK_TOKENS, requests);
+    return new Trace(name, BLOCK_TOKENS, requests);
   }
 
   private static double exponential(SplittableRandom random, double mean) {
@@ -101,6 +121,30 @@ public final class Workloads {
     double sigma = 0.6;
     return Math.exp(sigma * random.nextGaussian() - sigma * sigma / 2);
   }
+
+  /**
+   * Of those who hold sessions; lengths in tokens.
+   *
+   * @param sessions in all
+   * @param kinds different system prompts
+   * @param system length of each
+   * @param opening mean length of what a session begins with
+   * @param fewestTurns of a session
+   * @param moreTurns that it can have besides
+   * @param answer mean length
+   * @param addition mean length of what a later turn adds
+   * @param pauseMillis mean time from the end of an answer to the next turn
+   */
+  private record Habits(
+      int sessions,
+      int kinds,
+      int system,
+      double opening,
+      int fewestTurns,
+      int moreTurns,
+      double answer,
+      double addition,
+      double pauseMillis) {}
 
   /** Text that grows: the hashes of its blocks. */
   private static final class Prompt {

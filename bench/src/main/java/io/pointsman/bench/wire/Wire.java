@@ -1,4 +1,4 @@
-package io.pointsman.bench.split;
+package io.pointsman.bench.wire;
 
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -15,9 +16,8 @@ import java.util.Locale;
  * One kept connection, for a client that times bytes: a write and plain reads, so that its own
  * share in what it measures is small and the same for whoever answers.
  */
-final class Wire implements AutoCloseable {
-  private static final int PATIENCE_MILLIS = 120_000;
-  private static final int BUFFER = 1 << 16;
+public final class Wire implements AutoCloseable {
+  private static final int BUFFER = 1 << 14;
 
   private final Socket socket;
   private final InputStream in;
@@ -28,11 +28,16 @@ final class Wire implements AutoCloseable {
   /** When the bytes in the buffer came. */
   private long readAt;
 
-  Wire(String base) throws IOException {
+  /**
+   * Connects.
+   *
+   * @param patience how long each read may wait
+   */
+  public Wire(String base, Duration patience) throws IOException {
     URI url = URI.create(base);
     socket = new Socket(url.getHost(), url.getPort());
     socket.setTcpNoDelay(true);
-    socket.setSoTimeout(PATIENCE_MILLIS);
+    socket.setSoTimeout(Math.toIntExact(patience.toMillis()));
     in = socket.getInputStream();
   }
 
@@ -42,12 +47,11 @@ final class Wire implements AutoCloseable {
    * @param eventNanos when the last byte of each event came, as {@link System#nanoTime}
    * @param firstNanos when the first byte of the body came
    */
-  record Reply(String body, long firstNanos, List<Long> eventNanos) {}
+  public record Reply(String body, long firstNanos, List<Long> eventNanos) {}
 
-  /** Sends a completion request. */
-  void send(String body, String... headers) throws IOException {
-    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
-    StringBuilder head = new StringBuilder("POST /v1/completions HTTP/1.1\r\nhost: bench\r\n");
+  /** Sends a POST of JSON. */
+  public void send(String path, byte[] bytes, String... headers) throws IOException {
+    StringBuilder head = new StringBuilder("POST " + path + " HTTP/1.1\r\nhost: bench\r\n");
     head.append("content-type: application/json\r\n");
     head.append("content-length: ").append(bytes.length).append("\r\n");
     for (String header : headers) {
@@ -64,7 +68,7 @@ final class Wire implements AutoCloseable {
    *
    * @throws IOException if its status is not 200, or it is cut
    */
-  Reply read() throws IOException {
+  public Reply read() throws IOException {
     String status = line();
     long length = -1;
     for (String header = line(); !header.isEmpty(); header = line()) {
@@ -95,7 +99,12 @@ final class Wire implements AutoCloseable {
   }
 
   private int size() throws IOException {
-    return Integer.parseInt(line().strip(), 16);
+    String line = line().strip();
+    try {
+      return Integer.parseInt(line, 16);
+    } catch (NumberFormatException e) {
+      throw new IOException("neither a length nor chunks, but: " + line, e);
+    }
   }
 
   private String line() throws IOException {

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.bench.live;
+
+import org.jspecify.annotations.NullMarked;
