@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * How much of one prompt each worker holds, as announced. Found are the lengths at which the number
  * of holders changes, from the longest on, each by halving: a source that holds a prefix holds
- * every shorter one. For one thread.
+ * every shorter one. Once the index has dropped claims, what is missing proves nothing, so that a
+ * length is looked for from the longest on, and what is found stands for all that is shorter. For
+ * one thread.
  */
 public final class KvHits {
   /** Nobody holds anything. */
@@ -55,15 +57,9 @@ public final class KvHits {
     if (most <= 0) {
       return NONE;
     }
-    boolean onDevice = kv.index().held(tokens.rebased(0, start));
-    if (!onDevice && !others(kv)) {
-      return NONE;
-    }
     KvHits hits = new KvHits(kv, tokens, start, most);
-    if (onDevice) {
-      hits.look(kv.index());
-    }
-    return hits;
+    boolean onDevice = hits.look(kv.index());
+    return onDevice || others(kv) ? hits : NONE;
   }
 
   private static boolean others(KvIndex kv) {
@@ -79,13 +75,18 @@ public final class KvHits {
     return tokens.rebased(block, start);
   }
 
-  private void look(PrefixIndex index) {
+  /** Whether anybody is found to hold any of it on the device. */
+  private boolean look(PrefixIndex index) {
     int longest = longest(index);
+    if (longest == 0) {
+      return false;
+    }
+    int shortest = shortest(index, longest);
     int holders = add(index, longest);
-    int all = index.holders(key(0));
+    int all = index.holders(key(shortest - 1));
     int high = longest;
-    while (holders < all && high > 1 && count < MOST) {
-      int low = 1;
+    while (holders < all && high > shortest && count < MOST) {
+      int low = shortest;
       while (high - low > 1) {
         int middle = (low + high) >>> 1;
         if (index.holders(key(middle - 1)) > holders) {
@@ -97,16 +98,26 @@ public final class KvHits {
       holders = add(index, low);
       high = low;
     }
+    return true;
   }
 
-  /** Blocks of the longest prefix that anybody holds; at least 1. */
+  /** Blocks of the longest prefix that anybody is found to hold; 0 if there is none. */
   private int longest(PrefixIndex index) {
     if (index.held(key(most - 1))) {
       return most;
     }
-    int low = 1;
     int high = most;
-    while (high - low > 1) {
+    int low = 1;
+    if (index.evicting()) {
+      low = most >>> 1;
+      while (low > 0 && !index.held(key(low - 1))) {
+        high = low;
+        low >>>= 1;
+      }
+    } else if (!index.held(key(0))) {
+      low = 0;
+    }
+    while (low > 0 && high - low > 1) {
       int middle = (low + high) >>> 1;
       if (index.held(key(middle - 1))) {
         low = middle;
@@ -115,6 +126,15 @@ public final class KvHits {
       }
     }
     return low;
+  }
+
+  /** Blocks of a short prefix that is not missing: 1, unless claims have been dropped. */
+  private int shortest(PrefixIndex index, int longest) {
+    int shortest = 1;
+    while (shortest < longest && !index.held(key(shortest - 1))) {
+      shortest = Math.min(2 * shortest, longest);
+    }
+    return shortest;
   }
 
   private int add(PrefixIndex index, int length) {

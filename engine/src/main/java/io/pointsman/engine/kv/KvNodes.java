@@ -24,11 +24,12 @@ final class KvNodes {
 
   private static final int FIRST_NODES = 64;
   private static final int MOST_SIBLINGS = 4096;
-  private static final int NODE_BYTES = 38;
+  private static final int NODE_BYTES = 39;
   private static final int TIERS = 0x0F;
   private static final int DEVICE = 1 << KvTier.DEVICE.index();
   private static final int ROOTED = 0x10;
   private static final int MATCHES = 0x20;
+  private static final int MOST_COPIES = 255;
 
   private final AtomicLong bytesLeft;
   private long bytes;
@@ -39,6 +40,9 @@ final class KvNodes {
   private int[] next = {};
   private int[] previous = {};
   private byte[] state = {};
+
+  /** Copies on the device beyond the first. */
+  private byte[] copies = {};
 
   /** Tokens behind the last complete block of a routing key. */
   private byte[] fill = {};
@@ -75,6 +79,7 @@ final class KvNodes {
     next = new int[0];
     previous = new int[0];
     state = new byte[0];
+    copies = new byte[0];
     fill = new byte[0];
     chains = new long[0];
     folds = new long[0];
@@ -145,6 +150,7 @@ final class KvNodes {
     next[node] = NONE;
     previous[node] = NONE;
     state[node] = 0;
+    copies[node] = 0;
     enter(node);
     return node;
   }
@@ -175,6 +181,7 @@ final class KvNodes {
     next = Arrays.copyOf(next, bigger);
     previous = Arrays.copyOf(previous, bigger);
     state = Arrays.copyOf(state, bigger);
+    copies = Arrays.copyOf(copies, bigger);
     fill = Arrays.copyOf(fill, bigger);
     chains = blockSize == 0 ? chains : Arrays.copyOf(chains, bigger * stride);
     folds = parts ? Arrays.copyOf(folds, bigger) : folds;
@@ -207,6 +214,29 @@ final class KvNodes {
 
   void take(int node, int tier) {
     state[node] &= (byte) ~(1 << tier);
+  }
+
+  /** Counts one more copy on the device; false if there are too many to count. */
+  boolean copied(int node) {
+    boolean counted = (copies[node] & MOST_COPIES) < MOST_COPIES;
+    if (counted) {
+      copies[node]++;
+    }
+    return counted;
+  }
+
+  /** Takes one copy off the device; false if it was the last, which is still there. */
+  boolean uncopied(int node) {
+    boolean more = copies[node] != 0;
+    if (more) {
+      copies[node]--;
+    }
+    return more;
+  }
+
+  /** The block before; {@link #NONE} for the first, and while that is not known. */
+  int parent(int node) {
+    return parents[node];
   }
 
   /** Whether it is known what a block holds, so that prompts can match it. */

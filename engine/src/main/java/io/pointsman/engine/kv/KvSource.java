@@ -2,6 +2,7 @@ package io.pointsman.engine.kv;
 
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.prefix.TokenIds;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
@@ -9,14 +10,22 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * What one worker, or one of its ranks, has announced of its cache: its blocks by the engine's ids,
  * each with the block before it, so that the ids have to mean nothing to anybody else.
  *
+ * <p>Of blocks on the device each physical copy is announced (vLLM stores one when two requests
+ * compute the same block at once, and removes each by itself): a block is held until as many were
+ * removed as were stored. On other tiers a block is there or not.
+ *
  * <p>A block is claimed in the index, under the hash that a routing key has there, only while it
  * and all blocks before it are on the device: whoever holds a prefix in the index holds every
- * shorter one. On other tiers each block is claimed for itself.
+ * shorter one. On other tiers each block is claimed for itself. What a prompt goes on from is
+ * renewed, so that the index does not drop it before what lies behind it.
  *
  * <p>Guarded by itself; what lookups read is volatile.
  */
 final class KvSource {
   private static final int DEVICE = KvTier.DEVICE.index();
+
+  /** A prefix that goes on is renewed at most so often. */
+  private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final int rank;
   private final PrefixIndex index;
@@ -164,6 +173,9 @@ final class KvSource {
             && nodes.fits(size)
             && (before == null || (parent != KvNodes.NONE && nodes.matches(parent)));
     int tier = event.tier().index();
+    if (tier == DEVICE) {
+      renew(parent, now);
+    }
     for (int i = 0; i < blocks.length; i++) {
       int node = nodes.find(blocks[i]);
       if (node == KvNodes.NONE) {
@@ -184,6 +196,21 @@ final class KvSource {
     }
   }
 
+  /** A block that was renewed a short while ago was so with all before it. */
+  private void renew(int last, long now) {
+    int node = last;
+    while (node != KvNodes.NONE && nodes.rooted(node)) {
+      int keys = nodes.keys(node);
+      if (keys > 0) {
+        if (index.addedSince(nodes.key(node, keys - 1), tenancy, now - RENEWAL_NANOS)) {
+          return;
+        }
+        claim(node, DEVICE, now);
+      }
+      node = nodes.parent(node);
+    }
+  }
+
   /** The tiers that a block was on before it was known what it holds. */
   private void enterTiers(int node, long now) {
     int tiers = nodes.tiers(node);
@@ -196,6 +223,9 @@ final class KvSource {
 
   private void put(int node, int tier, long now) {
     if (nodes.on(node, tier)) {
+      if (tier == DEVICE && nodes.copied(node)) {
+        heldTokens += nodes.size(node);
+      }
       return;
     }
     nodes.put(node, tier);
@@ -228,10 +258,13 @@ final class KvSource {
       if (node == KvNodes.NONE || !nodes.on(node, tier)) {
         continue;
       }
-      nodes.take(node, tier);
       if (tier == DEVICE) {
         heldTokens -= nodes.size(node);
+        if (nodes.uncopied(node)) {
+          continue;
+        }
       }
+      nodes.take(node, tier);
       if (nodes.matches(node)) {
         count(tier, -1);
         if (tier != DEVICE) {

@@ -383,6 +383,11 @@ public final class PrefixIndex {
     return table.entries();
   }
 
+  /** Whether claims have been replaced, so that a prefix may be missing in front of longer ones. */
+  public boolean evicting() {
+    return table.evicting();
+  }
+
   /** Claims replaced so far to stay within the bound. */
   public long evictions() {
     return table.evictions();

@@ -41,6 +41,10 @@ class KvIndexProperties {
   /** One block as a source holds it. */
   private static final class Block {
     final Set<KvTier> tiers = EnumSet.noneOf(KvTier.class);
+
+    /** On the device; on other tiers a block is there or not. */
+    int copies;
+
     @Nullable Block parent;
     boolean known;
   }
@@ -60,6 +64,7 @@ class KvIndexProperties {
           block.parent = parent;
         }
         block.tiers.add(event.tier());
+        block.copies += event.tier() == KvTier.DEVICE ? 1 : 0;
         known &= block.known;
         parent = block;
       }
@@ -69,8 +74,12 @@ class KvIndexProperties {
       for (long id : event.blocks()) {
         Block block = blocks.get(id);
         if (block != null) {
-          block.tiers.remove(event.tier());
-          prune();
+          boolean counts = event.tier() == KvTier.DEVICE && block.copies > 0;
+          block.copies -= counts ? 1 : 0;
+          if (!counts || block.copies == 0) {
+            block.tiers.remove(event.tier());
+            prune();
+          }
         }
       }
     }

@@ -9,6 +9,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -359,6 +360,73 @@ class KvIndexTest {
       assertThat(device).isIn(0, i + 1);
     }
     assertThat(hits.device(large.worker(59).slot())).isEqualTo(60);
+  }
+
+  @Test
+  void blockIsHeldUntilEachOfItsCopiesIsRemoved() {
+    int[] prompt = prompt(1, 49);
+    index.apply(first, 0, batch(engine.stored(prompt), engine.stored(prompt)));
+    assertThat(index.deviceTokens(first)).isEqualTo(96);
+    index.apply(first, 0, batch(engine.removed(prompt, 0, KvTier.DEVICE)));
+    assertThat(device(first, prompt)).isEqualTo(3);
+    assertThat(index.deviceTokens(first)).isEqualTo(48);
+    index.apply(first, 0, batch(engine.removed(prompt, 2, KvTier.DEVICE)));
+    assertThat(device(first, prompt)).isEqualTo(2);
+    index.apply(first, 0, batch(engine.removed(prompt, 0, KvTier.DEVICE)));
+    assertThat(device(first, prompt)).isZero();
+    assertThat(index.deviceTokens(first)).isZero();
+    assertThat(index.blocks()).isZero();
+  }
+
+  @Test
+  void copiesAreForgottenWithAllElse() {
+    int[] prompt = prompt(1, 49);
+    index.apply(first, 0, batch(engine.stored(prompt), engine.stored(prompt)));
+    index.apply(first, 0, batch(new KvEvent.Cleared(), engine.stored(prompt)));
+    index.apply(first, 0, batch(engine.removed(prompt, 0, KvTier.DEVICE)));
+    assertThat(device(first, prompt)).isZero();
+  }
+
+  @Test
+  void onOtherTiersABlockIsThereOrNot() {
+    int[] prompt = prompt(1, 49);
+    KvEvent onHost = engine.stored(null, prompt, 0, KvTier.HOST);
+    index.apply(first, 0, batch(onHost, onHost));
+    assertThat(credit(first, prompt)).isPositive();
+    index.apply(first, 0, batch(engine.removed(prompt, 0, KvTier.HOST)));
+    assertThat(credit(first, prompt)).isZero();
+  }
+
+  @Test
+  void copiesBeyondTheCountAreLostNotKeptForGood() {
+    int[] prompt = prompt(1, 17);
+    for (int i = 0; i < 300; i++) {
+      index.apply(first, 0, batch(engine.stored(prompt)));
+    }
+    for (int i = 0; i < 300; i++) {
+      index.apply(first, 0, batch(engine.removed(prompt, 0, KvTier.DEVICE)));
+    }
+    assertThat(device(first, prompt)).isZero();
+    assertThat(index.deviceTokens(first)).isZero();
+  }
+
+  @Test
+  void prefixThatGoesOnOutlivesWhatIsNotUsed() {
+    KvIndex small = new KvIndex(1 << 20, 64, fleet.clock::nanos);
+    Announcer large = new Announcer(4096, 1);
+    small.live(first, 0, true);
+    int[] root = prompt(1, 2 * 4096);
+    small.apply(first, 0, batch(large.stored(root)));
+    for (int i = 0; i < 110; i++) {
+      fleet.clock.advance(Duration.ofSeconds(40));
+      small.apply(first, 0, batch(large.stored(prompt(100 + i, 4096))));
+      int[] turn = branch(root, root.length, prompt(1000 + i, 4096));
+      small.apply(first, 0, batch(large.stored(null, turn, 2, KvTier.DEVICE)));
+      small.apply(first, 0, batch(large.removed(turn, 2, KvTier.DEVICE)));
+    }
+    assertThat(small.index().evicting()).isTrue();
+    KvHits hits = small.hits(key(branch(root, root.length, new int[] {7})), TestFleet.MODEL);
+    assertThat(hits.device(first.slot())).isEqualTo(512);
   }
 
   @Test
