@@ -3,12 +3,14 @@
 -- Sets txn.pm.worker (the worker's id) and txn.pm.lease (the place held on it until the end of the stream, which
 -- HAProxy's log line tells). Without an answer in time it sets txn.pm.fallback, and HAProxy balances by itself, as it
 -- does for a moment afterwards without asking. What the router refuses (unknown model, all workers busy) the client
--- gets as it is; if it has no worker to name, HAProxy goes by its own checks.
+-- gets as it is; if it has no worker to name, HAProxy goes by its own checks. The client's own key goes with the question,
+-- so that the router checks it; where that is needed, nothing passes without the router's word.
 
 local ROUTER_HOST = "@ROUTER_HOST@"
 local ROUTER_PORT = @ROUTER_PORT@
 local TIMEOUT_SECONDS = @TIMEOUT_SECONDS@
 local TTL_MS = "@TTL_MS@"
+local GUARDED = "@GUARDED@" == "yes"
 
 local NOT_FORWARDED = {
   ["connection"] = true,
@@ -83,29 +85,42 @@ local function ask(text)
   return status, head, body
 end
 
-local function fall_back(txn, reason)
-  txn:set_var("txn.pm.fallback", reason)
-  txn:Debug("pointsman: " .. reason)
+local NO_ROUTER = '{"error":{"message":"the router does not answer","type":"server_error","param":null,"code":"router_unavailable"}}'
+
+-- Causes that were logged, of this thread. There are but statuses and a few words.
+local told = {}
+
+local function tell(cause)
+  if not told[cause] then
+    told[cause] = true
+    core.Warning("pointsman: " .. cause)
+  end
 end
 
-local function refused(status, body)
+local function placed_by_nobody(body)
   for _, code in ipairs(NOT_PLACED) do
     if body:find(code, 1, true) then
-      return false
+      return true
     end
   end
-  return REFUSALS[status]
+  return false
 end
 
-local function refuse(txn, status, head, body)
+local function refuse(txn, status, wait, body)
   local reply = txn:reply({status = status})
   reply:add_header("content-type", "application/json")
-  local wait = head:lower():match("\r\nretry%-after: *(%d+)")
   if wait then
     reply:add_header("retry-after", wait)
   end
   reply:set_body(body)
   txn:done(reply)
+end
+
+local function fall_back(txn, reason)
+  txn:set_var("txn.pm.fallback", reason)
+  if GUARDED then
+    refuse(txn, 503, "1", NO_ROUTER)
+  end
 end
 
 local function decide(txn)
@@ -119,11 +134,18 @@ local function decide(txn)
   local status, head, body = ask(question(txn, txn.f:req_body() or ""))
   if not status then
     silent_until = now() + SILENCE_SECONDS
+    tell(head)
     return fall_back(txn, head)
   end
   silent_until = 0
-  if refused(status, body) then
-    return refuse(txn, status, head, body)
+  if status ~= 200 then
+    tell("status " .. status)
+  end
+  if REFUSALS[status] then
+    if placed_by_nobody(body) then
+      return txn:set_var("txn.pm.fallback", "status " .. status)
+    end
+    return refuse(txn, status, head:lower():match("\r\nretry%-after: *(%d+)"), body)
   end
   local worker = body:match('"replica_id"%s*:%s*"([^"]+)"')
   if status ~= 200 or not worker then

@@ -2,7 +2,8 @@
 --
 -- decide (access phase) asks and holds a place; balance goes to the worker that was decided on, or, without an
 -- answer, to the one with the fewest requests in flight; ended (log phase) gives the place back. Places of streams
--- that live are renewed. What the router refuses the client gets as it is.
+-- that live are renewed. What the router refuses the client gets as it is. The client's own key goes with the question, so
+-- that the router checks it; the key of the settings is for what nginx itself asks the router and tells it.
 
 local balancer = require("ngx.balancer")
 local json = require("cjson.safe")
@@ -29,6 +30,14 @@ local NOT_FORWARDED = {
   ["upgrade"] = true,
 }
 
+local function problem(message, code)
+  return '{"error":{"message":"' .. message .. '","type":"server_error","param":null,"code":"' .. code .. '"}}'
+end
+
+local NO_WORKER = problem("no worker is available at the moment", "none_available")
+local NO_ROUTER = problem("the router does not answer", "router_unavailable")
+local BROKEN = problem("no worker has answered", "upstream_error")
+
 -- Of this process: workers that may get whole requests, leases whose streams live, what the router is yet to be told.
 local workers = {}
 -- Where all processes find them; no address looks like it.
@@ -36,9 +45,32 @@ local KNOWN = "workers"
 local live = {}
 local told = {first = 1, last = 0}
 local telling = false
+-- Causes that were logged, of this process. There are but statuses and a few words.
+local complained = {}
+
+local function complain(cause)
+  if not complained[cause] then
+    complained[cause] = true
+    ngx.log(ngx.WARN, "pointsman: the router was asked: ", cause, "; said once")
+  end
+end
 
 function pointsman.setup(given)
   settings = given
+  local key = given.api_key
+  if key == "" then
+    settings.api_key = nil
+  elseif key and (#key > 4096 or key:find("[^!-~]")) then
+    error("pointsman: api_key (expected: up to 4096 characters of ASCII without spaces)")
+  end
+end
+
+-- The key that a file holds alone.
+function pointsman.key_of(path)
+  local file = assert(io.open(path, "rb"))
+  local key = file:read(8192) or ""
+  file:close()
+  return key:match("^%s*(.-)%s*$")
 end
 
 -- One answer: its status, its headers by lower-case name, its body.
@@ -97,6 +129,14 @@ local function call(method, path, lines, body)
   return status, headers, answer
 end
 
+-- What nginx itself asks and tells; the answer as above.
+local function own_call(method, path, lines, body)
+  if settings.api_key then
+    lines[#lines + 1] = "authorization: Bearer " .. settings.api_key
+  end
+  return call(method, path, lines, body)
+end
+
 -- What there is of the client's body, and whether that is all.
 local function body_of_client()
   ngx.req.read_body()
@@ -135,7 +175,7 @@ end
 local function question(headers, truncated)
   local lines = {
     "x-pointsman-hold: " .. settings.ttl_ms,
-    "x-serve-request-method: POST",
+    "x-serve-request-method: " .. ngx.req.get_method(),
     "x-serve-request-path: " .. ngx.var.request_uri:match("^[^?]*"),
   }
   if truncated then
@@ -151,53 +191,23 @@ local function question(headers, truncated)
   return lines
 end
 
-local function refused(status, body)
-  for _, code in ipairs(status == 503 and NOT_PLACED or {}) do
+local function placed_by_nobody(body)
+  for _, code in ipairs(NOT_PLACED) do
     if body:find(code, 1, true) then
-      return false
+      return true
     end
   end
-  return REFUSALS[status]
+  return false
 end
 
-local function refuse(status, headers, body)
+local function refuse(status, wait, body)
+  ngx.ctx.pointsman.refused = true
   ngx.status = status
   ngx.header["content-type"] = "application/json"
-  ngx.header["retry-after"] = headers["retry-after"]
+  ngx.header["retry-after"] = wait
   ngx.header["content-length"] = #body
   ngx.print(body)
   return ngx.exit(ngx.HTTP_OK)
-end
-
-function pointsman.decide()
-  local headers = ngx.req.get_headers(0)
-  setmetatable(headers, nil)
-  strip(headers)
-  ngx.ctx.pointsman = {}
-  if ngx.req.get_method() ~= "POST" then
-    return
-  end
-  local body, truncated = body_of_client()
-  local status, answer_headers, answer = call("POST", "/internal/route", question(headers, truncated), body)
-  if refused(status, answer) then
-    return refuse(status, answer_headers, answer)
-  end
-  local decided = status == 200 and json.decode(answer)
-  if not decided or not decided.replica_id then
-    return
-  end
-  ngx.ctx.pointsman = {
-    worker = decided.replica_id,
-    host = decided.host,
-    port = decided.port,
-    lease = decided.lease,
-  }
-  if decided.lease then
-    live[decided.lease] = true
-  end
-  for name, value in pairs(decided.request_headers or {}) do
-    ngx.req.set_header(name, value)
-  end
 end
 
 -- The worker with the fewest requests in flight of those that the router named last, but for one.
@@ -219,6 +229,51 @@ local function least_busy(except)
   return best
 end
 
+-- Without the router's choice.
+local function by_itself()
+  if not least_busy() then
+    return refuse(503, "1", NO_WORKER)
+  end
+end
+
+function pointsman.decide()
+  local headers = ngx.req.get_headers(0)
+  setmetatable(headers, nil)
+  strip(headers)
+  ngx.ctx.pointsman = {}
+  if ngx.req.get_method() ~= "POST" and not settings.api_key then
+    return by_itself()
+  end
+  local body, truncated = body_of_client()
+  local status, answer_headers, answer = call("POST", "/internal/route", question(headers, truncated), body)
+  if status ~= 200 then
+    complain(status and "status " .. status or "no answer")
+  end
+  if REFUSALS[status or 0] then
+    if placed_by_nobody(answer) then
+      return by_itself()
+    end
+    return refuse(status, answer_headers["retry-after"], answer)
+  end
+  local decided = status == 200 and json.decode(answer)
+  if not decided or not decided.replica_id then
+    -- Where keys are needed, nobody has looked at the client's.
+    return settings.api_key and refuse(503, "1", NO_ROUTER) or by_itself()
+  end
+  ngx.ctx.pointsman = {
+    worker = decided.replica_id,
+    host = decided.host,
+    port = decided.port,
+    lease = decided.lease,
+  }
+  if decided.lease then
+    live[decided.lease] = true
+  end
+  for name, value in pairs(decided.request_headers or {}) do
+    ngx.req.set_header(name, value)
+  end
+end
+
 local function count_off(state)
   if state.at then
     in_flight:incr(state.at, -1, 0)
@@ -232,26 +287,55 @@ function pointsman.balance()
   count_off(state)
   local peer = not failed and state.host and state or least_busy(failed)
   if not peer then
-    ngx.log(ngx.WARN, "no worker is known")
     return ngx.exit(503)
   end
-  if not failed then
+  local address = peer.host .. ":" .. peer.port
+  if not failed and least_busy(address) then
     balancer.set_more_tries(1)
   end
-  local good, problem = balancer.set_current_peer(peer.host, peer.port)
+  local good, why = balancer.set_current_peer(peer.host, peer.port)
   if not good then
-    ngx.log(ngx.ERR, "worker ", peer.host, ": ", problem)
+    ngx.log(ngx.ERR, "worker ", peer.host, ": ", why)
     return ngx.exit(502)
   end
-  state.at = peer.host .. ":" .. peer.port
+  state.at = address
   state.pinned = peer == state
   in_flight:incr(state.at, 1, 0)
 end
 
+-- Of a variable of nginx's that has an entry for each worker that was tried, the last one; nil if there is none.
+local function last(entries)
+  local entry = (entries or ""):match("([^%s,:]+)%s*$")
+  return entry ~= "-" and entry or nil
+end
+
 function pointsman.tell()
   local state = ngx.ctx.pointsman
-  if state and state.pinned then
+  if not state or state.refused then
+    return
+  end
+  if ngx.status >= 500 and not last(ngx.var.upstream_header_time) then
+    -- nginx's own page, since no worker has answered.
+    state.page = BROKEN
+    if ngx.status == 502 and not last(ngx.var.upstream_connect_time) then
+      ngx.status = 503
+      state.page = NO_WORKER
+      ngx.header["retry-after"] = "1"
+    end
+    ngx.header["content-type"] = "application/json"
+    ngx.header["content-length"] = #state.page
+  elseif state.pinned then
     ngx.header["x-pointsman-worker"] = state.worker
+  end
+end
+
+-- Puts an error in OpenAI's shape in the place of nginx's own page.
+function pointsman.body()
+  local state = ngx.ctx.pointsman
+  if state and state.page then
+    ngx.arg[1] = state.page
+    ngx.arg[2] = true
+    state.page = ""
   end
 end
 
@@ -260,7 +344,11 @@ local function tell_all(premature)
     local each = told[told.first]
     told[told.first] = nil
     told.first = told.first + 1
-    call("POST", "/v1/leases/" .. each.lease .. "/" .. each.what, {"content-type: application/json"}, each.body)
+    local path = "/v1/leases/" .. each.lease .. "/" .. each.what
+    local status = own_call("POST", path, {"content-type: application/json"}, each.body)
+    if status and status >= 300 and status ~= 404 and status ~= 409 then
+      complain("status " .. status .. " to " .. each.what)
+    end
   end
   telling = false
 end
@@ -279,7 +367,7 @@ end
 
 local function outcome(state)
   local status = tonumber((ngx.var.upstream_status or ""):match("(%d+)%s*$"))
-  if state.pinned == false then
+  if state.pinned == false or status == 502 and not last(ngx.var.upstream_connect_time) then
     return '{"outcome":"failed","failure":"connect"}'
   elseif ngx.status == 499 or not status or status == 429 or status == 503 then
     return '{"outcome":"ignored"}'
@@ -308,7 +396,10 @@ local function look(premature)
   if premature then
     return
   end
-  local status, _, body = call("GET", "/workers", {}, "")
+  local status, _, body = own_call("GET", "/workers", {}, "")
+  if status ~= 200 then
+    complain((status and "status " .. status or "no answer") .. " to GET /workers")
+  end
   local answer = status == 200 and json.decode(body)
   if not answer or not answer.workers or #answer.workers == 0 then
     return -- a router that has just started may not know any yet

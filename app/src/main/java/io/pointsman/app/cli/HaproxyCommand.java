@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -49,6 +50,24 @@ final class HaproxyCommand implements Callable<Integer> {
       required = true,
       description = "The router, http://host:port.")
   private String router = "";
+
+  @Option(
+      names = "--api-key",
+      paramLabel = "<key>",
+      description = {
+        "Bearer token for the router, where it has auth.validation-urls; then every request is asked"
+            + " about and none goes to a worker without the router's word. Other users of this"
+            + " machine see arguments: better --api-key-file, or the environment's "
+            + PlaneKey.VARIABLE
+            + "."
+      })
+  private @Nullable String apiKey;
+
+  @Option(
+      names = "--api-key-file",
+      paramLabel = "<file>",
+      description = "A file that holds that token alone.")
+  private @Nullable Path apiKeyFile;
 
   @Option(
       names = "--spoe",
@@ -123,6 +142,7 @@ final class HaproxyCommand implements Callable<Integer> {
       return new HaproxySettings(
           clients,
           URI.create(router),
+          PlaneKey.of(apiKey, apiKeyFile, System.getenv()),
           asked,
           executable,
           Duration.ofMillis(timeout),

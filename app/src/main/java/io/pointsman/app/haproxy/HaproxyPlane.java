@@ -41,7 +41,7 @@ public final class HaproxyPlane implements AutoCloseable {
   private HaproxyPlane(HaproxySettings settings) throws IOException {
     this.settings = settings;
     port = settings.listen().getPort() > 0 ? settings.listen().getPort() : freePort();
-    router = new RouterCalls(settings.router());
+    router = new RouterCalls(settings.router(), settings.apiKey());
     ends = StreamEnds.open(router);
     files = written();
     runtime = new RuntimeApi(files.socket());

@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param listen where clients come in; port 0: any free one
  * @param router base URL of the router, {@code http://host:port}
+ * @param apiKey bearer token for what the command itself asks the router and tells it; empty for
+ *     none. With one the router is taken for guarded: no request goes to a worker whose client the
+ *     router has not let in.
  * @param spoe where the router answers HAProxy's own protocol ({@code decide.spoe-address}); null:
  *     a Lua script asks over HTTP
  * @param executable HAProxy's program
@@ -23,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 public record HaproxySettings(
     InetSocketAddress listen,
     URI router,
+    String apiKey,
     @Nullable InetSocketAddress spoe,
     String executable,
     Duration timeout,
@@ -37,6 +41,9 @@ public record HaproxySettings(
     requireNonNull(listen, "listen");
     if (!"http".equals(router.getScheme()) || router.getHost() == null || router.getPort() <= 0) {
       throw new IllegalArgumentException("router: " + router + " (expected: http://host:port)");
+    }
+    if (apiKey.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+      throw new IllegalArgumentException("apiKey: (expected: printable ASCII without spaces)");
     }
     if (!timeout.isPositive()) {
       throw new IllegalArgumentException("timeout: " + timeout + " (expected: > 0)");
@@ -55,28 +62,55 @@ public record HaproxySettings(
   /** With what suits most. */
   public static HaproxySettings of(InetSocketAddress listen, URI router) {
     return new HaproxySettings(
-        listen, router, null, "haproxy", Duration.ofSeconds(1), Duration.ofMinutes(1), 64, 4096);
+        listen,
+        router,
+        "",
+        null,
+        "haproxy",
+        Duration.ofSeconds(1),
+        Duration.ofMinutes(1),
+        64,
+        4096);
+  }
+
+  /** Whether no request may go to a worker unless the router has let its client in. */
+  boolean guarded() {
+    return !apiKey.isEmpty();
+  }
+
+  /** Speaks to the router with a key; empty for none. */
+  public HaproxySettings withApiKey(String key) {
+    return new HaproxySettings(
+        listen, router, key, spoe, executable, timeout, ttl, slots, maxConnections);
   }
 
   /** Asks by HAProxy's own protocol instead of a Lua script. */
   public HaproxySettings withSpoe(@Nullable InetSocketAddress address) {
     return new HaproxySettings(
-        listen, router, address, executable, timeout, ttl, slots, maxConnections);
+        listen, router, apiKey, address, executable, timeout, ttl, slots, maxConnections);
   }
 
   /** Runs another program. */
   public HaproxySettings withExecutable(String file) {
-    return new HaproxySettings(listen, router, spoe, file, timeout, ttl, slots, maxConnections);
+    return new HaproxySettings(
+        listen, router, apiKey, spoe, file, timeout, ttl, slots, maxConnections);
   }
 
   /** Leaves the router another time to answer. */
   public HaproxySettings withTimeout(Duration time) {
-    return new HaproxySettings(listen, router, spoe, executable, time, ttl, slots, maxConnections);
+    return new HaproxySettings(
+        listen, router, apiKey, spoe, executable, time, ttl, slots, maxConnections);
   }
 
   /** Holds places for another time. */
   public HaproxySettings withTtl(Duration time) {
     return new HaproxySettings(
-        listen, router, spoe, executable, timeout, time, slots, maxConnections);
+        listen, router, apiKey, spoe, executable, timeout, time, slots, maxConnections);
+  }
+
+  /** Without the key. */
+  @Override
+  public String toString() {
+    return "HaproxySettings[listen=" + listen + ", router=" + router + ", spoe=" + spoe + "]";
   }
 }

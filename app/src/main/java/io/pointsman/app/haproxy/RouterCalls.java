@@ -10,29 +10,47 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What HAProxy's keeper asks the router and tells it, over kept connections. */
 final class RouterCalls implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(RouterCalls.class);
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
+  /** What is said of leases that have expired or ended meanwhile. */
+  private static final Set<Integer> TOO_LATE = Set.of(404, 409);
+
   private final URI router;
+  private final String apiKey;
+  private final Causes told = new Causes();
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
           .connectTimeout(Duration.ofSeconds(1))
           .build();
 
-  RouterCalls(URI router) {
+  /**
+   * @param apiKey sent as bearer token; empty for none
+   */
+  RouterCalls(URI router, String apiKey) {
     this.router = router;
+    this.apiKey = apiKey;
+  }
+
+  private HttpRequest.Builder request(String path) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(router.resolve(path)).timeout(TIMEOUT);
+    return apiKey.isEmpty() ? request : request.header("authorization", "Bearer " + apiKey);
   }
 
   /** URLs of the workers that may get whole requests, by id, in the router's order. */
   Map<String, URI> workers() throws IOException, InterruptedException {
-    HttpRequest request =
-        HttpRequest.newBuilder(router.resolve("/workers")).timeout(TIMEOUT).build();
+    HttpRequest request = request("/workers").build();
     HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
     if (answer.statusCode() != 200) {
-      throw new IOException(request.uri() + ": status " + answer.statusCode());
+      throw new IOException(request.uri() + ": status " + answer.statusCode() + hint(answer));
     }
     Map<String, URI> workers = new LinkedHashMap<>();
     for (JsonNode worker : Json.MAPPER.readTree(answer.body()).path("workers")) {
@@ -58,12 +76,23 @@ final class RouterCalls implements AutoCloseable {
   private void say(String lease, String what, String body)
       throws IOException, InterruptedException {
     HttpRequest request =
-        HttpRequest.newBuilder(router.resolve("/v1/leases/" + lease + "/" + what))
-            .timeout(TIMEOUT)
+        request("/v1/leases/" + lease + "/" + what)
             .header("content-type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofString(body))
             .build();
-    http.send(request, HttpResponse.BodyHandlers.discarding());
+    HttpResponse<Void> answer = http.send(request, HttpResponse.BodyHandlers.discarding());
+    int status = answer.statusCode();
+    if (status >= 300 && !TOO_LATE.contains(status) && told.isNew(what + " " + status)) {
+      log.warn(
+          "the router does not take {} of a lease: status {}{}; such leases expire. Said once",
+          what,
+          status,
+          hint(answer));
+    }
+  }
+
+  private static String hint(HttpResponse<?> answer) {
+    return answer.statusCode() == 401 ? " (expected: a valid --api-key)" : "";
   }
 
   @Override

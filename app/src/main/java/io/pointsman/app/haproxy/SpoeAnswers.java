@@ -39,6 +39,7 @@ final class SpoeAnswers {
 
   private final LocalEndpoint route;
   private final CallerCheck callers;
+  private final Causes told = new Causes();
 
   SpoeAnswers(LocalEndpoint route, CallerCheck callers) {
     this.route = route;
@@ -95,6 +96,7 @@ final class SpoeAnswers {
   void answer(LocalRequest question, SpoeWriter variables) {
     ProxyError refusal = refusal(question.header("authorization"));
     if (refusal != null) {
+      tellOnce(refusal.status());
       variables.set("status", refusal.status()).set("body", refusal.json(refusal.message()));
       return;
     }
@@ -117,10 +119,20 @@ final class SpoeAnswers {
     };
   }
 
-  private static void tell(LocalResponse response, SpoeWriter variables) throws Exception {
+  private void tellOnce(int status) {
+    if (told.isNew(Integer.toString(status))) {
+      log.warn("HAProxy's questions are answered with status {} too; said once", status);
+    }
+  }
+
+  private void tell(LocalResponse response, SpoeWriter variables) throws Exception {
+    if (response.status() != 200) {
+      tellOnce(response.status());
+    }
     if (REFUSALS.contains(response.status())) {
       String body = new String(response.body(), UTF_8);
       if (NOT_PLACED.stream().anyMatch(body::contains)) {
+        variables.set("unplaced", 1);
         return;
       }
       variables.set("status", response.status()).set("body", body);

@@ -23,6 +23,9 @@ final class StreamEnds implements AutoCloseable {
   private static final Pattern LINE =
       Pattern.compile("pm ([0-9a-z]+-[0-9a-z]+) (-?\\d+) (..) (\\S+) (\\S+)\\s*");
 
+  /** Of the Lua script: why requests are balanced without the router. */
+  private static final String COMPLAINT = "pointsman: ";
+
   private static final String SUCCEEDED = "{\"outcome\":\"succeeded\"}";
   private static final String IGNORED = "{\"outcome\":\"ignored\"}";
   private static final int AT_ONCE = 64;
@@ -31,6 +34,7 @@ final class StreamEnds implements AutoCloseable {
   private final DatagramSocket socket;
   private final RouterCalls router;
   private final Semaphore calls = new Semaphore(AT_ONCE);
+  private final Causes told = new Causes();
 
   private StreamEnds(DatagramSocket socket, RouterCalls router) {
     this.socket = socket;
@@ -56,10 +60,13 @@ final class StreamEnds implements AutoCloseable {
       DatagramPacket packet = new DatagramPacket(bytes, bytes.length);
       try {
         socket.receive(packet);
-        Matcher line = LINE.matcher(new String(bytes, 0, packet.getLength(), UTF_8));
+        String said = new String(bytes, 0, packet.getLength(), UTF_8);
+        Matcher line = LINE.matcher(said);
         if (line.lookingAt()) {
           calls.acquire();
           settle(line.group(1), ending(line));
+        } else if (said.startsWith(COMPLAINT)) {
+          complain(said.substring(COMPLAINT.length()).strip());
         }
       } catch (IOException e) {
         if (!socket.isClosed()) {
@@ -69,6 +76,12 @@ final class StreamEnds implements AutoCloseable {
         Thread.currentThread().interrupt();
         return;
       }
+    }
+  }
+
+  private void complain(String cause) {
+    if (told.isNew(cause)) {
+      log.warn("HAProxy asked the router: {}; said once", cause);
     }
   }
 

@@ -30,7 +30,10 @@ final class NginxProcess implements AutoCloseable {
     return Files.exists(Path.of("/usr/lib/nginx/modules/ngx_http_lua_module.so"));
   }
 
-  static NginxProcess start(int router, Duration ttl) throws IOException {
+  /**
+   * @param key what it speaks to the router with; empty for none
+   */
+  static NginxProcess start(int router, Duration ttl, String key) throws IOException {
     Path directory = Files.createTempDirectory("pointsman-nginx");
     int port;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -49,7 +52,7 @@ final class NginxProcess implements AutoCloseable {
     }
     // Its processes write where the test does, also if that runs as root.
     String user = System.getProperty("user.name").equals("root") ? "user root; " : "";
-    Process process =
+    ProcessBuilder builder =
         new ProcessBuilder(
                 "nginx",
                 "-p",
@@ -59,9 +62,9 @@ final class NginxProcess implements AutoCloseable {
                 "-g",
                 user + "daemon off;")
             .redirectErrorStream(true)
-            .redirectOutput(directory.resolve("output.log").toFile())
-            .start();
-    return new NginxProcess(directory, process, port);
+            .redirectOutput(directory.resolve("output.log").toFile());
+    builder.environment().put("POINTSMAN_API_KEY", key);
+    return new NginxProcess(directory, builder.start(), port);
   }
 
   int port() {

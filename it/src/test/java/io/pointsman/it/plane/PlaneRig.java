@@ -59,6 +59,8 @@ final class PlaneRig implements AutoCloseable {
   private final List<SimEngine> engines = new ArrayList<>();
   private final List<WorkerSpec> workers = new ArrayList<>();
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private String clientsKey = "";
+  private String carriersKey = "";
   private int port;
 
   PlaneRig(Way way) {
@@ -84,6 +86,12 @@ final class PlaneRig implements AutoCloseable {
   <T extends AutoCloseable> T opened(T each) {
     opened.push(each);
     return each;
+  }
+
+  /** Has what the rig itself sends bring one key, and who carries the bytes another. */
+  void keys(String clients, String carriers) {
+    clientsKey = clients;
+    carriersKey = carriers;
   }
 
   /** Engines that answer at once, behind the router. */
@@ -184,7 +192,7 @@ final class PlaneRig implements AutoCloseable {
   }
 
   private NginxProcess nginx(Duration ttl) throws IOException {
-    NginxProcess nginx = opened(NginxProcess.start(routerPort, ttl));
+    NginxProcess nginx = opened(NginxProcess.start(routerPort, ttl, carriersKey));
     port = nginx.port();
     awaitPinned(nginx::output);
     return nginx;
@@ -197,6 +205,7 @@ final class PlaneRig implements AutoCloseable {
                 URI.create("http://127.0.0.1:" + routerPort))
             .withTimeout(PATIENCE)
             .withTtl(ttl)
+            .withApiKey(carriersKey)
             .withSpoe(spoe);
     HaproxyPlane plane = opened(HaproxyPlane.start(settings));
     port = URI.create(plane.url()).getPort();
@@ -219,7 +228,7 @@ final class PlaneRig implements AutoCloseable {
 
   private boolean pinned() {
     try {
-      Answer answer = send(completion("pinned?"));
+      Answer answer = send(completion("pinned?"), authorization(clientsKey));
       return answer.status() == 200 && answer.header("x-pointsman-worker") != null;
     } catch (IOException e) {
       return false;
@@ -251,10 +260,22 @@ final class PlaneRig implements AutoCloseable {
     }
   }
 
+  /** The header that brings a key, if it is one. */
+  static String[] authorization(String key) {
+    return key.isEmpty() ? new String[0] : new String[] {"Authorization: Bearer " + key};
+  }
+
+  /** A request without a body. */
+  static Answer get(int port, String target, String... headers) throws IOException {
+    try (RawClient client = RawClient.connect(port)) {
+      return client.send("GET", target, new byte[0], List.of(headers)).read();
+    }
+  }
+
   /** The load of all workers, as {@code GET /workers} tells it. */
   int load() {
     try {
-      String text = RawClient.call(routerPort, "GET", "/workers", "").text();
+      String text = get(routerPort, "/workers", authorization(carriersKey)).text();
       Matcher load = LOAD.matcher(text);
       int sum = 0;
       while (load.find()) {

@@ -1,0 +1,97 @@
+package io.pointsman.it.plane;
+
+import static io.pointsman.it.plane.PlaneRig.authorization;
+import static io.pointsman.it.plane.PlaneRig.completion;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.wiring.Router;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.RawEngine;
+import io.pointsman.it.support.RawEngine.Received;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A router that lets in only whose keys another server confirms: clients, and the proxy itself. */
+@ParameterizedClass
+@EnumSource(PlaneRig.Way.class)
+@Timeout(300)
+final class PlaneKeysTest {
+  private static final Set<String> KNOWN = Set.of("Bearer client-key", "Bearer proxy-key");
+
+  private final PlaneRig rig;
+
+  PlaneKeysTest(PlaneRig.Way way) {
+    rig = new PlaneRig(way).engines(2);
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  private Router guarded() throws IOException {
+    RawEngine keys =
+        rig.opened(RawEngine.start("keys", (request, out) -> out.write(verdict(request))));
+    return rig.router("round_robin", "auth.validation-urls", keys.url() + "/check");
+  }
+
+  private static byte[] verdict(Received request) {
+    return KNOWN.contains(Objects.requireNonNullElse(request.header("authorization"), ""))
+        ? RawEngine.answer("text/plain", new byte[0])
+        : "HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  @Test
+  void clientsNeedKeysOfTheirOwnAndTheProxyAsItsOwn() throws Exception {
+    guarded();
+    rig.keys("client-key", "proxy-key");
+    rig.carrier();
+    for (int i = 0; i < 10; i++) {
+      Answer answer = rig.send(completion("number " + i), authorization("client-key"));
+      assertThat(answer.status()).isEqualTo(200);
+      assertThat(answer.header("x-pointsman-worker")).isNotNull();
+    }
+    // Leases are settled, for which the proxy needs its own key.
+    rig.awaitNoLoad();
+
+    for (Answer answer :
+        new Answer[] {
+          rig.send(completion("x")),
+          rig.send(completion("x"), authorization("invented")),
+          PlaneRig.get(rig.port(), "/v1/models"),
+          PlaneRig.get(rig.port(), "/metrics", authorization("invented"))
+        }) {
+      assertThat(answer.status()).isEqualTo(401);
+      assertThat(answer.text()).contains("invalid_api_key");
+    }
+    assertThat(PlaneRig.get(rig.port(), "/v1/models", authorization("client-key")).status())
+        .isEqualTo(200);
+    rig.awaitNoLoad();
+  }
+
+  /** Whoever took the router down would be let in by everybody else. */
+  @Test
+  void withoutTheRouterNobodyIsLetInUnchecked() throws Exception {
+    Router router = guarded();
+    rig.keys("client-key", "proxy-key");
+    rig.carrier();
+    router.close();
+    for (int i = 0; i < 5; i++) {
+      Answer answer = rig.send(completion("alone"), authorization("client-key"));
+      assertThat(answer.status()).isEqualTo(503);
+      assertThat(answer.text()).contains("router_unavailable");
+      assertThat(answer.header("retry-after")).isEqualTo("1");
+      assertThat(PlaneRig.get(rig.port(), "/v1/models").status()).isEqualTo(503);
+    }
+
+    guarded();
+    rig.awaitPinned();
+  }
+}
