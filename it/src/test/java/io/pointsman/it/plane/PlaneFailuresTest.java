@@ -231,6 +231,38 @@ final class PlaneFailuresTest {
     }
   }
 
+  private void assertNobodyCanServe() throws IOException {
+    for (int i = 0; i < 3; i++) {
+      Answer answer = rig.send(completion("x"));
+      assertThat(answer.status()).as("%s", answer.text()).isEqualTo(503);
+      assertThat(answer.header("content-type")).isEqualTo("application/json");
+      assertThat(answer.header("retry-after")).isEqualTo("1");
+      assertThat(answer.text())
+          .isEqualTo(
+              "{\"error\":{\"message\":\"no worker is available at the moment\","
+                  + "\"type\":\"server_error\",\"param\":null,\"code\":\"none_available\"}}");
+    }
+  }
+
+  @Test
+  void withoutAnyWorkerClientsAreToldToComeBack() throws Exception {
+    rig.carrierAlone();
+    assertNobodyCanServe();
+  }
+
+  @Test
+  void whenTheLastWorkerHasDiedClientsAreToldToComeBack() throws Exception {
+    RawEngine last =
+        rig.scripted((_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'})));
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    rig.awaitNoLoad();
+    last.close();
+    assertNobodyCanServe();
+    rig.awaitNoLoad();
+    assertThat(router.fleet().snapshot().workers().getFirst().health().healthy()).isFalse();
+  }
+
   /** Four seconds of a lease against nine of its stream. */
   @Test
   void aStreamIsLoadForAsLongAsItLastsHoweverShortItsLease() throws Exception {

@@ -184,6 +184,32 @@ final class PlaneRig implements AutoCloseable {
    * @param ttl how long places are held without a word
    */
   AutoCloseable carrier(Duration ttl) throws IOException {
+    AutoCloseable started = started(ttl);
+    if (started instanceof HaproxyPlane plane) {
+      Await.until(
+          () -> "HAProxy knows the workers: " + plane.output(),
+          Await.LONG,
+          () -> plane.workers() == workers.size());
+    }
+    awaitPinned(() -> "pinned: " + output(started));
+    return started;
+  }
+
+  /** Starts who carries the bytes, whether there is anything to reach or not. */
+  void carrierAlone() throws IOException {
+    AutoCloseable started = started(Duration.ofMinutes(1));
+    Await.until(() -> "it listens: " + output(started), Await.LONG, this::answers);
+  }
+
+  private boolean answers() {
+    try {
+      return get(port, "/").status() > 0;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private AutoCloseable started(Duration ttl) throws IOException {
     return switch (way) {
       case HAPROXY_LUA -> haproxy(ttl, null);
       case HAPROXY_SPOE -> haproxy(ttl, InetSocketAddress.createUnresolved("127.0.0.1", spoePort));
@@ -191,10 +217,15 @@ final class PlaneRig implements AutoCloseable {
     };
   }
 
+  private static String output(AutoCloseable carrier) {
+    return carrier instanceof HaproxyPlane plane
+        ? plane.output()
+        : ((NginxProcess) carrier).output();
+  }
+
   private NginxProcess nginx(Duration ttl) throws IOException {
     NginxProcess nginx = opened(NginxProcess.start(routerPort, ttl, carriersKey));
     port = nginx.port();
-    awaitPinned(nginx::output);
     return nginx;
   }
 
@@ -209,11 +240,6 @@ final class PlaneRig implements AutoCloseable {
             .withSpoe(spoe);
     HaproxyPlane plane = opened(HaproxyPlane.start(settings));
     port = URI.create(plane.url()).getPort();
-    Await.until(
-        () -> "HAProxy knows the workers: " + plane.output(),
-        Await.LONG,
-        () -> plane.workers() == workers.size());
-    awaitPinned(plane::output);
     return plane;
   }
 
