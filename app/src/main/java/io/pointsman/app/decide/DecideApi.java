@@ -90,7 +90,8 @@ public final class DecideApi {
         yield chosen(body, worker, routing, question);
       }
       case Choice.Pointed(Worker worker) -> chosen(body, worker, routing, question);
-      case Choice.Refused(var rejection) -> Refusal.of(rejection, facts.model());
+      case Choice.Refused(var rejection) ->
+          Refusal.of(rejection, facts.model(), planes.busyStatus());
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
     };

@@ -21,6 +21,7 @@ public final class Planes {
   private final Ticker ticker;
   private final Dice dice;
   private final boolean decodeServesWhole;
+  private final int busyStatus;
   private final @Nullable SplitPlaces split;
 
   /** In a fleet of regular workers, or where no other plane is told of two. */
@@ -29,14 +30,16 @@ public final class Planes {
       Choices choices,
       AffinitySettings affinity,
       boolean decodeServesWhole,
+      int busyStatus,
       Ticker ticker,
       Dice dice) {
-    this(engine, choices, affinity, decodeServesWhole, null, ticker, dice);
+    this(engine, choices, affinity, decodeServesWhole, busyStatus, null, ticker, dice);
   }
 
   /**
    * @param affinity where requests say whom they belong to
    * @param decodeServesWhole whether workers for decode may serve whole requests
+   * @param busyStatus what is answered while all workers are busy: 429 or 503
    * @param split chooses two workers for a request; null if one serves each
    */
   public Planes(
@@ -44,10 +47,12 @@ public final class Planes {
       Choices choices,
       AffinitySettings affinity,
       boolean decodeServesWhole,
+      int busyStatus,
       @Nullable SplitPlaces split,
       Ticker ticker,
       Dice dice) {
     this.decodeServesWhole = decodeServesWhole;
+    this.busyStatus = busyStatus;
     this.split = split;
     this.engine = requireNonNull(engine, "engine");
     this.choices = requireNonNull(choices, "choices");
@@ -63,6 +68,11 @@ public final class Planes {
             && !engine.serves(Role.REGULAR, model)
             && engine.serves(Role.DECODE, model);
     return decode ? Role.DECODE : Role.REGULAR;
+  }
+
+  /** What is answered while all workers are busy. */
+  int busyStatus() {
+    return busyStatus;
   }
 
   /** Null if one worker serves each request. */

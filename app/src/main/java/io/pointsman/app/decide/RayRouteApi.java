@@ -49,6 +49,8 @@ public final class RayRouteApi implements LocalEndpoint {
   private static final String RANK_HEADER = "X-data-parallel-rank";
   private static final String ADAPTER_HEADER = "serve_multiplexed_model_id";
 
+  private static final int UNAVAILABLE = 503;
+
   private final Planes planes;
   private final RoutingEngine engine;
   private final Choices choices;
@@ -105,7 +107,7 @@ public final class RayRouteApi implements LocalEndpoint {
       case Choice.Held(Worker worker, String lease, _) ->
           Json.answer(200, pointed(worker, model).put("lease", lease));
       case Choice.Refused(Decision.Rejected rejected) ->
-          holds ? Refusal.of(rejected, model) : refused(rejected, model);
+          holds ? Refusal.of(rejected, model, planes.busyStatus()) : refused(rejected, model);
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
     };
@@ -206,7 +208,7 @@ public final class RayRouteApi implements LocalEndpoint {
     return "https".equals(url.getScheme()) ? 443 : 80;
   }
 
-  private static LocalResponse refused(Decision.Rejected rejected, @Nullable String model) {
+  private LocalResponse refused(Decision.Rejected rejected, @Nullable String model) {
     if (rejected.reason() == RejectReason.UNKNOWN_MODEL) {
       return error(404, "The model `" + model + "` does not exist.");
     }
@@ -217,11 +219,9 @@ public final class RayRouteApi implements LocalEndpoint {
           case NO_WORKERS -> "no worker is registered for this request";
           case UNKNOWN_MODEL, NONE_AVAILABLE, ALL_TRIED -> "no worker is available at the moment";
         };
-    return unavailable(why, rejected.retryAfterNanos());
-  }
-
-  private static LocalResponse unavailable(String why, long retryAfterNanos) {
-    return error(503, why).withHeader("retry-after", Long.toString(Reply.seconds(retryAfterNanos)));
+    int status = rejected.reason() == RejectReason.ALL_BUSY ? planes.busyStatus() : UNAVAILABLE;
+    return error(status, why)
+        .withHeader("retry-after", Long.toString(Reply.seconds(rejected.retryAfterNanos())));
   }
 
   private static LocalResponse error(int status, String detail) {

@@ -9,17 +9,19 @@ import org.jspecify.annotations.Nullable;
 
 /** Errors of these endpoints, in OpenAI's shape. */
 final class Refusal {
-  private static final int NO_WORKER = 503;
-
   private Refusal() {}
 
   static LocalResponse malformed(String message) {
     return Json.error(400, "invalid_request_error", "invalid_body", message);
   }
 
-  /** What clients of the built-in proxy are told too; 503 also when all workers are busy. */
-  static LocalResponse of(Decision.Rejected rejected, @Nullable String model) {
-    Reply reply = Rejections.reply(rejected, model, NO_WORKER);
+  /**
+   * What clients of the built-in proxy are told too.
+   *
+   * @param busyStatus what to answer while all workers are busy
+   */
+  static LocalResponse of(Decision.Rejected rejected, @Nullable String model, int busyStatus) {
+    Reply reply = Rejections.reply(rejected, model, busyStatus);
     return new LocalResponse(reply.status(), reply.headers(), reply.body());
   }
 

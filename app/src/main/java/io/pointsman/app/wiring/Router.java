@@ -377,8 +377,9 @@ public final class Router implements AutoCloseable {
       boolean decodeServes =
           config.disagg().enabled() && config.disagg().split().decodeServesWhole();
       SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
+      int busy = config.proxy().admission().busyStatus();
       Planes planes =
-          new Planes(engine, choices, config.affinity(), decodeServes, split, ticker, dice);
+          new Planes(engine, choices, config.affinity(), decodeServes, busy, split, ticker, dice);
       new DecideApi(planes, this::policyOf).addTo(routes);
       new LeasesApi(planes).addTo(routes);
       RayRouteApi route = new RayRouteApi(planes);

@@ -280,6 +280,31 @@ class DecideApiTest {
     assertThat(routed.headers()).containsEntry("retry-after", "4");
   }
 
+  /** As the built-in proxy says when its queue is full. */
+  @Test
+  void aFullWorkerIs429OnEveryEndpointWhereThatIsConfigured() throws Exception {
+    DecideFixture plane = DecideFixture.withBusyStatus(429);
+    LocalResponse none = plane.post(DECIDE, question(CHAT, ""));
+    plane
+        .fleet
+        .add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withMaxInFlight(1))
+        .probed(true);
+    plane.decided(question(CHAT, ""));
+
+    LocalResponse decided = plane.post(DECIDE, question(CHAT, ""));
+    LocalResponse held = plane.post("/internal/route", CHAT, "x-pointsman-hold", "5000");
+    LocalResponse pointed = plane.post("/internal/route", CHAT);
+
+    assertThat(none.status()).isEqualTo(503);
+    for (LocalResponse each : List.of(decided, held, pointed)) {
+      assertThat(each.status()).isEqualTo(429);
+      assertThat(Integer.parseInt(each.headers().getOrDefault("retry-after", ""))).isPositive();
+    }
+    assertThat(json(decided).path("error").path("code").asText()).isEqualTo("all_busy");
+    assertThat(json(held)).isEqualTo(json(decided));
+    assertThat(json(pointed).path("detail").asText()).isEqualTo("all workers are busy");
+  }
+
   @Test
   void tooManyLeasesAre503UntilOneEnds() throws Exception {
     Duration ttl = Duration.ofSeconds(5);

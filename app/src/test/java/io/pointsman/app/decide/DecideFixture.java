@@ -59,16 +59,23 @@ final class DecideFixture implements EngineListener {
   }
 
   DecideFixture(String policy, HoldSettings settings) {
-    this(policy, settings, UnknownModel.REJECT);
+    this(policy, settings, UnknownModel.REJECT, 503);
+  }
+
+  /** One of a router that answers so while all workers are busy. */
+  static DecideFixture withBusyStatus(int status) {
+    Duration ttl = Duration.ofSeconds(30);
+    HoldSettings settings = new HoldSettings(64, ttl, ttl, ttl);
+    return new DecideFixture("random", settings, UnknownModel.REJECT, status);
   }
 
   /** One whose base models take requests for their adapters. */
   static DecideFixture withAdapters(String policy) {
     Duration ttl = Duration.ofSeconds(30);
-    return new DecideFixture(policy, new HoldSettings(64, ttl, ttl, ttl), UnknownModel.BASE_MODEL);
+    return new DecideFixture(policy, new HoldSettings(64, ttl, ttl, ttl), UnknownModel.BASE_MODEL, 503);
   }
 
-  private DecideFixture(String policy, HoldSettings settings, UnknownModel unknown) {
+  private DecideFixture(String policy, HoldSettings settings, UnknownModel unknown, int busyStatus) {
     ScriptedDice dice = ScriptedDice.seeded(3);
     PolicyParts parts =
         new PolicyParts(
@@ -83,7 +90,8 @@ final class DecideFixture implements EngineListener {
             dice::roll);
     choices = new Choices(engine, settings, clock::nanos, dice::roll);
     Planes planes =
-        new Planes(engine, choices, AffinitySettings.DEFAULT, true, clock::nanos, dice::roll);
+        new Planes(
+            engine, choices, AffinitySettings.DEFAULT, true, busyStatus, clock::nanos, dice::roll);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new DecideApi(planes, _ -> policy).addTo(builder);
     new LeasesApi(planes).addTo(builder);

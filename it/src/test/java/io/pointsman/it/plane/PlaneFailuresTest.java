@@ -260,7 +260,10 @@ final class PlaneFailuresTest {
     last.close();
     assertNobodyCanServe();
     rig.awaitNoLoad();
-    assertThat(router.fleet().snapshot().workers().getFirst().health().healthy()).isFalse();
+    Await.until(
+        "the router knows",
+        Await.LONG,
+        () -> !router.fleet().snapshot().workers().getFirst().health().healthy());
   }
 
   /** Four seconds of a lease against nine of its stream. */

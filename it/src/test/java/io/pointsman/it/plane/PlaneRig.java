@@ -125,6 +125,13 @@ final class PlaneRig implements AutoCloseable {
     workers.add(worker);
   }
 
+  /** Puts these in the place of all workers so far. */
+  PlaneRig behind(List<WorkerSpec> others) {
+    workers.clear();
+    workers.addAll(others);
+    return this;
+  }
+
   List<SimEngine> engines() {
     return engines;
   }

@@ -140,6 +140,36 @@ final class PlaneTest {
     assertThat(Integer.parseInt(String.valueOf(refused.header("retry-after")))).isPositive();
   }
 
+  /** As Ray's back-pressure is configured: one request on each worker, and no queue. */
+  @Test
+  void aBusyFleetIsToldByTheStatusThatIsConfigured() throws Exception {
+    List<WorkerSpec> limited =
+        rig.engines().stream().map(e -> WorkerSpec.of(e.url()).withMaxInFlight(1)).toList();
+    String[] settings = {
+      "limits.max-concurrent-requests", Integer.toString(ENGINES),
+      "limits.queue-size", "0",
+      "limits.queue-full-status", "429"
+    };
+    Router router = rig.behind(limited).router("round_robin", settings);
+    rig.carrier();
+    rig.awaitNoLoad();
+    for (int i = 0; i < ENGINES; i++) {
+      String question = "{\"ttl_ms\":600000,\"body\":" + completion("held " + i) + "}";
+      assertThat(RawClient.call(rig.routerPort(), "POST", "/v1/decide", question).status())
+          .isEqualTo(200);
+    }
+    assertThat(router.inFlight()).isEqualTo(ENGINES);
+
+    for (int i = 0; i < 3; i++) {
+      Answer refused = rig.send(completion("one more"));
+      assertThat(refused.status()).isEqualTo(429);
+      assertThat(refused.header("content-type")).isEqualTo("application/json");
+      assertThat(refused.text()).contains("\"code\":\"all_busy\"");
+      assertThat(Integer.parseInt(String.valueOf(refused.header("retry-after")))).isPositive();
+    }
+    assertThat(router.inFlight()).isEqualTo(ENGINES);
+  }
+
   @Test
   void aRouterThatHasNoWorkerToNameIsGoneWithout() throws Exception {
     Router router = rig.router("round_robin");

@@ -24,6 +24,8 @@ public record AdmissionSettings(
     int ratePerSecond,
     int queueFullStatus) {
 
+  private static final int TOO_MANY = 429;
+
   public static final AdmissionSettings DEFAULTS =
       new AdmissionSettings(0, 100, Duration.ofSeconds(60), 503);
 
@@ -65,5 +67,14 @@ public record AdmissionSettings(
     if (ratePerSecond < 0) {
       throw new IllegalArgumentException("ratePerSecond: " + ratePerSecond + " (expected: >= 0)");
     }
+  }
+
+  /**
+   * What those who cannot wait in the queue are told while all workers are busy: where others would
+   * wait, the same as when it is full, if that is 429; 503 otherwise. Proxies that ask for
+   * decisions pass on these two.
+   */
+  public int busyStatus() {
+    return maxConcurrentRequests > 0 && queueFullStatus == TOO_MANY ? TOO_MANY : 503;
   }
 }

@@ -157,4 +157,14 @@ class AdmissionTest {
         new AdmissionSettings(most, queue, Duration.ofSeconds(9), 503, perSecond);
     return new Admission(settings, clock::nanos);
   }
+
+  @Test
+  void whoCannotWaitIsToldWhatAFullQueueSaysIfProxiesPassItOn() {
+    Duration wait = Duration.ofSeconds(1);
+
+    assertThat(AdmissionSettings.DEFAULTS.busyStatus()).isEqualTo(503);
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 429).busyStatus()).isEqualTo(429);
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 503).busyStatus()).isEqualTo(503);
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 529).busyStatus()).isEqualTo(503);
+  }
 }
