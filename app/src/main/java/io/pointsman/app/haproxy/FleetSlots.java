@@ -1,7 +1,9 @@
 package io.pointsman.app.haproxy;
 
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.app.health.HostNames;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -10,42 +12,76 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Keeps HAProxy's servers up with the router's workers, without a reload. A server is ready before
  * the map names it, and the map forgets it before it goes to maintenance; streams on it run to
- * their end, and its slot is used again only when nothing is left there. Called by one thread.
+ * their end, and its slot is used again only when nothing is left there. A worker that HAProxy
+ * cannot have holds up no other one. Called by one thread.
  */
 final class FleetSlots {
   private static final Logger log = LoggerFactory.getLogger(FleetSlots.class);
   private static final String BACKEND = "workers/";
+  private static final int LOOK_UP_MILLIS = 2_000;
+
+  /** Rounds until a worker is tried again that could not be added. */
+  static final int PAUSE = 40;
 
   /** What may stand in a command of the runtime API as one word. */
   private static final Pattern WORD = Pattern.compile("[!-:<-\\[\\]-~]+");
 
+  /** Finds the address of a host. */
+  @FunctionalInterface
+  interface Addresses {
+    /**
+     * The address in digits.
+     *
+     * @throws IOException if there is none, or not in time
+     */
+    String of(String host) throws IOException;
+  }
+
   private final RuntimeApi haproxy;
   private final String map;
+  private final Addresses addresses;
   private final Deque<String> free = new ArrayDeque<>();
   private final List<String> leaving = new ArrayList<>();
   private final Map<String, String> slots = new LinkedHashMap<>();
   private final Map<String, URI> urls = new HashMap<>();
-  private Set<String> refused = Set.of();
+
+  /** Workers that HAProxy cannot have, with the reason. */
+  private Map<String, String> barred = Map.of();
+
+  /** Workers that could not be added, with the rounds until they are tried again. */
+  private final Map<String, Integer> failing = new HashMap<>();
+
   private boolean full;
 
   /** Read by other threads. */
   private volatile int size;
 
   FleetSlots(RuntimeApi haproxy, String map, int slots) {
+    this(haproxy, map, slots, FleetSlots::lookUp);
+  }
+
+  FleetSlots(RuntimeApi haproxy, String map, int slots, Addresses addresses) {
     this.haproxy = haproxy;
     this.map = map;
+    this.addresses = addresses;
     for (int i = 1; i <= slots; i++) {
       free.add("w" + i);
     }
+  }
+
+  private static String lookUp(String host) throws IOException {
+    boolean bracketed = host.startsWith("[");
+    String name = bracketed ? host.substring(1, host.length() - 1) : host;
+    return HostNames.addresses(name, LOOK_UP_MILLIS)[0].getHostAddress();
   }
 
   /** Workers that HAProxy knows now. */
@@ -53,7 +89,11 @@ final class FleetSlots {
     return size;
   }
 
-  /** Makes HAProxy's servers those of {@code workers}. */
+  /**
+   * Makes HAProxy's servers those of {@code workers}, as far as it can have them.
+   *
+   * @throws IOException if HAProxy cannot be reached
+   */
   void follow(Map<String, URI> workers) throws IOException {
     for (String id : List.copyOf(slots.keySet())) {
       if (!workers.containsKey(id) || !workers.get(id).equals(urls.get(id))) {
@@ -61,59 +101,128 @@ final class FleetSlots {
       }
     }
     reuse();
-    refuse(workers.keySet());
+    bar(workers);
+    failing.keySet().retainAll(workers.keySet());
+    List<Map.Entry<String, URI>> again = new ArrayList<>();
     for (Map.Entry<String, URI> worker : workers.entrySet()) {
-      if (!slots.containsKey(worker.getKey()) && !refused.contains(worker.getKey())) {
+      String id = worker.getKey();
+      if (slots.containsKey(id) || barred.containsKey(id)) {
+        continue;
+      }
+      if (failing.containsKey(id)) {
+        again.add(worker);
+      } else {
+        add(id, worker.getValue());
+      }
+    }
+    // Behind all others, since a look-up may take its time.
+    for (Map.Entry<String, URI> worker : again) {
+      int rounds = failing.getOrDefault(worker.getKey(), 1) - 1;
+      failing.put(worker.getKey(), rounds);
+      if (rounds <= 0) {
         add(worker.getKey(), worker.getValue());
       }
     }
   }
 
-  private void refuse(Set<String> ids) {
-    Set<String> strange = new TreeSet<>(ids);
-    strange.removeIf(id -> WORD.matcher(id).matches());
-    if (!refused.containsAll(strange)) {
-      log.warn(
-          "HAProxy cannot take workers named {} (expected: no spaces, semicolons or backslashes):"
-              + " their requests are balanced over the others",
-          strange);
+  private void bar(Map<String, URI> workers) {
+    Map<String, String> now = new TreeMap<>();
+    workers.forEach(
+        (id, url) -> {
+          String reason = reason(id, url);
+          if (reason != null) {
+            now.put(id, reason);
+            if (!reason.equals(barred.get(id))) {
+              log.warn(
+                  "HAProxy cannot have worker {}: {}; its requests are balanced over the others",
+                  id,
+                  reason);
+            }
+          }
+        });
+    barred = now;
+  }
+
+  /** Why HAProxy cannot have a worker; null if it can. */
+  private static @Nullable String reason(String id, URI url) {
+    if (!WORD.matcher(id).matches()) {
+      return "its id (expected: no spaces, semicolons or backslashes)";
     }
-    refused = strange;
+    if (!"http".equals(url.getScheme()) || url.getHost() == null) {
+      return url + " (expected: http://, its servers speak no TLS)";
+    }
+    String path = url.getPath();
+    return path == null || path.isEmpty() || path.equals("/")
+        ? null
+        : url + " (expected: no path, it would be left out)";
   }
 
   private void add(String id, URI url) throws IOException {
-    String slot = free.poll();
-    if (slot == null) {
+    if (free.isEmpty()) {
       if (!full) {
         log.warn("no slot is left for {}: its requests are balanced over the others", id);
       }
       full = true;
       return;
     }
+    String address;
     try {
-      String address = InetAddress.getByName(url.getHost()).getHostAddress();
+      address = addresses.of(url.getHost());
+    } catch (IOException e) {
+      failed(id, e);
+      return;
+    }
+    String slot = free.remove();
+    try {
       int port = url.getPort() > 0 ? url.getPort() : 80;
       haproxy.tell("set server " + BACKEND + slot + " addr " + address + " port " + port);
       haproxy.tell("set server " + BACKEND + slot + " state ready");
       haproxy.tell("add map " + map + " " + id + " " + slot);
+    } catch (RuntimeApi.Refused e) {
+      rest(slot);
+      leaving.add(slot);
+      failed(id, e);
+      return;
     } catch (IOException e) {
       free.addFirst(slot);
       throw e;
     }
+    failing.remove(id);
     slots.put(id, slot);
     urls.put(id, url);
     size = slots.size();
   }
 
+  private void failed(String id, IOException why) {
+    if (failing.put(id, PAUSE) == null) {
+      log.warn(
+          "HAProxy does not have worker {} yet: {}; its requests are balanced over the others",
+          id,
+          why.toString());
+    }
+  }
+
   private void remove(String id) throws IOException {
-    String slot = slots.get(id);
-    haproxy.tell("del map " + map + " " + id);
-    haproxy.tell("set server " + BACKEND + slot + " state maint");
+    String slot = requireNonNull(slots.get(id));
+    try {
+      haproxy.tell("del map " + map + " " + id);
+    } catch (RuntimeApi.Refused e) {
+      log.debug("worker {} was not in the map", id, e);
+    }
+    rest(slot);
     slots.remove(id);
     size = slots.size();
     urls.remove(id);
     leaving.add(slot);
     full = false;
+  }
+
+  private void rest(String slot) throws IOException {
+    try {
+      haproxy.tell("set server " + BACKEND + slot + " state maint");
+    } catch (RuntimeApi.Refused e) {
+      log.debug("server {} takes no rest", slot, e);
+    }
   }
 
   private void reuse() throws IOException {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.app.admin.Json;
 import java.io.IOException;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -57,10 +58,20 @@ final class RouterCalls implements AutoCloseable {
       String url = worker.path("url").asText().replaceFirst("@[0-9]+$", "");
       boolean prefill = worker.path("worker_type").asText().equals("prefill");
       if (!prefill && !worker.path("draining").asBoolean()) {
-        workers.put(worker.path("id").asText(), URI.create(url));
+        put(workers, worker.path("id").asText(), url);
       }
     }
     return workers;
+  }
+
+  private void put(Map<String, URI> workers, String id, String url) {
+    try {
+      workers.put(id, new URI(url));
+    } catch (URISyntaxException e) {
+      if (told.isNew(url)) {
+        log.warn("worker {} is left out: {}", id, e.toString());
+      }
+    }
   }
 
   /** Settles a lease; one that has expired meanwhile is no fault. */

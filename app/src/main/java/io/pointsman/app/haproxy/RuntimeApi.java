@@ -12,6 +12,15 @@ import java.nio.file.Path;
 
 /** HAProxy's runtime API, over its own socket. */
 final class RuntimeApi {
+  /** HAProxy has understood a command and does not do it. */
+  static final class Refused extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    Refused(String message) {
+      super(message);
+    }
+  }
+
   private final Path socket;
 
   RuntimeApi(Path socket) {
@@ -39,12 +48,13 @@ final class RuntimeApi {
   /**
    * A command that says nothing, or that the address was changed, if it is done.
    *
-   * @throws IOException if HAProxy refuses it
+   * @throws Refused if HAProxy does not do it
+   * @throws IOException if HAProxy cannot be reached
    */
   void tell(String command) throws IOException {
     String answer = ask(command);
     if (!answer.isEmpty() && !answer.contains("changed") && !answer.contains("no need to")) {
-      throw new IOException(command + ": " + answer);
+      throw new Refused(command + ": " + answer);
     }
   }
 }

@@ -222,6 +222,22 @@ final class PlaneFailuresTest {
     Await.until("counted back", Await.LONG, () -> router.inFlight() == 0);
   }
 
+  @Test
+  void workersThatTheProxyCannotHaveHoldUpNobody() throws Exception {
+    rig.engines(1);
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    // No label of a name is that long, so nobody is asked for it.
+    router.fleet().add(PlaneRig.known("http://" + "x".repeat(70) + ":8000"));
+    router.fleet().add(PlaneRig.known("https://127.0.0.1:9"));
+    SimEngine late = rig.engine(UnaryOperator.identity());
+    WorkerSpec added = PlaneRig.known(late.url());
+    router.fleet().add(added);
+
+    Await.until("the late one is pinned", Await.LONG, () -> landsOn("sim", added.id()));
+    rig.awaitNoLoad();
+  }
+
   private boolean landsOn(String model, String worker) {
     try {
       Answer answer = rig.send("{\"model\":\"%s\",\"prompt\":\"x\"}".formatted(model));

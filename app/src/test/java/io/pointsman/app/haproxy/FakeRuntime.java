@@ -1,0 +1,66 @@
+package io.pointsman.app.haproxy;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.UnaryOperator;
+
+/** HAProxy's runtime API: keeps each command and says what a test has it say. */
+final class FakeRuntime implements AutoCloseable {
+  private final ServerSocketChannel listener;
+  private final ConcurrentLinkedQueue<String> commands = new ConcurrentLinkedQueue<>();
+
+  /** What is said to a command. */
+  volatile UnaryOperator<String> says = _ -> "";
+
+  FakeRuntime(Path socket) throws IOException {
+    listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+    listener.bind(UnixDomainSocketAddress.of(socket));
+    Thread.ofVirtual().name("fake-runtime").start(this::run);
+  }
+
+  /** The commands since the last look. */
+  List<String> told() {
+    List<String> all = new ArrayList<>();
+    for (String each = commands.poll(); each != null; each = commands.poll()) {
+      all.add(each);
+    }
+    return all;
+  }
+
+  private void run() {
+    while (listener.isOpen()) {
+      try (SocketChannel channel = listener.accept()) {
+        String command = line(channel);
+        commands.add(command);
+        channel.write(ByteBuffer.wrap((says.apply(command) + "\n").getBytes(UTF_8)));
+      } catch (IOException e) {
+        return;
+      }
+    }
+  }
+
+  private static String line(SocketChannel channel) throws IOException {
+    ByteBuffer in = ByteBuffer.allocate(1024);
+    while (in.position() == 0 || in.get(in.position() - 1) != '\n') {
+      if (channel.read(in) < 0) {
+        break;
+      }
+    }
+    return new String(in.array(), 0, in.position(), UTF_8).strip();
+  }
+
+  @Override
+  public void close() throws IOException {
+    listener.close();
+  }
+}

@@ -1,0 +1,200 @@
+package io.pointsman.app.haproxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class FleetSlotsTest {
+  @TempDir private Path directory;
+
+  private final List<String> unknown = new ArrayList<>();
+  private final List<String> lookedUp = new ArrayList<>();
+  private final Map<String, URI> workers = new LinkedHashMap<>();
+  private FakeRuntime haproxy;
+  private FleetSlots slots;
+
+  @BeforeEach
+  void open() throws IOException {
+    haproxy = new FakeRuntime(directory.resolve("s"));
+    slots = slots(3);
+  }
+
+  private FleetSlots slots(int count) {
+    return new FleetSlots(
+        new RuntimeApi(directory.resolve("s")), "workers.map", count, this::address);
+  }
+
+  private String address(String host) throws IOException {
+    lookedUp.add(host);
+    if (unknown.contains(host)) {
+      throw new UnknownHostException(host);
+    }
+    return "10.0.0.1";
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    haproxy.close();
+  }
+
+  private void worker(String id, String url) {
+    workers.put(id, URI.create(url));
+  }
+
+  /** The commands that make a server a worker's. */
+  private static List<String> added(String id, String slot, int port) {
+    return List.of(
+        "set server workers/" + slot + " addr 10.0.0.1 port " + port,
+        "set server workers/" + slot + " state ready",
+        "add map workers.map " + id + " " + slot);
+  }
+
+  private static List<String> removed(String id, String slot) {
+    return List.of("del map workers.map " + id, "set server workers/" + slot + " state maint");
+  }
+
+  @Test
+  void aServerIsReadyBeforeTheMapNamesItAndForgottenBeforeItRests() throws Exception {
+    worker("a", "http://a:8000");
+    worker("b", "http://b");
+    slots.follow(workers);
+
+    List<String> both = new ArrayList<>(added("a", "w1", 8000));
+    both.addAll(added("b", "w2", 80));
+    assertThat(haproxy.told()).isEqualTo(both);
+    assertThat(slots.size()).isEqualTo(2);
+
+    slots.follow(workers);
+    assertThat(haproxy.told()).isEmpty();
+
+    workers.remove("a");
+    slots.follow(workers);
+    assertThat(haproxy.told().subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(slots.size()).isEqualTo(1);
+  }
+
+  @Test
+  void anotherAddressIsAnotherServer() throws Exception {
+    worker("a", "http://a:8000");
+    slots.follow(workers);
+    haproxy.told();
+
+    worker("a", "http://a:8001");
+    slots.follow(workers);
+
+    List<String> told = haproxy.told();
+    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(told.subList(told.size() - 3, told.size())).isEqualTo(added("a", "w2", 8001));
+  }
+
+  @Test
+  void aSlotIsUsedAgainWhenItsStreamsHaveEnded() throws Exception {
+    slots = slots(1);
+    worker("a", "http://a:1");
+    slots.follow(workers);
+    workers.clear();
+    worker("b", "http://b:2");
+    haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,1,7" : "";
+    slots.follow(workers);
+    assertThat(slots.size()).as("a stream runs on the only server").isZero();
+    haproxy.told();
+
+    haproxy.says = command -> command.equals("show stat") ? "# pxname\nworkers,w1,0,0,0,7" : "";
+    slots.follow(workers);
+
+    assertThat(haproxy.told()).containsSubsequence(added("b", "w1", 2));
+    assertThat(slots.size()).isEqualTo(1);
+  }
+
+  @Test
+  void aNameThatIsUnknownHoldsUpNobodyAndIsAskedForAgainAfterAWhile() throws Exception {
+    unknown.add("nowhere");
+    worker("first", "http://nowhere:1");
+    worker("second", "http://b:2");
+    slots.follow(workers);
+    assertThat(haproxy.told()).isEqualTo(added("second", "w1", 2));
+
+    lookedUp.clear();
+    unknown.clear();
+    worker("third", "http://c:3");
+    for (int i = 1; i < FleetSlots.PAUSE; i++) {
+      slots.follow(workers);
+    }
+    assertThat(lookedUp).containsExactly("c");
+    assertThat(haproxy.told()).isEqualTo(added("third", "w2", 3));
+
+    slots.follow(workers);
+    assertThat(haproxy.told()).isEqualTo(added("first", "w3", 1));
+    assertThat(slots.size()).isEqualTo(3);
+  }
+
+  @Test
+  void workersThatHaproxyCannotHaveAreLeftOut() throws Exception {
+    worker("tls", "https://a:443");
+    worker("below", "http://a:1/prefix");
+    worker("two words", "http://a:1");
+    worker("semi;colon", "http://a:1");
+    worker("none", "file:///a");
+    worker("good", "http://a:1/");
+    slots.follow(workers);
+
+    assertThat(haproxy.told()).isEqualTo(added("good", "w1", 1));
+    assertThat(lookedUp).containsExactly("a");
+  }
+
+  @Test
+  void whatHaproxyRefusesForOneWorkerHoldsUpNobody() throws Exception {
+    haproxy.says = command -> command.contains("port 1") ? "Invalid address" : "";
+    worker("bad", "http://a:1");
+    worker("good", "http://b:2");
+    slots.follow(workers);
+
+    assertThat(haproxy.told()).containsSubsequence(added("good", "w2", 2));
+    assertThat(slots.size()).isEqualTo(1);
+
+    haproxy.says = command -> command.startsWith("del map") ? "Key not found." : "";
+    workers.remove("good");
+    slots.follow(workers);
+    assertThat(slots.size()).isZero();
+  }
+
+  @Test
+  void whatIsTooMuchForTheSlotsIsLeftOutUntilOneIsFree() throws Exception {
+    for (int i = 0; i < 5; i++) {
+      worker("w" + i, "http://a:" + (i + 1));
+    }
+    slots.follow(workers);
+    assertThat(slots.size()).isEqualTo(3);
+    haproxy.told();
+
+    workers.remove("w0");
+    haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,0,7" : "";
+    slots.follow(workers);
+
+    assertThat(haproxy.told()).containsSubsequence(added("w3", "w1", 4));
+    assertThat(slots.size()).isEqualTo(3);
+  }
+
+  @Test
+  void aHaproxyThatIsGoneIsAnError() throws Exception {
+    haproxy.close();
+    worker("a", "http://a:1");
+
+    assertThatThrownBy(() -> slots.follow(workers)).isInstanceOf(IOException.class);
+    assertThat(slots.size()).isZero();
+  }
+}
