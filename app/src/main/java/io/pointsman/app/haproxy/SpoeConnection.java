@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.ProtocolException;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -21,7 +23,14 @@ final class SpoeConnection {
   /** Largest frame; HAProxy's is its buffer. */
   static final int MAX_FRAME = 1 << 20;
 
-  private static final int HELLO_LIMIT_MILLIS = 5_000;
+  /** How long it may take to send what was begun. */
+  private static final int FRAME_LIMIT_MILLIS = 30_000;
+
+  private static final int READ_AHEAD = 8 << 10;
+
+  /** A frame's buffer up to here is kept for the next one. */
+  private static final int KEPT_BUFFER = 64 << 10;
+
   private static final int SMALLEST_FRAME = 7;
   private static final int SMALLEST_MAX_FRAME = 256;
   private static final int FLUSH_FROM = 32 << 10;
@@ -34,6 +43,7 @@ final class SpoeConnection {
   private static final int ACK = 103;
 
   private static final int NORMAL = 0;
+  private static final int TIMED_OUT = 2;
   private static final int TOO_BIG = 3;
   private static final int INVALID = 4;
   private static final int NO_VERSION = 5;
@@ -42,13 +52,14 @@ final class SpoeConnection {
 
   private final Socket socket;
   private final SpoeAnswers answers;
+  private final SpoeLimits limits;
   private final DataInputStream in;
   private final OutputStream out;
 
   /** Guarded by itself. */
   private final SpoeWriter writer = new SpoeWriter();
 
-  private byte[] frame = new byte[16 << 10];
+  private byte[] frame = new byte[READ_AHEAD];
   private int most = MAX_FRAME;
 
   /** What is wrong, and the protocol's number for it. */
@@ -62,24 +73,25 @@ final class SpoeConnection {
     }
   }
 
-  SpoeConnection(Socket socket, SpoeAnswers answers) throws IOException {
+  SpoeConnection(Socket socket, SpoeAnswers answers, SpoeLimits limits) throws IOException {
     this.socket = socket;
     this.answers = answers;
-    in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 64 << 10));
+    this.limits = limits;
+    in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), READ_AHEAD));
     out = socket.getOutputStream();
   }
 
-  /** Serves until HAProxy goes or says something that cannot be understood. */
+  /** Serves until HAProxy goes, is silent for too long or says what cannot be understood. */
   void run() throws IOException {
     try {
-      socket.setSoTimeout(HELLO_LIMIT_MILLIS);
-      boolean onlyCheck = greet(next());
-      socket.setSoTimeout(0);
-      while (!onlyCheck && served(next())) {
+      boolean onlyCheck = greet(next(limits.hello()));
+      while (!onlyCheck && served(next(limits.idle()))) {
         // Until HAProxy has said that it goes.
       }
     } catch (EOFException e) {
       // HAProxy closes connections that it does not need.
+    } catch (SocketTimeoutException e) {
+      disconnect(TIMED_OUT, "nothing was said for too long");
     } catch (ProtocolException e) {
       int status = e instanceof Broken broken ? broken.status : INVALID;
       disconnect(status, String.valueOf(e.getMessage()));
@@ -87,15 +99,26 @@ final class SpoeConnection {
     }
   }
 
-  private SpoeReader next() throws IOException {
-    int length = in.readInt();
+  /**
+   * The next frame.
+   *
+   * @param wait how long its first byte may take
+   */
+  private SpoeReader next(Duration wait) throws IOException {
+    if (frame.length > KEPT_BUFFER) {
+      frame = new byte[READ_AHEAD];
+    }
+    socket.setSoTimeout(Math.toIntExact(wait.toMillis()));
+    int first = in.readUnsignedByte();
+    socket.setSoTimeout(FRAME_LIMIT_MILLIS);
+    int length = (first << 24) | (in.readUnsignedByte() << 16) | in.readUnsignedShort();
     if (length < SMALLEST_FRAME || length > most) {
       throw new Broken(
           TOO_BIG,
           "frame: " + length + " bytes (expected: " + SMALLEST_FRAME + " to " + most + ")");
     }
     if (length > frame.length) {
-      frame = Arrays.copyOf(frame, Math.max(length, Math.min(2 * frame.length, MAX_FRAME)));
+      frame = new byte[Math.max(length, Math.min(2 * frame.length, KEPT_BUFFER))];
     }
     in.readFully(frame, 0, length);
     return new SpoeReader(frame, 0, length);

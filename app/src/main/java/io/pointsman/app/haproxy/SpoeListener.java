@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,18 +20,20 @@ import org.slf4j.LoggerFactory;
  */
 public final class SpoeListener implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(SpoeListener.class);
-  private static final int MOST_CONNECTIONS = 4096;
   private static final int BACKLOG = 1024;
   private static final int PAUSE_MILLIS = 100;
 
   private final ServerSocket listener;
   private final SpoeAnswers answers;
+  private final SpoeLimits limits;
+  private final AtomicBoolean full = new AtomicBoolean();
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
   private final CountDownLatch closed = new CountDownLatch(1);
 
-  private SpoeListener(ServerSocket listener, SpoeAnswers answers) {
+  private SpoeListener(ServerSocket listener, SpoeAnswers answers, SpoeLimits limits) {
     this.listener = listener;
     this.answers = answers;
+    this.limits = limits;
   }
 
   private static int port(String address) {
@@ -46,6 +49,11 @@ public final class SpoeListener implements AutoCloseable {
    */
   public static SpoeListener open(String address, LocalEndpoint route, CallerCheck callers)
       throws IOException {
+    return open(address, new SpoeAnswers(route, callers), SpoeLimits.DEFAULTS);
+  }
+
+  static SpoeListener open(String address, SpoeAnswers answers, SpoeLimits limits)
+      throws IOException {
     String host = address.substring(0, address.lastIndexOf(':'));
     ServerSocket listener = new ServerSocket();
     try {
@@ -55,7 +63,7 @@ public final class SpoeListener implements AutoCloseable {
       listener.close();
       throw new IOException("decide.spoe-address: " + address + " (expected: a free port)", e);
     }
-    SpoeListener opened = new SpoeListener(listener, new SpoeAnswers(route, callers));
+    SpoeListener opened = new SpoeListener(listener, answers, limits);
     Thread.ofVirtual().name("spoe-accept").start(opened::accept);
     log.info("HAProxy may ask at {}, port {}", address, opened.port());
     return opened;
@@ -70,8 +78,8 @@ public final class SpoeListener implements AutoCloseable {
     while (!listener.isClosed()) {
       try {
         Socket socket = listener.accept();
-        if (open.size() >= MOST_CONNECTIONS) {
-          socket.close();
+        if (open.size() >= limits.connections()) {
+          refuse(socket);
           continue;
         }
         open.add(socket);
@@ -82,6 +90,15 @@ public final class SpoeListener implements AutoCloseable {
           pause();
         }
       }
+    }
+  }
+
+  private void refuse(Socket socket) throws IOException {
+    socket.close();
+    if (full.compareAndSet(false, true)) {
+      log.warn(
+          "HAProxy has {} connections (expected: fewer): further ones are closed; said once",
+          limits.connections());
     }
   }
 
@@ -98,7 +115,7 @@ public final class SpoeListener implements AutoCloseable {
     try (socket) {
       socket.setTcpNoDelay(true);
       socket.setKeepAlive(true);
-      new SpoeConnection(socket, answers).run();
+      new SpoeConnection(socket, answers, limits).run();
     } catch (IOException e) {
       if (!listener.isClosed()) {
         log.debug("a connection of HAProxy's ended: {}", e.toString());

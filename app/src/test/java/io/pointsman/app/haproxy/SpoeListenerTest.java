@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -305,6 +306,48 @@ class SpoeListenerTest {
     try (Client client = new Client(port())) {
       client.hello("2.0", 1_000, false);
       assertThat(asked(client).said()).containsEntry("worker", "w1");
+    }
+  }
+
+  private Client limited(SpoeLimits limits) throws IOException {
+    SpoeAnswers answers = new SpoeAnswers(_ -> LocalResponse.json(200, CHOSEN), CallerCheck.NONE);
+    listener = SpoeListener.open("127.0.0.1:0", answers, limits);
+    return new Client(listener.port());
+  }
+
+  @Test
+  void aConnectionThatIsSilentForTooLongIsToldThatItEnds() throws Exception {
+    Duration day = Duration.ofDays(1);
+    try (Client client = limited(new SpoeLimits(8, day, Duration.ofMillis(20)))) {
+      assertThat(client.hello("2.0", 16_380, false).type()).isEqualTo(101);
+      Frame end = client.read();
+      assertThat(end.type()).isEqualTo(102);
+      assertThat(end.said()).containsEntry("status-code", "2");
+      assertThat(client.in.read()).isEqualTo(-1);
+    }
+  }
+
+  @Test
+  void aGreetingThatDoesNotComeEndsTheConnection() throws Exception {
+    Duration day = Duration.ofDays(1);
+    try (Client client = limited(new SpoeLimits(8, Duration.ofMillis(20), day))) {
+      assertThat(client.read().said()).containsEntry("status-code", "2");
+      assertThat(client.in.read()).isEqualTo(-1);
+    }
+  }
+
+  @Test
+  void soManyConnectionsAreKeptAndNoMore() throws Exception {
+    Duration day = Duration.ofDays(1);
+    try (Client first = limited(new SpoeLimits(2, day, day));
+        Client second = new Client(port())) {
+      assertThat(first.hello("2.0", 16_380, false).type()).isEqualTo(101);
+      assertThat(second.hello("2.0", 16_380, false).type()).isEqualTo(101);
+      try (Client third = new Client(port())) {
+        assertThat(third.in.read()).isEqualTo(-1);
+      }
+      assertThat(asked(first).said()).containsEntry("worker", "w1");
+      assertThat(asked(second).said()).containsEntry("worker", "w1");
     }
   }
 }
