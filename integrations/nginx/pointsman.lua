@@ -163,7 +163,6 @@ local function strip(headers)
       or name:find("^x%-serve%-router%-")
       or name:find("^x%-serve%-request%-")
       or name == "x-body-truncated"
-      or name == "serve_multiplexed_model_id"
       or name == "x-data-parallel-rank"
     then
       ngx.req.clear_header(name)

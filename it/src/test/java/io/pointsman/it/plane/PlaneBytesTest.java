@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -210,7 +211,6 @@ final class PlaneBytesTest {
       "x-serve-request-method: GET",
       "x-serve-router-kv-token-key: 1",
       "X-Body-Truncated: 1/2",
-      "serve_multiplexed_model_id: other",
       "X-Data-Parallel-Rank: 7",
       "x-session-id: s1",
       "Authorization: Bearer k",
@@ -220,7 +220,7 @@ final class PlaneBytesTest {
     Set<String> names = names(engine.last().headers());
     assertThat(names).contains("x-session-id", "authorization", "x-mine");
     assertThat(names)
-        .doesNotContain("x-body-truncated", "serve_multiplexed_model_id", "x-data-parallel-rank")
+        .doesNotContain("x-body-truncated", "x-data-parallel-rank")
         .noneMatch(name -> name.startsWith("x-pointsman-") || name.startsWith("x-serve-"));
 
     assertThat(rig.send("{\"model\":\"ranked\",\"prompt\":\"x\"}", forged).status()).isEqualTo(200);
@@ -229,6 +229,39 @@ final class PlaneBytesTest {
         .isEqualTo(200);
     assertThat(engine.last().header("serve_multiplexed_model_id")).isEqualTo("sim:poet");
     rig.awaitNoLoad();
+  }
+
+  /** Ray's own: a client may name the adapter there instead of in the body. */
+  @Test
+  void theClientsHeaderForMultiplexedModelsCountsAndPasses() throws Exception {
+    RawEngine.Script script =
+        (_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'}));
+    RawEngine one = rig.scripted(script);
+    RawEngine other = rig.scripted(script);
+    rig.router("round_robin", "unknown-model", "base-model");
+    rig.carrier();
+    String header = "serve_multiplexed_model_id";
+    String named = null;
+    for (int i = 0; i < 6; i++) {
+      Answer answer = rig.send(PlaneRig.completion("turn " + i), header + ": sim:poet");
+      assertThat(answer.status()).isEqualTo(200);
+      RawEngine served = one.url().endsWith(workersPort(answer)) ? one : other;
+      assertThat(served.last().header(header)).isEqualTo("sim:poet");
+      assertThat(named == null || named.equals(answer.header("x-pointsman-worker")))
+          .as("an adapter stays with its worker, though the policy takes turns")
+          .isTrue();
+      named = answer.header("x-pointsman-worker");
+    }
+    // One that does not belong to the body's model changes nothing, and is the engine's to judge.
+    assertThat(rig.send(PlaneRig.completion("x"), header + ": foreign:a").status()).isEqualTo(200);
+    assertThat(Stream.of(one, other).flatMap(engine -> engine.received().stream()))
+        .anyMatch(received -> "foreign:a".equals(received.header(header)));
+    rig.awaitNoLoad();
+  }
+
+  private static String workersPort(Answer answer) {
+    String worker = String.valueOf(answer.header("x-pointsman-worker"));
+    return worker.substring(worker.indexOf(':'));
   }
 
   private static Set<String> names(List<Header> headers) {
