@@ -93,7 +93,7 @@ public final class EmbeddedEngine implements AutoCloseable {
         new PolicyParts(
             ticker, dice, maxWorkers, config.policies(), new KvKnowledge(index, TokenKeys.NONE));
     PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), opened);
-    Tiers tiers = PreferredWorkers.of(config, fleet, ticker, dice);
+    Tiers tiers = PreferredWorkers.of(config, fleet, dice);
     PolicySetup common = tiers.around(classes.create(config.policy(), parts));
     Disaggregation two =
         config.disagg().enabled()

@@ -3,7 +3,6 @@ package io.pointsman.app.wiring;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.env.Dice;
-import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.policy.tier.AdapterTable;
 import io.pointsman.engine.policy.tier.TierSettings;
@@ -14,11 +13,11 @@ final class PreferredWorkers {
   private PreferredWorkers() {}
 
   /** Adapters are told from models only where {@code base:adapter} goes to the workers of base. */
-  static Tiers of(PointsmanConfig config, Fleet fleet, Ticker ticker, Dice dice) {
+  static Tiers of(PointsmanConfig config, Fleet fleet, Dice dice) {
     TierSettings settings = config.tiers();
     AdapterTable adapters = null;
     if (config.engine().unknownModel() == UnknownModel.BASE_MODEL) {
-      adapters = new AdapterTable(settings.adapters(), ticker);
+      adapters = new AdapterTable(settings.adapters());
       fleet.listen(adapters);
     }
     return new Tiers(settings.locality(), settings.adapters(), adapters, dice);

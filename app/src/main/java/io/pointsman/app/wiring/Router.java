@@ -232,7 +232,7 @@ public final class Router implements AutoCloseable {
               knowledge,
               SystemLargePages.ofThisMachine());
       PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), control);
-      Tiers tiers = PreferredWorkers.of(config, fleet, ticker, dice);
+      Tiers tiers = PreferredWorkers.of(config, fleet, dice);
       PolicySetup policy = tiers.around(classes.create(config.policy(), parts));
       WatchfulListener listener =
           new WatchfulListener(metrics.engineListener(), prober, observers.log()::draws);

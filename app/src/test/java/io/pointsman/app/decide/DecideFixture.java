@@ -72,10 +72,12 @@ final class DecideFixture implements EngineListener {
   /** One whose base models take requests for their adapters. */
   static DecideFixture withAdapters(String policy) {
     Duration ttl = Duration.ofSeconds(30);
-    return new DecideFixture(policy, new HoldSettings(64, ttl, ttl, ttl), UnknownModel.BASE_MODEL, 503);
+    return new DecideFixture(
+        policy, new HoldSettings(64, ttl, ttl, ttl), UnknownModel.BASE_MODEL, 503);
   }
 
-  private DecideFixture(String policy, HoldSettings settings, UnknownModel unknown, int busyStatus) {
+  private DecideFixture(
+      String policy, HoldSettings settings, UnknownModel unknown, int busyStatus) {
     ScriptedDice dice = ScriptedDice.seeded(3);
     PolicyParts parts =
         new PolicyParts(
@@ -102,7 +104,7 @@ final class DecideFixture implements EngineListener {
   private Tiers tiers(UnknownModel unknown, ScriptedDice dice) {
     AdapterTable adapters = null;
     if (unknown == UnknownModel.BASE_MODEL) {
-      adapters = new AdapterTable(AdapterSettings.DEFAULTS, clock::nanos);
+      adapters = new AdapterTable(AdapterSettings.DEFAULTS);
       fleet.listen(adapters);
     }
     return new Tiers(LocalitySettings.OFF, AdapterSettings.DEFAULTS, adapters, dice::roll);

@@ -9,8 +9,7 @@ import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,13 +19,16 @@ import org.jspecify.annotations.Nullable;
  * models). Requests without an adapter are the policy's alone.
  */
 public final class AdapterPolicy implements Policy {
-  /** Pickers over the holders of an adapter that are kept for each pool; then they begin anew. */
+  /** Pickers that are kept for each pool, one for each set of workers that have an adapter. */
   private static final int MOST_PICKERS = 512;
 
   private final Policy inner;
   private final AdapterTable table;
   private final AdapterSettings settings;
   private final Dice dice;
+
+  /** One picker is built at a time, as a policy may expect. */
+  private final ReentrantLock building = new ReentrantLock();
 
   /**
    * @param table to be one of the engine's learners, and to follow its fleet
@@ -40,21 +42,23 @@ public final class AdapterPolicy implements Policy {
 
   @Override
   public Picker picker(Pool pool) {
-    return new AdapterPicker(pool, build(pool));
+    building.lock();
+    try {
+      return new AdapterPicker(pool, inner.picker(pool));
+    } finally {
+      building.unlock();
+    }
   }
 
-  /** One at a time, as a policy may expect. */
-  private synchronized Picker build(Pool pool) {
-    return inner.picker(pool);
-  }
-
-  /** The workers of a pool that have an adapter. */
-  private record Holding(Set<Worker> holders, Pool pool, Picker picker) {}
+  /** The workers of a pool that have an adapter, and who chooses among them. */
+  private record Holding(Pool pool, Picker picker) {}
 
   private final class AdapterPicker implements Picker {
     private final Pool pool;
     private final Picker all;
-    private final ConcurrentMap<String, Holding> holdings = new ConcurrentHashMap<>();
+
+    /** Many adapters are on the same workers: by these, not by the adapter. */
+    private final RecentMap<Set<Worker>, Holding> holdings = new RecentMap<>(MOST_PICKERS);
 
     AdapterPicker(Pool pool, Picker all) {
       this.pool = pool;
@@ -68,7 +72,7 @@ public final class AdapterPolicy implements Policy {
         return all.pick(request, now);
       }
       Set<Worker> holders = table.holders(adapter);
-      Holding holding = holders.isEmpty() ? null : holding(adapter, holders);
+      Holding holding = holders.isEmpty() ? null : holding(holders);
       if (holding == null || holding.pool.isEmpty()) {
         return newHolder(Set.of(), request, now);
       }
@@ -82,21 +86,39 @@ public final class AdapterPolicy implements Policy {
       return other != null ? other : holding.picker.pick(request, now);
     }
 
-    @SuppressWarnings("ReferenceEquality") // a set is replaced when it changes
-    private Holding holding(String adapter, Set<Worker> holders) {
-      Holding kept = holdings.get(adapter);
-      if (kept != null && kept.holders == holders) {
+    private Holding holding(Set<Worker> holders) {
+      Holding kept = holdings.get(holders);
+      if (kept != null) {
         return kept;
       }
       Pool having = pool.only(holders::contains);
-      boolean everybody = having.size() == pool.size();
-      Holding made =
-          new Holding(holders, having, everybody || having.isEmpty() ? all : build(having));
-      if (holdings.size() >= MOST_PICKERS) {
-        holdings.clear();
+      if (having.isEmpty() || having.size() == pool.size()) {
+        Holding whole = new Holding(having, all);
+        holdings.put(holders, whole);
+        return whole;
       }
-      holdings.put(adapter, made);
-      return made;
+      return built(holders, having);
+    }
+
+    /** Nobody waits for a picker that another thread builds: this request goes by load. */
+    private Holding built(Set<Worker> holders, Pool having) {
+      if (!building.tryLock()) {
+        return new Holding(having, byLoad(having));
+      }
+      try {
+        Holding made = new Holding(having, inner.picker(having));
+        holdings.put(holders, made);
+        return made;
+      } finally {
+        building.unlock();
+      }
+    }
+
+    private Picker byLoad(Pool having) {
+      return (request, now) -> {
+        request.notes().because(PickReason.LEAST_LOAD);
+        return having.leastLoaded(now, request.tried(), dice);
+      };
     }
 
     private boolean busier(Holding holding, RoutingRequest request, long now) {

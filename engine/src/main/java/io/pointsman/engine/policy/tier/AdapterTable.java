@@ -1,6 +1,5 @@
 package io.pointsman.engine.policy.tier;
 
-import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.FleetListener;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Lease;
@@ -10,6 +9,7 @@ import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,19 +18,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which workers have which adapters loaded: those that list them among their models, and those that
- * requests for them were placed on lately, since engines load on demand. Bounded; what was not
- * asked for longest gives way.
+ * requests for them were placed on lately, since engines load on demand. Bounded for each worker
+ * and in all; what was not asked for longest gives way.
  *
- * <p>Reading takes no lock. A placement on a worker that has the adapter writes one time stamp;
- * only what changes the table takes its lock.
+ * <p>Reading takes no lock. Placing takes a short one: whatever the size of the table, a few steps
+ * in maps that are kept in the order of the last requests.
  */
 public final class AdapterTable implements Learner, FleetListener {
   /** Separates the base model's name from the adapter's. */
   private static final char SEPARATOR = ':';
 
   private final AdapterSettings settings;
-  private final Ticker ticker;
   private final ConcurrentMap<String, Entry> learned = new ConcurrentHashMap<>();
+
+  /** Guarded by this: the same entries, the one not asked for longest first. */
+  private final Recency<Entry> order = new Recency<>();
+
+  /** Guarded by this: the learned adapters of each worker, the one not asked for longest first. */
+  private final Map<Worker, Recency<Entry>> kept = new HashMap<>();
 
   /** How many of these each worker has. */
   private final ConcurrentMap<Worker, Integer> counts = new ConcurrentHashMap<>();
@@ -38,17 +43,26 @@ public final class AdapterTable implements Learner, FleetListener {
   /** Adapters that workers list, each with those workers. */
   private volatile Map<String, Set<Worker>> listed = Map.of();
 
-  public AdapterTable(AdapterSettings settings, Ticker ticker) {
+  public AdapterTable(AdapterSettings settings) {
     this.settings = settings;
-    this.ticker = ticker;
   }
 
-  /**
-   * Who has an adapter, and when it was last asked for there. The set is replaced, never changed.
-   */
+  /** Who has an adapter. */
   private static final class Entry {
-    private final ConcurrentMap<Worker, Long> askedAt = new ConcurrentHashMap<>();
+    /** Guarded by the table: the workers that requests were placed on. */
+    private final Set<Worker> placedOn = new HashSet<>();
+
+    /** These and those that list it; the set is replaced, never changed. */
     private volatile Set<Worker> holders = Set.of();
+  }
+
+  /** By the adapter's id, in the order in which they were looked up last. */
+  private static final class Recency<V> extends LinkedHashMap<String, V> {
+    private static final long serialVersionUID = 1;
+
+    Recency() {
+      super(16, 0.75f, true);
+    }
   }
 
   /** The adapter's id, {@code base:adapter}, that a request asks for; null if it asks for none. */
@@ -79,32 +93,39 @@ public final class AdapterTable implements Learner, FleetListener {
   @Override
   public void placed(RoutingRequest request, Lease lease) {
     String adapter = asked(request);
-    if (adapter == null) {
-      return;
+    if (adapter != null) {
+      placed(adapter, lease.worker());
     }
-    Worker worker = lease.worker();
-    Entry entry = learned.get(adapter);
-    if (entry != null && entry.askedAt.replace(worker, ticker.nanos()) != null) {
-      return;
-    }
-    add(adapter, worker);
   }
 
-  private synchronized void add(String adapter, Worker worker) {
+  private synchronized void placed(String adapter, Worker worker) {
     if (worker.left()) {
       return;
     }
-    makeRoomOn(worker, adapter);
-    Entry entry = learned.get(adapter);
+    Recency<Entry> own = kept.computeIfAbsent(worker, _ -> new Recency<>());
+    Entry entry = order.get(adapter);
+    if (own.get(adapter) != null) {
+      return;
+    }
+    if (own.size() >= settings.maxPerWorker()) {
+      drop(eldest(own), worker);
+    }
     if (entry == null) {
-      makeRoom();
+      if (order.size() >= settings.maxAdapters()) {
+        giveUp(eldest(order));
+      }
       entry = new Entry();
+      order.put(adapter, entry);
       learned.put(adapter, entry);
     }
-    if (entry.askedAt.put(worker, ticker.nanos()) == null) {
-      counts.merge(worker, 1, Integer::sum);
-    }
+    entry.placedOn.add(worker);
+    own.put(adapter, entry);
+    counts.put(worker, own.size());
     refresh(adapter, entry);
+  }
+
+  private static String eldest(Recency<Entry> some) {
+    return some.keySet().iterator().next();
   }
 
   /** A worker that did not answer well may not have it. */
@@ -118,35 +139,47 @@ public final class AdapterTable implements Learner, FleetListener {
 
   private synchronized void drop(String adapter, Worker worker) {
     Entry entry = learned.get(adapter);
-    if (entry == null || entry.askedAt.remove(worker) == null) {
-      return;
+    if (entry != null && entry.placedOn.remove(worker)) {
+      takeOff(worker, adapter);
+      if (entry.placedOn.isEmpty()) {
+        order.remove(adapter);
+        learned.remove(adapter);
+      }
+      refresh(adapter, entry);
     }
-    uncount(worker);
-    if (entry.askedAt.isEmpty()) {
-      learned.remove(adapter);
-    }
-    refresh(adapter, entry);
   }
 
-  private void uncount(Worker worker) {
-    int left = counts.getOrDefault(worker, 0) - 1;
-    if (left > 0) {
-      counts.put(worker, left);
-    } else {
-      counts.remove(worker);
+  private void giveUp(String adapter) {
+    order.remove(adapter);
+    Entry gone = learned.remove(adapter);
+    if (gone != null) {
+      gone.placedOn.forEach(worker -> takeOff(worker, adapter));
+    }
+  }
+
+  private void takeOff(Worker worker, String adapter) {
+    Recency<Entry> own = kept.get(worker);
+    if (own != null) {
+      own.remove(adapter);
+      counts.put(worker, own.size());
     }
   }
 
   @Override
   public synchronized void forget(Worker worker) {
-    for (String adapter : Set.copyOf(learned.keySet())) {
-      drop(adapter, worker);
+    Recency<Entry> own = kept.get(worker);
+    if (own != null) {
+      for (String adapter : Set.copyOf(own.keySet())) {
+        drop(adapter, worker);
+      }
+      kept.remove(worker);
     }
+    counts.remove(worker);
   }
 
   /** Takes note of the adapters that workers list. */
   @Override
-  public synchronized void changed(FleetSnapshot snapshot) {
+  public void changed(FleetSnapshot snapshot) {
     Map<String, Set<Worker>> now = new HashMap<>();
     for (Worker worker : snapshot.workers()) {
       for (String model : worker.models()) {
@@ -155,64 +188,32 @@ public final class AdapterTable implements Learner, FleetListener {
         }
       }
     }
+    list(now);
+  }
+
+  private synchronized void list(Map<String, Set<Worker>> now) {
     Map<String, Set<Worker>> before = listed;
+    Set<String> touched = new HashSet<>(before.keySet());
+    touched.addAll(now.keySet());
+    touched.removeIf(
+        model -> now.getOrDefault(model, Set.of()).equals(before.getOrDefault(model, Set.of())));
     now.replaceAll(
-        (model, workers) -> {
-          Set<Worker> known = before.get(model);
-          return known != null && known.equals(workers) ? known : Set.copyOf(workers);
-        });
+        (model, workers) ->
+            touched.contains(model) ? Set.copyOf(workers) : before.getOrDefault(model, Set.of()));
     listed = Map.copyOf(now);
-    learned.forEach(this::refresh);
+    for (String model : touched) {
+      Entry entry = learned.get(model);
+      if (entry != null) {
+        refresh(model, entry);
+      }
+    }
   }
 
   private void refresh(String adapter, Entry entry) {
     Set<Worker> holders = new HashSet<>(listed.getOrDefault(adapter, Set.of()));
-    holders.addAll(entry.askedAt.keySet());
+    holders.addAll(entry.placedOn);
     if (!holders.equals(entry.holders)) {
       entry.holders = Set.copyOf(holders);
-    }
-  }
-
-  /** Takes the adapter that was not asked for longest off a worker that has as many as it keeps. */
-  private void makeRoomOn(Worker worker, String coming) {
-    String oldest = null;
-    long oldestAt = 0;
-    int count = 0;
-    for (Map.Entry<String, Entry> each : learned.entrySet()) {
-      Long at = each.getKey().equals(coming) ? null : each.getValue().askedAt.get(worker);
-      if (at != null) {
-        count++;
-        if (oldest == null || at - oldestAt < 0) {
-          oldest = each.getKey();
-          oldestAt = at;
-        }
-      }
-    }
-    if (oldest != null && count >= settings.maxPerWorker()) {
-      drop(oldest, worker);
-    }
-  }
-
-  private void makeRoom() {
-    if (learned.size() < settings.maxAdapters()) {
-      return;
-    }
-    long now = ticker.nanos();
-    String oldest = "";
-    long oldestAge = Long.MIN_VALUE;
-    for (Map.Entry<String, Entry> each : learned.entrySet()) {
-      long age = Long.MAX_VALUE;
-      for (long at : each.getValue().askedAt.values()) {
-        age = Math.min(age, now - at);
-      }
-      if (age > oldestAge) {
-        oldest = each.getKey();
-        oldestAge = age;
-      }
-    }
-    Entry gone = learned.remove(oldest);
-    if (gone != null) {
-      gone.askedAt.keySet().forEach(this::uncount);
     }
   }
 }

@@ -12,8 +12,11 @@ import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.Picker;
+import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -21,6 +24,11 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,7 +50,7 @@ class AdapterPolicyTest {
     private final RoutingEngine engine;
 
     Rig(String policy, AdapterSettings settings) {
-      table = new AdapterTable(settings, fleet::now);
+      table = new AdapterTable(settings);
       fleet.fleet.listen(table);
       PolicyParts parts =
           new PolicyParts(
@@ -237,5 +245,91 @@ class AdapterPolicyTest {
     }
     fleet.fleet.learnModels(lists, Set.of(BASE));
     assertThat(rig.table.holders("base:z")).as("learned from the placements").hasSize(1);
+  }
+
+  /** Counts the pickers over a part of the fleet, and may keep who builds one waiting. */
+  private static final class CountingPolicy implements Policy {
+    private final AtomicInteger built = new AtomicInteger();
+    private final CountDownLatch building = new CountDownLatch(1);
+    private final CountDownLatch goOn;
+    private final int whole;
+
+    CountingPolicy(int whole, int wait) {
+      this.whole = whole;
+      goOn = new CountDownLatch(wait);
+    }
+
+    @Override
+    public Picker picker(Pool pool) {
+      if (pool.size() < whole) {
+        built.incrementAndGet();
+        building.countDown();
+        try {
+          assertThat(goOn.await(60, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+          throw new AssertionError(e);
+        }
+      }
+      return (request, now) -> pool.leastLoaded(now, request.tried(), bound -> 0);
+    }
+  }
+
+  private AdapterTable listed() {
+    AdapterTable table = new AdapterTable(AdapterSettings.DEFAULTS);
+    fleet.fleet.listen(table);
+    return table;
+  }
+
+  private static RoutingRequest asking(String model) {
+    return RoutingRequest.builder().model(model).build();
+  }
+
+  @Test
+  void adaptersOnTheSameWorkersShareAPicker() {
+    int adapters = 5_000;
+    String[] first =
+        IntStream.range(0, adapters).mapToObj(i -> "base:x" + i).toArray(String[]::new);
+    String[] second =
+        IntStream.range(0, adapters).mapToObj(i -> "base:y" + i).toArray(String[]::new);
+    worker("one", 0, first);
+    worker("two", 0, second);
+    worker("three", 0, BASE);
+    CountingPolicy inner = new CountingPolicy(3, 0);
+    Picker picker =
+        new AdapterPolicy(inner, listed(), AdapterSettings.DEFAULTS, fleet.dice)
+            .picker(fleet.pool());
+
+    for (int round = 0; round < 2; round++) {
+      for (int i = 0; i < adapters; i++) {
+        assertThat(picker.pick(asking(first[i]), fleet.now())).isSameAs(fleet.worker(0));
+        assertThat(picker.pick(asking(second[i]), fleet.now())).isSameAs(fleet.worker(1));
+      }
+    }
+
+    assertThat(inner.built).hasValue(2);
+  }
+
+  @Test
+  void nobodyWaitsForAPickerThatAnotherThreadBuilds() throws Exception {
+    Worker one = worker("one", 0, BASE, "base:a");
+    Worker two = worker("two", 0, BASE, "base:b");
+    worker("three", 0, BASE);
+    CountingPolicy inner = new CountingPolicy(3, 1);
+    Picker picker =
+        new AdapterPolicy(inner, listed(), AdapterSettings.DEFAULTS, fleet.dice)
+            .picker(fleet.pool());
+    CompletableFuture<Worker> builder = new CompletableFuture<>();
+    Thread.ofVirtual().start(() -> builder.complete(picker.pick(asking("base:a"), fleet.now())));
+    assertThat(inner.building.await(60, TimeUnit.SECONDS)).isTrue();
+
+    assertThat(picker.pick(asking("base:b"), fleet.now())).isSameAs(two);
+    assertThat(picker.pick(asking("base:a"), fleet.now())).isSameAs(one);
+    assertThat(builder).isNotDone();
+    assertThat(inner.built).hasValue(1);
+
+    inner.goOn.countDown();
+    assertThat(builder.get(60, TimeUnit.SECONDS)).isSameAs(one);
+    assertThat(picker.pick(asking("base:b"), fleet.now())).isSameAs(two);
+    assertThat(inner.built).hasValue(2);
   }
 }
