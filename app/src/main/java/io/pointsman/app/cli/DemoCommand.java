@@ -94,8 +94,8 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "<name>",
       defaultValue = "proxy",
       description =
-          "Who carries the bytes: proxy (the router itself) or haproxy, which must be installed."
-              + " Default: ${DEFAULT-VALUE}.")
+          "Who carries the bytes: proxy (the router itself), haproxy, which must be installed, or"
+              + " haproxy-lua, the same with a Lua script that asks. Default: ${DEFAULT-VALUE}.")
   private String plane = "";
 
   @Option(names = "--quiet", description = "Print only the URL, and the summary at the end.")
@@ -153,8 +153,10 @@ final class DemoCommand implements Callable<Integer> {
     return switch (plane) {
       case "proxy" -> DemoSettings.Plane.PROXY;
       case "haproxy" -> DemoSettings.Plane.HAPROXY;
+      case "haproxy-lua" -> DemoSettings.Plane.HAPROXY_LUA;
       default ->
-          throw new IllegalArgumentException("--plane: " + plane + " (expected: proxy or haproxy)");
+          throw new IllegalArgumentException(
+              "--plane: " + plane + " (expected: proxy, haproxy or haproxy-lua)");
     };
   }
 

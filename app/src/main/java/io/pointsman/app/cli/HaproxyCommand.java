@@ -37,6 +37,9 @@ import picocli.CommandLine.Spec;
 final class HaproxyCommand implements Callable<Integer> {
   @Spec private @Nullable CommandSpec spec;
 
+  /** How the router is asked. */
+  private String way = "";
+
   @Option(
       names = "--listen",
       paramLabel = "<host:port>",
@@ -55,9 +58,9 @@ final class HaproxyCommand implements Callable<Integer> {
       names = "--api-key",
       paramLabel = "<key>",
       description = {
-        "Bearer token for the router, where it has auth.validation-urls; then every request is asked"
-            + " about and none goes to a worker without the router's word. Other users of this"
-            + " machine see arguments: better --api-key-file, or the environment's "
+        "Bearer token for the router, where it has auth.validation-urls; then every request is"
+            + " asked about and none goes to a worker without the router's word. Other users of"
+            + " this machine see arguments: better --api-key-file, or the environment's "
             + PlaneKey.VARIABLE
             + "."
       })
@@ -74,8 +77,14 @@ final class HaproxyCommand implements Callable<Integer> {
       paramLabel = "<host:port>",
       description =
           "The router's decide.spoe-address: HAProxy asks there, over kept connections, by its own"
-              + " protocol. Default: a Lua script asks --router over HTTP.")
+              + " protocol. Default: what --router says; if it offers none, a Lua script asks over"
+              + " HTTP.")
   private @Nullable String spoe;
+
+  @Option(
+      names = "--lua",
+      description = "Has the Lua script ask over HTTP, also where the router offers SPOE.")
+  private boolean lua;
 
   @Option(
       names = "--executable",
@@ -125,7 +134,7 @@ final class HaproxyCommand implements Callable<Integer> {
         HaproxyPlane plane = start(settings())) {
       plane.ended().thenRun(stop::countDown);
       PrintWriter out = requireNonNull(spec).commandLine().getOut();
-      out.println("HAProxy listens on " + plane.url() + ", decided by " + router);
+      out.println("HAProxy listens on " + plane.url() + ", decided by " + router + " " + way);
       out.flush();
       stop.await();
       if (plane.ended().isDone()) {
@@ -137,12 +146,16 @@ final class HaproxyCommand implements Callable<Integer> {
 
   private HaproxySettings settings() {
     InetSocketAddress clients = address("--listen", listen);
+    if (lua && spoe != null) {
+      throw new ConfigException("--lua: given beside --spoe (expected: one of them)");
+    }
     InetSocketAddress asked = spoe == null ? null : address("--spoe", spoe);
+    String key = PlaneKey.of(apiKey, apiKeyFile, System.getenv());
     try {
       return new HaproxySettings(
           clients,
           URI.create(router),
-          PlaneKey.of(apiKey, apiKeyFile, System.getenv()),
+          key,
           asked,
           executable,
           Duration.ofMillis(timeout),
@@ -167,7 +180,11 @@ final class HaproxyCommand implements Callable<Integer> {
     }
   }
 
-  private static HaproxyPlane start(HaproxySettings settings) {
+  private HaproxyPlane start(HaproxySettings given) {
+    boolean find = spoe == null && !lua;
+    HaproxySettings settings =
+        find ? given.withSpoe(HaproxyPlane.spoeOf(given.router(), given.apiKey())) : given;
+    way = settings.spoe() == null ? "over HTTP" : "by SPOE at " + settings.spoe();
     try {
       return HaproxyPlane.start(settings);
     } catch (IOException e) {

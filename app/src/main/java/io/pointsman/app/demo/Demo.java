@@ -3,6 +3,7 @@ package io.pointsman.app.demo;
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.DecideKeys;
 import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
@@ -85,7 +86,7 @@ public final class Demo implements AutoCloseable {
       closeEngines();
       throw e;
     }
-    haproxy = settings.plane() == DemoSettings.Plane.HAPROXY ? haproxy() : null;
+    haproxy = settings.plane() == DemoSettings.Plane.PROXY ? null : haproxy();
     ChatClient client = new ChatClient(url(), ticker);
     traffic = new DemoTraffic(MODEL, settings.rate(), client, readings, dice);
   }
@@ -101,9 +102,10 @@ public final class Demo implements AutoCloseable {
 
   private HaproxyPlane haproxy() {
     try {
+      URI asked = URI.create(router.url());
       return HaproxyPlane.start(
-          HaproxySettings.of(
-              InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create(router.url())));
+          HaproxySettings.of(InetSocketAddress.createUnresolved("127.0.0.1", 0), asked)
+              .withSpoe(HaproxyPlane.spoeOf(asked, "")));
     } catch (IOException e) {
       router.close();
       closeEngines();
@@ -118,6 +120,9 @@ public final class Demo implements AutoCloseable {
             .set(RoutingKeys.POLICY, settings.policy())
             .set(OperationKeys.METRICS_PORT, 0)
             .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO);
+    if (settings.plane() == DemoSettings.Plane.HAPROXY) {
+      values.set(DecideKeys.SPOE_ADDRESS, "127.0.0.1:0");
+    }
     if (split != null) {
       split.configure(values).set(DisaggKeys.PREFILL_POLICY, settings.policy());
     } else {

@@ -72,8 +72,10 @@ public record DemoSettings(
   public enum Plane {
     /** The router itself. */
     PROXY,
-    /** HAProxy, which asks the router. */
-    HAPROXY
+    /** HAProxy, which asks the router by its own protocol. */
+    HAPROXY,
+    /** HAProxy with a Lua script that asks over HTTP. */
+    HAPROXY_LUA
   }
 
   /** With the built-in proxy. */
@@ -98,7 +100,7 @@ public record DemoSettings(
     if (engines < 1 || engines > 64) {
       throw new IllegalArgumentException("--engines: " + engines + " (expected: 1 to 64)");
     }
-    if (split != null && plane == Plane.HAPROXY) {
+    if (split != null && plane != Plane.PROXY) {
       throw new IllegalArgumentException("--plane: haproxy (expected: proxy, with --pd)");
     }
     if (!(rate > 0 && rate <= 1000)) {

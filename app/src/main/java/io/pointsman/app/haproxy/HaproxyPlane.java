@@ -3,6 +3,7 @@ package io.pointsman.app.haproxy;
 import io.pointsman.app.health.Rounds;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
@@ -10,6 +11,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -114,6 +116,24 @@ public final class HaproxyPlane implements AutoCloseable {
    */
   public static HaproxyPlane start(HaproxySettings settings) throws IOException {
     return new HaproxyPlane(settings);
+  }
+
+  /**
+   * Where a router can be asked by HAProxy's own protocol, as it says itself; null if it offers
+   * that nowhere, or does not answer, so that the Lua script has to ask.
+   *
+   * @param apiKey bearer token for the router; empty for none
+   */
+  public static @Nullable InetSocketAddress spoeOf(URI router, String apiKey) {
+    try (RouterCalls calls = new RouterCalls(router, apiKey)) {
+      return calls.spoe();
+    } catch (IOException e) {
+      log.warn("{} does not answer yet, so HAProxy asks it over HTTP: {}", router, e.toString());
+      return null;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
   }
 
   private static int freePort() throws IOException {

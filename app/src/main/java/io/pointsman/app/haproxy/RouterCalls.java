@@ -3,6 +3,8 @@ package io.pointsman.app.haproxy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.app.admin.Json;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.http.HttpClient;
@@ -12,11 +14,15 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** What HAProxy's keeper asks the router and tells it, over kept connections. */
 final class RouterCalls implements AutoCloseable {
+  /** Where a router tells by which other ways it can be asked; 405 if by none. */
+  static final String WAYS = "/internal/route";
+
   private static final Logger log = LoggerFactory.getLogger(RouterCalls.class);
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
@@ -41,8 +47,7 @@ final class RouterCalls implements AutoCloseable {
   }
 
   private HttpRequest.Builder request(String path) {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(router.resolve(path)).timeout(TIMEOUT);
+    HttpRequest.Builder request = HttpRequest.newBuilder(router.resolve(path)).timeout(TIMEOUT);
     return apiKey.isEmpty() ? request : request.header("authorization", "Bearer " + apiKey);
   }
 
@@ -62,6 +67,28 @@ final class RouterCalls implements AutoCloseable {
       }
     }
     return workers;
+  }
+
+  /**
+   * Where HAProxy may ask the router by its own protocol; null if nowhere, or where only the
+   * router's machine can.
+   */
+  @Nullable InetSocketAddress spoe() throws IOException, InterruptedException {
+    HttpResponse<byte[]> answer =
+        http.send(request(WAYS).build(), HttpResponse.BodyHandlers.ofByteArray());
+    JsonNode told =
+        answer.statusCode() == 200 ? Json.MAPPER.readTree(answer.body()).path("spoe") : null;
+    if (told == null || !told.path("port").canConvertToInt()) {
+      return null;
+    }
+    InetAddress own = InetAddress.getByName(router.getHost());
+    InetAddress host = InetAddress.getByName(told.path("host").asText());
+    boolean here = own.isLoopbackAddress() || own.isAnyLocalAddress();
+    if (host.isLoopbackAddress() && !here) {
+      return null;
+    }
+    String name = host.isAnyLocalAddress() ? own.getHostAddress() : host.getHostAddress();
+    return InetSocketAddress.createUnresolved(name, told.path("port").asInt());
   }
 
   private void put(Map<String, URI> workers, String id, String url) {

@@ -1,7 +1,10 @@
 package io.pointsman.app.haproxy;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.admin.Json;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRoutes;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -67,6 +70,14 @@ public final class SpoeListener implements AutoCloseable {
     Thread.ofVirtual().name("spoe-accept").start(opened::accept);
     log.info("HAProxy may ask at {}, port {}", address, opened.port());
     return opened;
+  }
+
+  /** Adds the route by which {@code pointsman haproxy} finds this address. */
+  public void addTo(LocalRoutes.Builder routes) {
+    String host = listener.getInetAddress().getHostAddress();
+    ObjectNode body = Json.object();
+    body.putObject("spoe").put("host", host).put("port", port());
+    routes.on("GET", RouterCalls.WAYS, _ -> Json.answer(200, body));
   }
 
   /** The port that is listened on. */

@@ -388,7 +388,9 @@ public final class Router implements AutoCloseable {
       control.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
       String spoe = config.decide().spoeAddress();
       if (!spoe.isEmpty()) {
-        control.push(SpoeListener.open(spoe, route, callers));
+        SpoeListener listener = SpoeListener.open(spoe, route, callers);
+        control.push(listener);
+        listener.addTo(routes);
       }
     }
 

@@ -62,8 +62,8 @@ public final class DecideKeys {
           "decide.spoe-address",
           new CheckedText("<host:port>", "host:port; or nothing", DecideSettings::isAddress),
           DecideSettings.DEFAULTS.spoeAddress(),
-          "Where HAProxy may ask by its own protocol (SPOE), over connections that it keeps; for"
-              + " pointsman haproxy --spoe.",
+          "Where HAProxy may ask by its own protocol (SPOE), over connections that it keeps;"
+              + " pointsman haproxy asks the router for this address.",
           "Whoever reaches it can hold places; empty listens nowhere, and HAProxy asks over HTTP.");
 
   private DecideKeys() {}

@@ -1,0 +1,53 @@
+package io.pointsman.it.plane;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.embed.Pointsman;
+import io.pointsman.app.haproxy.HaproxyPlane;
+import io.pointsman.app.wiring.Router;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** By which way HAProxy asks unless it is told. */
+@Timeout(120)
+final class PlaneAskTest {
+  private static Router router(String spoe) {
+    return Pointsman.builder()
+        .set("listen.port", "0")
+        .set("metrics.enabled", "false")
+        .set("drain-timeout", "0s")
+        .set("decide.spoe-address", spoe)
+        .startRouter();
+  }
+
+  @Test
+  void aRouterTellsWhereItSpeaksSpoe() {
+    try (Router router = router("127.0.0.1:0")) {
+      InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
+      assertThat(found.getHostString()).isEqualTo("127.0.0.1");
+      assertThat(found.getPort()).isPositive();
+    }
+    try (Router router = router("0.0.0.0:0")) {
+      InetSocketAddress found = requireNonNull(HaproxyPlane.spoeOf(URI.create(router.url()), ""));
+      assertThat(found.getHostString()).isEqualTo("127.0.0.1");
+    }
+  }
+
+  @Test
+  void whereItDoesNotOrIsNotThereTheScriptAsks() throws IOException {
+    try (Router router = router("")) {
+      assertThat(HaproxyPlane.spoeOf(URI.create(router.url()), "")).isNull();
+    }
+    int free;
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      free = socket.getLocalPort();
+    }
+    assertThat(HaproxyPlane.spoeOf(URI.create("http://127.0.0.1:" + free), "")).isNull();
+  }
+}
