@@ -12,6 +12,9 @@ local TIMEOUT_SECONDS = @TIMEOUT_SECONDS@
 local TTL_MS = "@TTL_MS@"
 local GUARDED = "@GUARDED@" == "yes"
 
+-- What follows up to NOT_PLACED stands in nginx's script too. Each is one file that is copied to where its proxy finds it,
+-- and they run on different Luas (5.3 here, LuaJIT there): a third file that both load would have to be kept in step on
+-- machines that have only one of them.
 local NOT_FORWARDED = {
   ["connection"] = true,
   ["content-length"] = true,

@@ -16,6 +16,9 @@ local HEAD_OF_BODY = 131072
 local LOOK_SECONDS = 0.25
 local MOST_TOLD = 4096
 local POOL = {pool = "pointsman", pool_size = 64}
+-- What follows up to NOT_FORWARDED stands in HAProxy's script too. Each is one file that is copied to where its proxy finds
+-- it, and they run on different Luas (LuaJIT here, 5.3 there): a third file that both load would have to be kept in step
+-- on machines that have only one of them. Answers are read by each proxy's own sockets.
 local REFUSALS = {[400] = true, [401] = true, [404] = true, [413] = true, [429] = true, [503] = true}
 -- What a router says that has just started, or that takes all workers for dead.
 local NOT_PLACED = {'"code":"no_workers"', '"code":"models_pending"', '"code":"none_available"'}
