@@ -17,6 +17,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,9 @@ import org.jspecify.annotations.Nullable;
  * place to go on. Each part is placed by the policy of its role.
  */
 public final class SplitRouter {
+  /** Others have to be served before: nobody knows when. */
+  private static final Decision.Rejected BEHIND = new Decision.Rejected(RejectReason.ALL_BUSY, 0);
+
   private final RoutingEngine engine;
   private final HeldPrefixes held;
   private final SplitSettings settings;
@@ -49,44 +53,44 @@ public final class SplitRouter {
    * it may be decided anew: {@link #refused} says that it stands.
    */
   public SplitDecision decide(SplitRequest request) {
+    return decideBehind(request, Set.of());
+  }
+
+  /**
+   * The same for a request that must not overtake others.
+   *
+   * @param waited roles for whose workers others wait that came before: the request is placed on
+   *     none of these, but refused as if they were busy
+   */
+  public SplitDecision decideBehind(SplitRequest request, Set<Role> waited) {
     SplitRule alone = servedAlone(request);
     if (alone != null) {
-      return whole(request, alone);
+      return whole(request, alone, waited);
     }
-    Single known = settings.decodeServesWhole() ? byHeldPrefix(request) : null;
+    boolean behindDecodes = waited.contains(Role.DECODE);
+    boolean mayHold = settings.decodeServesWhole() && !behindDecodes;
+    Single known = mayHold ? byHeldPrefix(request) : null;
     if (known != null) {
       return new Placed(known);
     }
     if (prefillLoaded(request)) {
-      return whole(request, SplitRule.PREFILL_LOADED);
+      return whole(request, SplitRule.PREFILL_LOADED, waited);
     }
-    Decision.Rejected full = prefillsFull(request);
+    if (behindDecodes) {
+      return new Refused(Role.DECODE, BEHIND);
+    }
+    Decision.Rejected full = prefillsFull(request, waited);
     if (full != null) {
       return asRefused(request, Role.PREFILL, full);
     }
     return switch (engine.attempt(request.decode())) {
       case Decision.Routed(Lease lease) -> {
         lease.reserve();
-        yield withPrefill(request, lease, SplitRule.NO_PREFILL);
+        yield withPrefill(request, lease, SplitRule.NO_PREFILL, waited);
       }
       case Decision.Rejected rejection ->
-          orRefused(request, SplitRule.NO_DECODE, Role.DECODE, rejection);
+          orRefused(request, SplitRule.NO_DECODE, new Refused(Role.DECODE, rejection), waited);
     };
-  }
-
-  /**
-   * Decides a request that must not overtake others: it is placed only where they do not want to
-   * go, else refused as if all workers were busy.
-   */
-  public SplitDecision decideBehindOthers(SplitRequest request) {
-    SplitRule alone = servedAlone(request);
-    boolean regular = engine.serves(Role.REGULAR, request.model());
-    if (alone != null && regular) {
-      return whole(request, alone);
-    }
-    Role wanted =
-        engine.serves(Role.DECODE, request.model()) || !regular ? Role.DECODE : Role.REGULAR;
-    return new Refused(wanted, new Decision.Rejected(RejectReason.ALL_BUSY, 0));
   }
 
   /** Why one worker serves the request whatever state the workers are in; null if two may. */
@@ -101,12 +105,15 @@ public final class SplitRouter {
    * Why the request has to wait for prefill; null if it has not. Asked before decode is placed, so
    * that requests that wait leave no trace in what policies know of decode workers.
    */
-  private Decision.@Nullable Rejected prefillsFull(SplitRequest request) {
-    Pool pool = settings.wholeWhenPrefillBusy() ? null : engine.pool(Role.PREFILL, request.model());
+  private Decision.@Nullable Rejected prefillsFull(SplitRequest request, Set<Role> waited) {
+    boolean behind = waited.contains(Role.PREFILL);
+    boolean waits = behind || !settings.wholeWhenPrefillBusy();
+    Pool pool = waits ? engine.pool(Role.PREFILL, request.model()) : null;
     Pool decodes = pool == null ? null : engine.pool(Role.DECODE, request.model());
-    return pool == null || decodes == null || !anyAdmitted(request.decode(), decodes)
-        ? null
-        : engine.full(request.prefill(), pool);
+    if (pool == null || decodes == null || !anyAdmitted(request.decode(), decodes)) {
+      return null;
+    }
+    return behind ? BEHIND : engine.full(request.prefill(), pool);
   }
 
   private boolean anyAdmitted(RoutingRequest request, Pool pool) {
@@ -120,7 +127,7 @@ public final class SplitRouter {
    * decode lease is carried on, or settled where nobody can be had.
    */
   public SplitDecision prefillAgain(SplitRequest request, Lease decode) {
-    return withPrefill(request, decode, SplitRule.PREFILL_FAILED);
+    return withPrefill(request, decode, SplitRule.PREFILL_FAILED, Set.of());
   }
 
   /**
@@ -135,7 +142,8 @@ public final class SplitRouter {
     };
   }
 
-  private SplitDecision withPrefill(SplitRequest request, Lease decode, SplitRule otherwise) {
+  private SplitDecision withPrefill(
+      SplitRequest request, Lease decode, SplitRule otherwise, Set<Role> waited) {
     switch (engine.attempt(request.prefill())) {
       case Decision.Routed(Lease lease) -> {
         return new Placed(new Split(lease, decode));
@@ -150,44 +158,53 @@ public final class SplitRouter {
         decode.ignored();
         return busy && !settings.wholeWhenPrefillBusy()
             ? asRefused(request, Role.PREFILL, rejection)
-            : orRefused(request, otherwise, Role.PREFILL, rejection);
+            : orRefused(request, otherwise, new Refused(Role.PREFILL, rejection), waited);
       }
     }
   }
 
   private SplitDecision orRefused(
-      SplitRequest request, SplitRule rule, Role missing, Decision.Rejected rejection) {
-    Single single = tryWhole(request, rule);
-    return single == null ? asRefused(request, missing, rejection) : new Placed(single);
+      SplitRequest request, SplitRule rule, Refused refusal, Set<Role> waited) {
+    Single single = tryWhole(request, rule, waited);
+    return single == null
+        ? asRefused(request, refusal.missing(), refusal.rejection())
+        : new Placed(single);
   }
 
-  /** By a regular worker, else by a decode worker, else by a prefill worker, as far as allowed. */
-  private SplitDecision whole(SplitRequest request, SplitRule rule) {
-    Single single = tryWhole(request, rule);
+  /**
+   * By a regular worker, else by a decode worker, else by a prefill worker, as far as allowed. Who
+   * waits for the first of these has looked at the others.
+   */
+  private SplitDecision whole(SplitRequest request, SplitRule rule, Set<Role> waited) {
+    boolean decode = settings.decodeServesWhole() && !engine.serves(Role.REGULAR, request.model());
+    RoutingRequest first = decode ? request.decode() : request.whole();
+    if (waited.contains(first.role())) {
+      return new Refused(first.role(), BEHIND);
+    }
+    Single single = tryWhole(request, rule, waited);
     if (single != null) {
       return new Placed(single);
     }
-    boolean decode = settings.decodeServesWhole() && !engine.serves(Role.REGULAR, request.model());
-    RoutingRequest last = decode ? request.decode() : request.whole();
-    return switch (engine.attempt(last)) {
+    return switch (engine.attempt(first)) {
       case Decision.Routed(Lease lease) -> new Placed(new Single(lease, rule));
-      case Decision.Rejected rejection -> asRefused(request, last.role(), rejection);
+      case Decision.Rejected rejection -> asRefused(request, first.role(), rejection);
     };
   }
 
-  private @Nullable Single tryWhole(SplitRequest request, SplitRule rule) {
-    Single single = tryOn(request.whole(), rule);
+  private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
+    Single single = tryOn(request.whole(), rule, waited);
     if (single == null && settings.decodeServesWhole()) {
-      single = tryOn(request.decode(), rule);
+      single = tryOn(request.decode(), rule, waited);
     }
     if (single == null && settings.prefillServesWhole()) {
-      single = tryOn(request.wholeByPrefill(), rule);
+      single = tryOn(request.wholeByPrefill(), rule, waited);
     }
     return single;
   }
 
-  private @Nullable Single tryOn(RoutingRequest request, SplitRule rule) {
-    boolean asked = engine.serves(request.role(), request.model());
+  private @Nullable Single tryOn(RoutingRequest request, SplitRule rule, Set<Role> waited) {
+    boolean asked =
+        !waited.contains(request.role()) && engine.serves(request.role(), request.model());
     return asked && engine.attempt(request) instanceof Decision.Routed(Lease lease)
         ? new Single(lease, rule)
         : null;
@@ -225,7 +242,7 @@ public final class SplitRouter {
    * Its leases are settled by the caller.
    */
   public SplitDecision withoutPrefill(SplitRequest request) {
-    return whole(request, SplitRule.PREFILL_FAILED);
+    return whole(request, SplitRule.PREFILL_FAILED, Set.of());
   }
 
   /** The decode worker that holds so much of the prompt that it computes the rest itself. */
@@ -245,7 +262,9 @@ public final class SplitRouter {
       return null;
     }
     SplitRule rule = nearlyAll ? SplitRule.DECODE_HOLDS_PREFIX : SplitRule.FEW_UNCACHED;
-    return holder == null ? tryOn(request.decode(), rule) : on(holder, pool, request, rule, now);
+    return holder == null
+        ? tryOn(request.decode(), rule, Set.of())
+        : on(holder, pool, request, rule, now);
   }
 
   private @Nullable Single on(

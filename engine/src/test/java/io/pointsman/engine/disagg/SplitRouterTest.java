@@ -15,6 +15,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class SplitRouterTest {
@@ -369,22 +370,57 @@ class SplitRouterTest {
   @Test
   void whoComesBehindOthersGoesOnlyWhereTheyDoNotWait() {
     SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
-    assertThat(fleet.router.decideBehindOthers(request(64))).isInstanceOf(Refused.class);
-    assertThat(fleet.router.decideBehindOthers(request(1))).isInstanceOf(Refused.class);
-    fleet.add("r0", Role.REGULAR, 0);
-    assertThat(fleet.router.decideBehindOthers(request(64))).isInstanceOf(Refused.class);
-    assertThat(fleet.single(fleet.router.decideBehindOthers(request(1))).lease().worker().id())
-        .isEqualTo("r0");
+    Set<Role> decode = Set.of(Role.DECODE);
+    assertThat(behind(fleet, 64, decode)).isEqualTo(Role.DECODE);
+    assertThat(behind(fleet, 1, decode)).isEqualTo(Role.DECODE);
+    fleet.add("r0", Role.REGULAR, 1);
+    assertThat(behind(fleet, 64, decode)).isEqualTo(Role.DECODE);
+    assertThat(aloneOn(fleet, decode)).isEqualTo("r0");
+    assertThat(behind(fleet, 1, decode)).as("r0 is full").isEqualTo(Role.REGULAR);
+    assertThat(behind(fleet, 1, Set.of(Role.REGULAR)))
+        .as("those that wait could have it served by decode too")
+        .isEqualTo(Role.REGULAR);
     assertThat(fleet.inFlight()).isEqualTo(1);
+    assertThat(fleet.rejected).isEmpty();
   }
 
   @Test
-  void whoComesBehindOthersWaitsForThoseThatThereAre() {
-    SplitFleet fleet = new SplitFleet(threshold(100), 0, 0);
+  void whatDecodeServesAlonePassesThoseThatWaitForPrefill() {
+    SplitFleet fleet =
+        new SplitFleet(new SplitSettings(100, 0, 0.9, 8, 0, true, false, false), 1, 1);
+    Split first = fleet.split(request(64));
+    first.prefill().succeeded();
+    first.decode().succeeded();
+    Set<Role> prefill = Set.of(Role.PREFILL);
+
+    assertThat(behind(fleet, 80, prefill)).isEqualTo(Role.PREFILL);
+    assertThat(aloneOn(fleet, prefill)).isEqualTo("d0");
+    Single held = fleet.single(fleet.router.decideBehind(request(64), prefill));
+    assertThat(held.rule()).isEqualTo(SplitRule.DECODE_HOLDS_PREFIX);
+    assertThat(behind(fleet, 64, Set.of(Role.PREFILL, Role.DECODE))).isEqualTo(Role.DECODE);
+  }
+
+  @Test
+  void whoIsBehindOthersForPrefillStillGetsWhatItWouldGetWithoutDecode() {
+    SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
     fleet.add("r0", Role.REGULAR, 1);
-    Refused refused = (Refused) fleet.router.decideBehindOthers(request(64));
-    assertThat(refused.missing()).isEqualTo(Role.REGULAR);
+    fleet.worker("d0").drain(true);
+
+    Single single = fleet.single(fleet.router.decideBehind(request(4), Set.of(Role.PREFILL)));
+    assertThat(single.rule()).isEqualTo(SplitRule.NO_DECODE);
+    assertThat(single.lease().worker().id()).isEqualTo("r0");
+  }
+
+  private static Role behind(SplitFleet fleet, int blocks, Set<Role> waited) {
+    int before = fleet.inFlight();
+    Refused refused = (Refused) fleet.router.decideBehind(request(blocks), waited);
     assertThat(refused.rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
+    assertThat(fleet.inFlight()).isEqualTo(before);
+    return refused.missing();
+  }
+
+  private static String aloneOn(SplitFleet fleet, Set<Role> waited) {
+    return fleet.single(fleet.router.decideBehind(request(1), waited)).lease().worker().id();
   }
 
   @Test

@@ -4,6 +4,7 @@ import static io.pointsman.it.split.SplitProtocolsTest.WORDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Failure;
@@ -79,6 +80,14 @@ final class SplitFaults {
                 + code
                 + "\"}}\\s*");
     assertThat(answer.header("retry-after")).matches("[1-9]\\d*");
+  }
+
+  /** Until so many requests wait for a place. */
+  static void waits(SplitCluster cluster, int requests) {
+    Await.until(
+        requests + " wait",
+        Await.LONG,
+        () -> cluster.metric("pointsman_split_waiting", "") == requests);
   }
 
   static double handovers(SplitCluster cluster, String end) {

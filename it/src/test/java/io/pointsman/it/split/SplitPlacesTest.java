@@ -11,6 +11,7 @@ import static io.pointsman.it.split.SplitFaults.send;
 import static io.pointsman.it.split.SplitFaults.slowDecode;
 import static io.pointsman.it.split.SplitFaults.stream;
 import static io.pointsman.it.split.SplitFaults.succeeds;
+import static io.pointsman.it.split.SplitFaults.waits;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Worker;
@@ -166,13 +167,6 @@ class SplitPlacesTest {
       cluster.awaitQuiet();
       assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
     }
-  }
-
-  private static void waits(SplitCluster cluster, int requests) {
-    Await.until(
-        requests + " wait",
-        Await.LONG,
-        () -> cluster.metric("pointsman_split_waiting", "") == requests);
   }
 
   @Test

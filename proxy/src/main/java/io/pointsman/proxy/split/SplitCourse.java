@@ -18,6 +18,7 @@ import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
+import io.pointsman.proxy.split.WaitingRoom.Line;
 import io.pointsman.proxy.telemetry.RetryReason;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -130,10 +131,8 @@ final class SplitCourse implements Course {
   private void decide() {
     if (prefills.spent()) {
       take(plane.router().withoutPrefill(request));
-    } else if (waiting.behind(line())) {
-      take(plane.router().decideBehindOthers(request));
     } else {
-      take(plane.router().decide(request));
+      take(plane.router().decideBehind(request, waiting.before(waiter())));
     }
   }
 
@@ -214,7 +213,8 @@ final class SplitCourse implements Course {
     boolean full = refused.rejection().reason() == RejectReason.ALL_BUSY;
     if (full
         && plane.router().someUntried(request, refused.missing())
-        && waiting.begin(line(), refused.rejection().retryAfterNanos())) {
+        && waiting.begin(
+            new Line(waiter(), refused.missing()), refused.rejection().retryAfterNanos())) {
       return;
     }
     leaveRoom();
@@ -232,7 +232,7 @@ final class SplitCourse implements Course {
    * Requests for the same model wait for the same workers. One that has been tried already has
    * waited its turn, and may look for others than the rest: it waits for itself.
    */
-  private Object line() {
+  private Object waiter() {
     String model = request.model();
     return begun ? this : model == null ? "" : model;
   }

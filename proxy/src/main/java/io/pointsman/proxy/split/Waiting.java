@@ -1,9 +1,12 @@
 package io.pointsman.proxy.split;
 
 import io.netty.util.concurrent.Future;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.split.SplitListener.Stage;
+import io.pointsman.proxy.split.WaitingRoom.Line;
 import io.pointsman.proxy.split.WaitingRoom.Seat;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -37,10 +40,9 @@ final class Waiting {
     left = plane.stages().slotWait().toNanos();
   }
 
-  /** Whether somebody waits in {@code line} who came before. */
-  boolean behind(Object line) {
-    Seat own = seat;
-    return own == null ? plane.room().occupied(line) : !plane.room().first(own);
+  /** The roles that others wait for who came before. */
+  Set<Role> before(Object owner) {
+    return plane.room().before(owner, seat);
   }
 
   /**
@@ -50,11 +52,13 @@ final class Waiting {
    * @param leastNanos there will certainly be no place before; 0 if not known
    * @return false if it has waited long enough, or may not
    */
-  boolean begin(Object line, long leastNanos) {
+  boolean begin(Line line, long leastNanos) {
     if (seat == null) {
       since = state.now();
       pause = FIRST_LOOK_NANOS;
       seat = left > leastNanos ? plane.room().enter(line, this::turnFromElsewhere) : null;
+    } else {
+      plane.room().change(seat, line);
     }
     Seat own = seat;
     long rest = left - (state.now() - since);
