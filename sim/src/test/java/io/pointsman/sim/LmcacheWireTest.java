@@ -95,10 +95,56 @@ class LmcacheWireTest {
   }
 
   @Test
-  void firstTokenMustBeAskedFor() throws IOException {
+  void firstTokenIsAskedForOrNotTold() throws IOException {
     ObjectNode body = gives();
-    ((ObjectNode) body.path("kv_transfer_params")).put("ret_first_tok", false);
-    refused(pair.prefill, "kv_transfer_params.ret_first_tok", COMPLETIONS, body);
+    ObjectNode params = (ObjectNode) body.path("kv_transfer_params");
+    refused(
+        pair.prefill,
+        "kv_transfer_params.ret_first_tok",
+        COMPLETIONS,
+        withFirst(body.deepCopy(), false));
+    params.remove("ret_first_tok");
+    JsonNode reply = ok(pair.prefill, COMPLETIONS, body).path("kv_transfer_params");
+    assertThat(reply.has("first_tok")).isFalse();
+    router.next();
+    router.next();
+    refused(pair.decode, "prompt", COMPLETIONS, takes(7));
+    assertThat(pair.decode.kvState().reasons().getLast()).contains("not asked for a first token");
+    ok(pair.decode, COMPLETIONS, prompt().put("seed", 7));
+  }
+
+  private static ObjectNode withFirst(ObjectNode body, boolean asked) {
+    ((ObjectNode) body.path("kv_transfer_params")).put("ret_first_tok", asked);
+    return body;
+  }
+
+  /** Members that speak of all tokens, of which no engine sees all then. */
+  @ParameterizedTest
+  @CsvSource({
+    "seed, 7",
+    "stop, '[\"x\"]'",
+    "presence_penalty, 0.5",
+    "logit_bias, '{\"7\": 1}'",
+    "logprobs, 1",
+    "response_format, '{\"type\": \"json_object\"}'",
+    "structured_outputs, '{\"regex\": \"a\"}'",
+    "guided_choice, '[\"a\"]'",
+    "min_tokens, 2"
+  })
+  void firstTokenOfPrefillsIsOnlyForPlainRequests(String name, String value) throws IOException {
+    ObjectNode body = gives();
+    refused(pair.prefill, name, COMPLETIONS, body.deepCopy().set(name, WireClient.json(value)));
+    int first =
+        ok(pair.prefill, COMPLETIONS, body).path("kv_transfer_params").path("first_tok").asInt();
+    router.next();
+    router.next();
+    refused(pair.decode, name, COMPLETIONS, takes(first).set(name, WireClient.json(value)));
+    ok(pair.decode, COMPLETIONS, prompt().set(name, WireClient.json(value)));
+    ok(pair.decode, COMPLETIONS, takes(first));
+  }
+
+  private static ObjectNode prompt() {
+    return Json.object().put("max_tokens", 4).set("prompt", tokens());
   }
 
   @Test
@@ -125,7 +171,7 @@ class LmcacheWireTest {
   /** KV is found by the prompt's content, whoever makes the first token. */
   @Test
   void decodeFindsTheKvOfAPromptWithoutTheFirstToken() throws IOException {
-    ObjectNode prompt = Json.object().put("max_tokens", 4).set("prompt", tokens());
+    ObjectNode prompt = prompt();
     refused(pair.decode, "prompt", COMPLETIONS, prompt);
     ok(pair.prefill, COMPLETIONS, gives());
     router.next();

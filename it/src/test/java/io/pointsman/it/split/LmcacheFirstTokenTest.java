@@ -42,14 +42,14 @@ final class LmcacheFirstTokenTest {
 
   private static String asked(boolean stream) {
     return "{\"model\":\"sim\",\"prompt\":[128000,"
-        + " 9906,11],\"max_tokens\":200,\"x\":1.50,\"stream\":"
+        + " 9906,11],\"max_tokens\":200,\"top_p\":1.50,\"stream\":"
         + stream
         + "}";
   }
 
   private static String continued(boolean stream) {
     return "{\"model\":\"sim\",\"prompt\":[128000,"
-        + " 9906,11,22691],\"max_tokens\":199,\"x\":1.50,\"stream\":"
+        + " 9906,11,22691],\"max_tokens\":199,\"top_p\":1.50,\"stream\":"
         + stream
         + "}";
   }
@@ -113,13 +113,9 @@ final class LmcacheFirstTokenTest {
     try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLog(1000))) {
       rig.awaitSplit();
       for (boolean stream : new boolean[] {false, true}) {
-        int first = 1000 * PeerRig.nextCall();
-        String ids =
-            IntStream.range(first, first + 40)
-                .mapToObj(Integer::toString)
-                .collect(Collectors.joining(","));
+        String ids = ids(1000 * PeerRig.nextCall());
         String rest = stream ? ",\"stream_options\":{\"include_usage\":true}}" : "}";
-        rest = ",\"seed\":7,\"stream\":" + stream + rest;
+        rest = ",\"temperature\":0.50,\"stream\":" + stream + rest;
         SimEngine decode = rig.decodeEngines().getFirst();
         List<Logged> before = decode.requestLog();
         long prefills = rig.prefills();
@@ -142,6 +138,47 @@ final class LmcacheFirstTokenTest {
       }
       rig.awaitNothingHeld();
     }
+  }
+
+  /** Engines that refuse a first token of prefill's where decode would have a say in it. */
+  @Test
+  void strictEnginesMakeAllTokensOfOtherCompletionsInDecode() throws IOException {
+    try (PeerRig rig = new PeerRig(KvConnector.LMCACHE, 1, 1, true, o -> o.withLog(1000))) {
+      rig.awaitSplit();
+      for (String more :
+          List.of(
+              "\"seed\":7",
+              "\"stop\":[\"never\"]",
+              "\"min_tokens\":3",
+              "\"repetition_penalty\":1.10",
+              "\"logit_bias\":{\"7\":-1}",
+              "\"response_format\":{\"type\":\"json_object\"}",
+              "\"guided_choice\":[\"a\",\"b\"]",
+              "\"logprobs\":1",
+              "\"made_up\":null")) {
+        int first = 1000 * PeerRig.nextCall();
+        String asked =
+            "{\"model\":\"sim\",\"prompt\":[%s],\"max_tokens\":5,%s}".formatted(ids(first), more);
+        List<Logged> before = rig.decodeEngines().getFirst().requestLog();
+        Answer answer = rig.ask("/v1/completions", asked);
+        assertThat(answer.status()).as(more + answer.text() + rig.reasons()).isEqualTo(200);
+        assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
+        assertThat(body(rig.prefillEngines().getFirst().requestLog().getLast()))
+            .contains(Integer.toString(first), "disagg_spec")
+            .doesNotContain("ret_first_tok");
+        List<Logged> sent = new ArrayList<>(rig.decodeEngines().getFirst().requestLog());
+        sent.removeAll(before);
+        assertThat(sent).extracting(SplitCluster::body).containsExactly(asked);
+        assertThat(number(answer, "prompt_tokens")).as(more).isEqualTo(40);
+      }
+      rig.awaitNothingHeld();
+    }
+  }
+
+  private static String ids(int first) {
+    return IntStream.range(first, first + 40)
+        .mapToObj(Integer::toString)
+        .collect(Collectors.joining(","));
   }
 
   private static int number(Answer answer, String name) {

@@ -205,7 +205,7 @@ final class SplitLegBytesTest {
     sent.prefillBody(
         asked,
         params(
-            "\"ret_first_tok\":true,\"disagg_spec\":\\{\"req_id\":\""
+            "\"disagg_spec\":\\{\"req_id\":\""
                 + NONCE
                 + "\",\"receiver_host\":\"127\\.0\\.0\\.1\",\"receiver_init_port\":"
                 + Pattern.quote(init)

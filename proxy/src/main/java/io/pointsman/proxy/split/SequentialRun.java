@@ -180,11 +180,15 @@ final class SequentialRun implements Run, SideLeg.Owner {
     course.served().attempt(lease, next);
   }
 
-  /** The protocol asks for a description of what is held, and the answer has none. */
+  /**
+   * The protocol asks for a description of what is held, and the answer has none. One whose engines
+   * notify is told by that.
+   */
   private boolean nothingHeld(PrefillReply read) {
     boolean asked =
-        plan.prefill().edits().stream()
-            .anyMatch(edit -> edit.path().getFirst().equals(ReplyReader.KV_TRANSFER_PARAMS));
+        plan.await() == null
+            && plan.prefill().edits().stream()
+                .anyMatch(edit -> edit.path().getFirst().equals(ReplyReader.KV_TRANSFER_PARAMS));
     return asked && read.kvTransferParams() == null;
   }
 

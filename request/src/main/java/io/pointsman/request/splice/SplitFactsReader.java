@@ -6,6 +6,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,30 @@ public final class SplitFactsReader {
   private static final List<String> STORED = List.of("previous_response_id", "conversation");
   private static final List<String> PROMPT_LOGPROBS =
       List.of("prompt_logprobs", "logprob_start_len");
+
+  /**
+   * Members of plain completions. {@code seed} is none of them: two workers would draw their first
+   * token with the same numbers. Nor is anything about the text, of which each sees a part.
+   */
+  private static final Set<String> PLAIN =
+      Set.of(
+          "model",
+          "prompt",
+          "max_tokens",
+          "stream",
+          "stream_options",
+          "temperature",
+          "top_p",
+          "top_k",
+          "min_p",
+          "n",
+          "best_of",
+          "echo",
+          "use_beam_search",
+          "ignore_eos",
+          "user",
+          "priority",
+          "kv_transfer_params");
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final InputSize size = new InputSize();
@@ -61,7 +86,7 @@ public final class SplitFactsReader {
         STORED.stream().anyMatch(values::present),
         values.wanted("background"),
         prompt.tokens(),
-        values.wanted("logprobs") || values.wanted("return_logprob"),
+        prompt.tokens() && plain(members),
         limit(values),
         values.wanted("stream"),
         estimate ? size.tokens(body, members) : SplitFacts.ABSENT);
@@ -96,6 +121,16 @@ public final class SplitFactsReader {
           TRANSPARENT ->
           null;
     };
+  }
+
+  /** Every other member, known or not, may have a say in the tokens or in what is told of them. */
+  private static boolean plain(JsonMembers members) {
+    for (int i = 0; i < members.count(); i++) {
+      if (!PLAIN.contains(members.name(i))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static long limit(Values values) {

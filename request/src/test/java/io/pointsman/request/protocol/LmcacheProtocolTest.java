@@ -3,6 +3,7 @@ package io.pointsman.request.protocol;
 import static io.pointsman.request.protocol.Exchange.decodeLeg;
 import static io.pointsman.request.protocol.Exchange.log;
 import static io.pointsman.request.protocol.Exchange.reply;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.disagg.peer.Receiver;
@@ -25,7 +26,7 @@ class LmcacheProtocolTest {
   private static final Receiver RECEIVER =
       new Receiver("10.2.0.21", List.of(8300, 8301), List.of(8400, 8401));
   private static final String IDS =
-      "{\"model\":\"llama\",\"prompt\":[128000, 9906, 11],\"max_tokens\":200,\"min_tokens\":2}";
+      "{\"model\":\"llama\",\"prompt\":[128000, 9906, 11],\"max_tokens\":200}";
   private static final String ANSWER =
       "{\"choices\":[{\"index\":0,\"text\":\" Hello\",\"finish_reason\":\"length\"}],"
           + "\"kv_transfer_params\":{\"first_tok\":22691,\"num_lmcache_cached_tokens\":0}}";
@@ -68,7 +69,7 @@ class LmcacheProtocolTest {
             POST http://10.2.0.21:8200/v1/completions
             x-request-id: 6f1c
 
-            {"model":"llama","prompt":[128000, 9906, 11,22691],"max_tokens":199,"min_tokens":1}
+            {"model":"llama","prompt":[128000, 9906, 11,22691],"max_tokens":199}
             """);
     FirstToken first = ((Continuation.Decode) continuation).first();
     assertThat(first).isNotNull();
@@ -96,15 +97,58 @@ class LmcacheProtocolTest {
         "{\"prompt\":[1,2]}",
         "{\"prompt\":[1,2],\"max_tokens\":1}",
         "{\"prompt\":[1,2],\"max_tokens\":9,\"logprobs\":1}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"stop\":[\"x\"]}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"min_tokens\":2}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"frequency_penalty\":0.5}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"logit_bias\":{\"7\":1}}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"response_format\":{\"type\":\"json_object\"}}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"guided_regex\":\"a+\"}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"seed\":1}",
+        "{\"prompt\":[1,2],\"max_tokens\":9,\"made_up\":1}",
       })
   void otherCompletionsGetTheirFirstTokenFromDecode(String body) {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, body);
     Continuation continuation = plan.handover().to(exchange.decode, reply(ANSWER));
 
     assertThat(Edits.edited(body, plan.prefill().edits()))
-        .contains("\"ret_first_tok\":true,\"disagg_spec\"");
+        .contains("\"kv_transfer_params\":{\"disagg_spec\":{")
+        .doesNotContain("ret_first_tok");
     assertThat(Edits.edited(body, decodeLeg(continuation).edits())).isEqualTo(body);
     assertThat(((Continuation.Decode) continuation).first()).isNull();
+  }
+
+  /** An answer that ends there may be cut by what decode would have seen to. */
+  @Test
+  void onlyPlainCompletionsAreCompleteWithTheirFirstToken() {
+    String body = "{\"prompt\":[1,2],\"max_tokens\":9,\"min_tokens\":2}";
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, body);
+    Continuation continuation =
+        plan.handover().to(exchange.decode, reply(ANSWER.replace("\"length\"", "\"stop\"")));
+
+    assertThat(Edits.edited(body, decodeLeg(continuation).edits())).isEqualTo(body);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"\"\"", "\" caf\ufffd\"", "\"\\ufffd\"", "\"\\uFFFD\\uFFFD\"", "null", "7"})
+  void aTokenThatIsNoTextOfItsOwnComesFromDecode(String text) {
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
+    Continuation continuation =
+        plan.handover().to(exchange.decode, reply(ANSWER.replace("\" Hello\"", text)));
+
+    assertThat(Edits.edited(IDS, decodeLeg(continuation).edits())).isEqualTo(IDS);
+    assertThat(((Continuation.Decode) continuation).first()).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\"caf\u00e9\"", "\"\\n\"", "\"\\ud83d\\ude00\"", "\"fffd\""})
+  void anyOtherTextGoesBeforeDecodes(String text) {
+    PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
+    Continuation continuation =
+        plan.handover().to(exchange.decode, reply(ANSWER.replace("\" Hello\"", text)));
+
+    FirstToken first = requireNonNull(((Continuation.Decode) continuation).first());
+    assertThat(first.text()).isEqualTo(RawJson.of(text));
   }
 
   @Test
@@ -138,7 +182,11 @@ class LmcacheProtocolTest {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, body);
 
     assertThat(Edits.edited(body, plan.prefill().edits()))
-        .contains("\"kv_transfer_params\":{\"lmcache.skip_save\":true,\"ret_first_tok\":true,");
+        .contains("\"kv_transfer_params\":{\"lmcache.skip_save\":true,\"disagg_spec\":{");
+    String asks = body.replace("}}", ",\"ret_first_tok\":true}}");
+    assertThat(
+            Edits.edited(asks, exchange.sequential(Endpoint.COMPLETIONS, asks).prefill().edits()))
+        .contains("\"kv_transfer_params\":{\"lmcache.skip_save\":true,\"disagg_spec\":{");
   }
 
   @Test

@@ -94,13 +94,12 @@ class SplitFactsReaderTest {
   }
 
   @Test
-  void tokenPromptsLimitsAndLogprobsAreSeen() {
+  void tokenPromptsAndLimitsAreSeen() {
     SplitFacts facts =
         completion("\"prompt\":[1,2],\"max_tokens\":7,\"logprobs\":0,\"stream\":true");
 
     assertThat(facts.tokenPrompt()).isTrue();
     assertThat(facts.maxTokens()).isEqualTo(7);
-    assertThat(facts.logprobs()).isTrue();
     assertThat(facts.stream()).isTrue();
     assertThat(completion("\"prompt\":\"1\"").tokenPrompt()).isFalse();
     assertThat(completion("\"prompt\":\"1\"").maxTokens()).isEqualTo(SplitFacts.ABSENT);
@@ -111,6 +110,74 @@ class SplitFactsReaderTest {
                     "{\"token_ids\":[1],\"sampling_params\":{\"max_tokens\":9}}")
                 .maxTokens())
         .isEqualTo(9);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        ",\"n\":1,\"best_of\":1,\"echo\":false,\"use_beam_search\":false",
+        ",\"temperature\":0.5,\"top_p\":0.9,\"top_k\":40,\"min_p\":0.1,\"ignore_eos\":true",
+        ",\"user\":\"u\",\"priority\":1,\"kv_transfer_params\":{\"lmcache.skip_save\":true}",
+        ",\"stream\":true,\"stream_options\":{\"include_usage\":true}",
+        ",\"max_tok\\u0065ns\":7"
+      })
+  void plainCompletionsOfTokenIdsAreKnown(String more) {
+    assertThat(completion("\"model\":\"m\",\"prompt\":[1,2]" + more).plain()).isTrue();
+    assertThat(completion("\"model\":\"m\",\"prompt\":\"1\"" + more).plain()).isFalse();
+  }
+
+  /** Whatever its value, and whether it is known or not. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "seed",
+        "stop",
+        "stop_token_ids",
+        "include_stop_str_in_output",
+        "min_tokens",
+        "max_completion_tokens",
+        "presence_penalty",
+        "frequency_penalty",
+        "repetition_penalty",
+        "length_penalty",
+        "logit_bias",
+        "logits_processors",
+        "allowed_token_ids",
+        "bad_words",
+        "logprobs",
+        "return_logprob",
+        "return_token_ids",
+        "return_tokens_as_token_ids",
+        "detokenize",
+        "skip_special_tokens",
+        "spaces_between_special_tokens",
+        "truncate_prompt_tokens",
+        "add_special_tokens",
+        "suffix",
+        "response_format",
+        "structured_outputs",
+        "guided_json",
+        "guided_regex",
+        "guided_choice",
+        "guided_grammar",
+        "guided_decoding_backend",
+        "tools",
+        "tool_choice",
+        "functions",
+        "thinking_token_budget",
+        "vllm_xargs",
+        "sampling_params",
+        "x",
+        "",
+        "Model"
+      })
+  void nothingElseIsPlain(String name) {
+    for (String value : new String[] {"1", "null", "{}"}) {
+      assertThat(completion("\"prompt\":[1,2],\"%s\":%s".formatted(name, value)).plain())
+          .as(name)
+          .isFalse();
+    }
   }
 
   @Test

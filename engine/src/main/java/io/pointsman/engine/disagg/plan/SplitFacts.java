@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
  * @param stored whether it builds on a stored response or conversation
  * @param background whether it is answered before it is served
  * @param tokenPrompt whether the prompt is one list of token ids
- * @param logprobs whether logprobs of generated tokens are asked for
+ * @param plain whether the body has no member but such as leave each token to the prompt, the
+ *     tokens before it and a draw of its own, and of which nothing is told but its text: then it
+ *     does not matter whether two workers make two of them; false where {@code tokenPrompt} is
  * @param maxTokens most tokens to generate
  * @param stream whether it asks for a stream
  * @param tokens estimated size of the input in tokens: exact for token ids, else characters / 4;
@@ -35,7 +37,7 @@ public record SplitFacts(
     boolean stored,
     boolean background,
     boolean tokenPrompt,
-    boolean logprobs,
+    boolean plain,
     long maxTokens,
     boolean stream,
     long tokens) {

@@ -22,18 +22,22 @@ import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.disagg.plan.Terms.Bond;
 import io.pointsman.engine.fleet.Worker;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
  * {@code lmcache}: prefill sends its blocks to the decode worker's receiver and says so in a
  * notification for each tensor-parallel rank; decode finds them by the prompt's content.
  *
- * <p>A completion with a prompt of token ids gets its first token from prefill: it goes to the
- * client at once, and to decode as the prompt's last one. All others get it from decode, which
- * computes the prompt's last position once more and has the client's own request, with its chat
- * template, tools and logprobs.
+ * <p>A plain completion with a prompt of token ids gets its first token from prefill: it goes to
+ * the client, and to decode as the prompt's last one. All others get it from decode, which computes
+ * the prompt's last position once more and has the client's own request, with its chat template,
+ * tools, grammar, penalties, stop strings and whatever else has a say in it.
  */
 final class LmcacheProtocol implements PdProtocol {
+  /** What engines write for bytes that are no character yet. */
+  private static final char REPLACEMENT = '\ufffd';
+
   private final Peers peers;
   private final ProtocolSettings settings;
 
@@ -49,6 +53,10 @@ final class LmcacheProtocol implements PdProtocol {
       return new PdPlan.Unplanned(decode, "where it takes LMCache's blocks");
     }
     boolean first = firstFromPrefill(request);
+    BodyEdit token =
+        first
+            ? put(RawJson.TRUE, KV_TRANSFER_PARAMS, "ret_first_tok")
+            : remove(KV_TRANSFER_PARAMS, "ret_first_tok");
     Leg leg =
         Legs.leg(
             request,
@@ -56,7 +64,7 @@ final class LmcacheProtocol implements PdProtocol {
             PrefillBody.edits(
                 request.endpoint(),
                 settings.minTokens(),
-                put(RawJson.TRUE, KV_TRANSFER_PARAMS, "ret_first_tok"),
+                token,
                 put(spec(request, receiver), KV_TRANSFER_PARAMS, "disagg_spec")));
     return new PdPlan.Sequential(
         leg,
@@ -75,7 +83,7 @@ final class LmcacheProtocol implements PdProtocol {
     SplitFacts facts = request.facts();
     return request.endpoint() == PdEndpoint.COMPLETIONS
         && facts.tokenPrompt()
-        && !facts.logprobs()
+        && facts.plain()
         && facts.maxTokens() > 1;
   }
 
@@ -102,18 +110,24 @@ final class LmcacheProtocol implements PdProtocol {
     }
     RawJson token = reply.param("first_tok");
     RawJson text = reply.firstText();
-    if (token == null || text == null) {
+    if (token == null || text == null || !ofItself(text)) {
       return plain(request, decode);
     }
     List<BodyEdit> edits =
-        List.of(
-            extend(token, "prompt"),
-            add(-1, 1, "max_tokens"),
-            add(-1, 1, "max_completion_tokens"),
-            add(-1, 1, "min_tokens"),
-            remove(KV_TRANSFER_PARAMS));
+        List.of(extend(token, "prompt"), add(-1, 1, "max_tokens"), remove(KV_TRANSFER_PARAMS));
     List<BodyEdit> usage =
         List.of(add(-1, 0, "usage", "prompt_tokens"), add(1, 0, "usage", "completion_tokens"));
     return new Continuation.Decode(Legs.leg(request, decode, edits), new FirstToken(text, usage));
+  }
+
+  /**
+   * Whether the token has a text without those that follow: of one that is a part of a character
+   * only decode could tell the rest, which takes the prompt's end for told.
+   */
+  private static boolean ofItself(RawJson text) {
+    String quoted = text.toString();
+    return quoted.length() > 2
+        && quoted.indexOf(REPLACEMENT) < 0
+        && !quoted.toLowerCase(Locale.ROOT).contains("\\ufffd");
   }
 }

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Arrivals {
   private static final int CAPACITY = 10_000;
+  private static final int NOT_ASKED = -1;
 
   /** One prompt's KV. */
   private static final class Arrival {
@@ -49,12 +50,15 @@ final class Arrivals {
       return FieldError.stale(
           "prompt", "no KV has arrived for its first " + wanted.tokens() + " tokens");
     }
+    if (there.firstToken == NOT_ASKED) {
+      return FieldError.stale("prompt", "prefill was not asked for a first token");
+    }
     if (there.firstToken != wanted.firstToken()) {
       return FieldError.stale(
           "prompt",
           "ends with " + wanted.firstToken() + " (prefill's token: " + there.firstToken + ")");
     }
-    return null;
+    return wanted.constrained();
   }
 
   private boolean complete(@Nullable Arrival arrival) {
@@ -85,7 +89,7 @@ final class Arrivals {
     if (alloc) {
       Arrival arrival = byHash.computeIfAbsent(asked.path("hash").asText(), h -> new Arrival());
       arrival.ranks.set(rank);
-      arrival.firstToken = asked.path("first_tok").asInt();
+      arrival.firstToken = asked.path("first_tok").asInt(NOT_ASKED);
     }
     exchange.respond(200, Json.object());
   }

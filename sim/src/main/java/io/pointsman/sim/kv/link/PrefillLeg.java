@@ -222,7 +222,10 @@ final class PrefillLeg extends Leg {
   private void push(After.Push push, int tokens, GenerationRun run) {
     node.counters().transferStarted();
     ObjectNode kv = Json.object().put("req_id", push.requestId()).put("tokens", tokens);
-    kv.put("hash", request.hash(tokens)).put("first_tok", run.answer(0).id(0));
+    kv.put("hash", request.hash(tokens));
+    if (push.first()) {
+      kv.put("first_tok", run.answer(0).id(0));
+    }
     node.driver().later(node.options().transferMillis(tokens), () -> put(push, 0, tokens, kv, run));
   }
 

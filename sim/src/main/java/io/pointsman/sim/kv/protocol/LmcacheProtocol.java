@@ -2,6 +2,7 @@ package io.pointsman.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.sim.http.Json;
+import io.pointsman.sim.kv.FieldError;
 import io.pointsman.sim.kv.Fields;
 import io.pointsman.sim.kv.Held;
 import io.pointsman.sim.kv.KvRole;
@@ -13,10 +14,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * LMCache: prefill pushes its KV to the ports that {@code disagg_spec} names, tells the router by
- * ZeroMQ, and returns its token, which the router appends to the prompt that decode gets. Decode
- * also finds the KV of a prompt without that token, because it looks for it by content.
+ * ZeroMQ, and, if asked, returns its token, which the router appends to the prompt that decode
+ * gets. Decode also finds the KV of a prompt without that token, because it looks for it by
+ * content.
  */
 record LmcacheProtocol() implements KvProtocol {
+  private static final String FIRST = "ret_first_tok";
+
   @Override
   public Task read(KvRequest request, KvSelf self) {
     KvRole role = self.options().role();
@@ -30,13 +34,20 @@ record LmcacheProtocol() implements KvProtocol {
       return new Task.Direct();
     }
     PrefillForm.check(request);
-    params.is("ret_first_tok", true);
+    boolean first = returnsFirst(request);
+    if (first) {
+      params.is(FIRST, true);
+      FieldError wrong = FirstTokenForm.wrong(request);
+      if (wrong != null) {
+        throw wrong;
+      }
+    }
     Fields spec = params.object("disagg_spec");
     String id = spec.text("req_id");
     String host = spec.text("receiver_host");
     int ranks = self.options().tpSize();
     Before init = new Before.Init(host, spec.ports("receiver_init_port", ranks));
-    After push = new After.Push(id, host, spec.ports("receiver_alloc_port", ranks));
+    After push = new After.Push(id, host, spec.ports("receiver_alloc_port", ranks), first);
     return new Task.Produce(
         List.of(request.internalId()), "disagg_spec.req_id", 0, false, init, push);
   }
@@ -48,13 +59,22 @@ record LmcacheProtocol() implements KvProtocol {
       return new Task.Direct();
     }
     String whole = request.hash(request.promptTokens());
-    return new Task.Arrived(request.hash(tokens), tokens, request.lastToken(), whole);
+    FieldError wrong = FirstTokenForm.wrong(request);
+    return new Task.Arrived(request.hash(tokens), tokens, request.lastToken(), whole, wrong);
+  }
+
+  /** Whether a prefill request asks for its token. */
+  private static boolean returnsFirst(KvRequest request) {
+    return request.fields().at("kv_transfer_params").has(FIRST);
   }
 
   @Override
   public @Nullable ObjectNode reply(
       KvRequest request, KvSelf self, Held held, int firstToken, int cachedTokens) {
-    ObjectNode params = Json.object().put("first_tok", firstToken);
+    ObjectNode params = Json.object();
+    if (returnsFirst(request)) {
+      params.put("first_tok", firstToken);
+    }
     return params.put("num_lmcache_cached_tokens", cachedTokens);
   }
 }

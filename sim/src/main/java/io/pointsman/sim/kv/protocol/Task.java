@@ -1,7 +1,9 @@
 package io.pointsman.sim.kv.protocol;
 
 import io.pointsman.sim.kv.Claim;
+import io.pointsman.sim.kv.FieldError;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What a request wants of an engine's KV. */
 public sealed interface Task {
@@ -49,8 +51,11 @@ public sealed interface Task {
    * @param firstToken the prompt's last token, which the pushing engine has produced
    * @param whole the hash of the whole prompt, for one that comes without that token: its last
    *     position is computed once more
+   * @param constrained what is wrong if the last token is the pushing engine's; null: nothing
    */
-  record Arrived(String hash, int tokens, int firstToken, String whole) implements Task {}
+  record Arrived(
+      String hash, int tokens, int firstToken, String whole, @Nullable FieldError constrained)
+      implements Task {}
 
   /** Use KV that the shared store has. */
   record Found() implements Task {}
@@ -83,8 +88,13 @@ public sealed interface Task {
     /** It is held until released. */
     record Hold() implements After {}
 
-    /** It is pushed to the other engine's buffers, and the router told. */
-    record Push(String requestId, String host, List<Integer> ports) implements After {}
+    /**
+     * It is pushed to the other engine's buffers, and the router told.
+     *
+     * @param first whether the other engine may be asked to go on behind the token produced here
+     */
+    record Push(String requestId, String host, List<Integer> ports, boolean first)
+        implements After {}
 
     /** It goes to the shared store. */
     record Store() implements After {}
