@@ -1,6 +1,7 @@
 package io.pointsman.proxy.split;
 
 import io.pointsman.engine.disagg.plan.FirstToken;
+import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.request.splice.Splice;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -22,6 +23,7 @@ final class AnswerEdits {
   private static final int MOST_SAID = 1 << 18;
 
   private final SplitTools tools;
+  private final PdEndpoint endpoint;
   private final LongSupplier cached;
   private final boolean learns;
   private @Nullable FirstToken first;
@@ -32,13 +34,20 @@ final class AnswerEdits {
   private @Nullable ByteArrayOutputStream said;
 
   /**
+   * @param endpoint what the answer is to
    * @param cached prompt tokens that the prefill worker found in its cache; negative while not
    *     known
    * @param first the first token; null if it comes from decode
    * @param learns whether what the answer hands back matters
    */
-  AnswerEdits(SplitTools tools, LongSupplier cached, @Nullable FirstToken first, boolean learns) {
+  AnswerEdits(
+      SplitTools tools,
+      PdEndpoint endpoint,
+      LongSupplier cached,
+      @Nullable FirstToken first,
+      boolean learns) {
     this.tools = tools;
+    this.endpoint = endpoint;
     this.cached = cached;
     this.first = first;
     given = first;
@@ -69,7 +78,7 @@ final class AnswerEdits {
       now = counted == null ? now : counted.toBytes(now, 0);
     }
     long tokens = cached.getAsLong();
-    Splice told = tokens < 0 ? null : tools.cached().put(now, 0, now.length, tokens);
+    Splice told = tokens < 0 ? null : tools.cached().put(endpoint, now, 0, now.length, tokens);
     return told == null ? now : told.toBytes(now, 0);
   }
 

@@ -144,7 +144,8 @@ final class DecodeErrand implements Errand {
       return null;
     }
     AnswerEdits edits =
-        new AnswerEdits(course.tools(), expected.cached(), expected.first(), learns);
+        new AnswerEdits(
+            course.tools(), request.endpoint(), expected.cached(), expected.first(), learns);
     return head.eventStream()
         ? new EventRewrite(edits, () -> learn(edits))
         : new WholeRewrite(edits, course.plane().stages().maxReplyBytes(), () -> learn(edits));

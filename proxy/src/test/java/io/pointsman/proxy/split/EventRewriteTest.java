@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.FirstToken;
+import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.RawJson;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -32,7 +33,7 @@ class EventRewriteTest {
   private final SplitTools tools = new SplitTools(1 << 20);
 
   private AnswerEdits edits(long cached, @Nullable FirstToken first) {
-    return new AnswerEdits(tools, () -> cached, first, false);
+    return new AnswerEdits(tools, PdEndpoint.COMPLETIONS, () -> cached, first, false);
   }
 
   /** What comes out when the stream comes in pieces of {@code size} bytes. */
@@ -159,7 +160,7 @@ class EventRewriteTest {
 
   @Test
   void whatAChatSaysIsKeptWithWhatItHandsBack() {
-    AnswerEdits edits = new AnswerEdits(tools, () -> -1, null, true);
+    AnswerEdits edits = new AnswerEdits(tools, PdEndpoint.CHAT, () -> -1, null, true);
     for (String event :
         List.of(
             "{\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}",
@@ -180,7 +181,7 @@ class EventRewriteTest {
 
   @Test
   void whatIsTooLongIsNotKept() {
-    AnswerEdits edits = new AnswerEdits(tools, () -> -1, null, true);
+    AnswerEdits edits = new AnswerEdits(tools, PdEndpoint.CHAT, () -> -1, null, true);
     String words = "x".repeat(200_000);
     String event = "{\"choices\":[{\"delta\":{\"content\":\"" + words + "\"}}]}";
     edits.apply(event.getBytes(StandardCharsets.UTF_8));

@@ -1,11 +1,12 @@
 package io.pointsman.request.splice;
 
 import io.pointsman.engine.disagg.plan.BodyEdit;
+import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.RawJson;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,8 @@ public final class CachedTokens {
       List.of("prompt_tokens_details", "input_tokens_details");
 
   private static final String CACHED = "cached_tokens";
+
+  private static final String INPUT = "input_tokens";
 
   /** In messages, where it is a member of the usage itself. */
   private static final String READ = "cache_read_input_tokens";
@@ -49,89 +52,73 @@ public final class CachedTokens {
   /**
    * Puts the figure into an answer in one piece, or into the JSON of one event of a stream.
    *
+   * @param endpoint what the answer is to
    * @param bytes array that holds one JSON object; neither changed nor kept
    * @param cached prompt tokens that the prefill worker found in its cache
    * @return null if the object has no usage, so that nothing is to be changed
    */
-  public @Nullable Splice put(byte[] bytes, int offset, int length, long cached) {
-    BodyEdit edit = edit(bytes, offset, offset + length, cached);
-    return edit == null ? null : editor.edit(bytes, offset, length, List.of(edit));
-  }
-
-  /**
-   * Puts the figure into one event of a stream, from {@code data:} to the empty line behind it.
-   *
-   * @return null if nothing is to be changed: the event has no usage, or its data is no JSON object
-   *     on one line
-   */
-  public @Nullable Splice putInEvent(byte[] bytes, int offset, int length, long cached) {
-    int end = offset + length;
-    int from = dataFrom(bytes, offset, end);
-    int to = from;
-    while (to < end && bytes[to] != '\n' && bytes[to] != '\r') {
-      to++;
-    }
-    if (from == to) {
-      return null;
-    }
-    Splice data = put(bytes, from, to - from, cached);
-    if (data == null) {
-      return null;
-    }
-    Pieces event = new Pieces(offset);
-    event.original(offset, from);
-    for (Piece piece : data.pieces()) {
-      switch (piece) {
-        case Piece.Original(int at, int size) -> event.original(from + at, from + at + size);
-        case Piece.Inserted(RawJson text) -> event.insert(text);
-      }
-    }
-    event.original(to, end);
-    return event.finish();
-  }
-
-  /** Where the data of an event begins: behind {@code data:} at the start of a line. */
-  private static int dataFrom(byte[] bytes, int from, int to) {
-    for (int i = from; i + 5 <= to; i++) {
-      boolean lineStart = i == from || bytes[i - 1] == '\n' || bytes[i - 1] == '\r';
-      if (lineStart
-          && bytes[i] == 'd'
-          && bytes[i + 1] == 'a'
-          && bytes[i + 2] == 't'
-          && bytes[i + 3] == 'a'
-          && bytes[i + 4] == ':') {
-        return i + 5;
-      }
-    }
-    return to;
-  }
-
-  private @Nullable BodyEdit edit(byte[] bytes, int from, int to, long cached) {
-    JsonMembers answer = JsonMembers.read(json, bytes, from, to);
+  public @Nullable Splice put(
+      PdEndpoint endpoint, byte[] bytes, int offset, int length, long cached) {
+    JsonMembers answer = JsonMembers.read(json, bytes, offset, offset + length);
     if (answer == null) {
       return null;
     }
+    List<BodyEdit> edits =
+        endpoint == PdEndpoint.MESSAGES
+            ? ofMessage(bytes, answer, cached)
+            : ofOthers(bytes, answer, cached);
+    return edits.isEmpty() ? null : editor.edit(bytes, offset, length, edits);
+  }
+
+  /** A message, the event that begins one with it, and the one that ends it. */
+  private List<BodyEdit> ofMessage(byte[] bytes, JsonMembers answer, long cached) {
     JsonMembers usage = object(json, bytes, answer, USAGE);
     if (usage != null) {
-      return edit(usage, cached, USAGE);
+      return ofMessage(usage, cached, USAGE);
+    }
+    JsonMembers message = object(json, bytes, answer, "message");
+    usage = message == null ? null : object(json, bytes, message, USAGE);
+    return usage == null ? List.of() : ofMessage(usage, cached, "message", USAGE);
+  }
+
+  /**
+   * What was read from a cache is no part of a message's {@code input_tokens}: these change with
+   * it. An engine that does not tell it has counted all tokens as computed.
+   */
+  private static List<BodyEdit> ofMessage(JsonMembers usage, long cached, String... path) {
+    boolean inputs = usage.last(INPUT) >= 0;
+    if (!inputs && usage.last(READ) < 0) {
+      return List.of();
+    }
+    long before = Math.max(0, number(usage, READ));
+    BodyEdit read = new BodyEdit.Put(path(path, READ), RawJson.of(cached), List.of());
+    return inputs
+        ? List.of(new BodyEdit.Add(path(path, INPUT), before - cached, 0), read)
+        : List.of(read);
+  }
+
+  private List<BodyEdit> ofOthers(byte[] bytes, JsonMembers answer, long cached) {
+    JsonMembers usage = object(json, bytes, answer, USAGE);
+    if (usage != null) {
+      return ofOthers(usage, cached, USAGE);
     }
     JsonMembers response = object(json, bytes, answer, "response");
     usage = response == null ? null : object(json, bytes, response, USAGE);
     if (usage != null) {
-      return edit(usage, cached, "response", USAGE);
+      return ofOthers(usage, cached, "response", USAGE);
     }
     return object(json, bytes, answer, META) == null
-        ? null
-        : new BodyEdit.Put(List.of(META, CACHED), RawJson.of(cached), List.of());
+        ? List.of()
+        : List.of(new BodyEdit.Put(List.of(META, CACHED), RawJson.of(cached), List.of()));
   }
 
-  private static BodyEdit edit(JsonMembers usage, long cached, String... path) {
-    boolean messages = usage.last(READ) >= 0;
-    boolean responses = usage.last("input_tokens") >= 0;
-    List<String> tail = messages ? List.of(READ) : List.of(DETAILS.get(responses ? 1 : 0), CACHED);
-    List<String> whole = new ArrayList<>(List.of(path));
-    whole.addAll(tail);
-    return new BodyEdit.Put(whole, RawJson.of(cached), List.of());
+  private static List<BodyEdit> ofOthers(JsonMembers usage, long cached, String... path) {
+    String details = DETAILS.get(usage.last(INPUT) >= 0 ? 1 : 0);
+    return List.of(new BodyEdit.Put(path(path, details, CACHED), RawJson.of(cached), List.of()));
+  }
+
+  private static List<String> path(String[] to, String... tail) {
+    return Stream.of(to, tail).flatMap(Stream::of).toList();
   }
 
   private static @Nullable JsonMembers object(

@@ -3,22 +3,23 @@ package io.pointsman.request.splice;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.disagg.plan.PdEndpoint;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class CachedTokensTest {
   private final CachedTokens tokens = new CachedTokens();
 
   private @Nullable String put(String answer) {
-    byte[] bytes = ("  " + answer).getBytes(UTF_8);
-    return text(tokens.put(bytes, 2, bytes.length - 2, 768), bytes);
+    return put(PdEndpoint.CHAT, answer);
   }
 
-  private @Nullable String putInEvent(String event) {
-    byte[] bytes = ("  " + event).getBytes(UTF_8);
-    return text(tokens.putInEvent(bytes, 2, bytes.length - 2, 768), bytes);
+  private @Nullable String put(PdEndpoint endpoint, String answer) {
+    byte[] bytes = ("  " + answer).getBytes(UTF_8);
+    return text(tokens.put(endpoint, bytes, 2, bytes.length - 2, 768), bytes);
   }
 
   private static @Nullable String text(@Nullable Splice splice, byte[] bytes) {
@@ -46,7 +47,7 @@ class CachedTokensTest {
   }
 
   @Test
-  void responsesAndMessagesHaveNamesOfTheirOwn() {
+  void responsesHaveNamesOfTheirOwn() {
     assertThat(put("{\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}"))
         .isEqualTo(
             "{\"usage\":{\"input_tokens\":9,\"output_tokens\":1,"
@@ -55,29 +56,57 @@ class CachedTokensTest {
         .isEqualTo(
             "{\"response\":{\"usage\":{\"input_tokens\":9,"
                 + "\"input_tokens_details\":{\"cached_tokens\":768}}}}");
-    assertThat(put("{\"usage\":{\"input_tokens\":9,\"cache_read_input_tokens\":null}}"))
-        .isEqualTo("{\"usage\":{\"input_tokens\":9,\"cache_read_input_tokens\":768}}");
+  }
+
+  /** There what was read from a cache is beside {@code input_tokens}, not a part of it. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "'input_tokens':9,'cache_creation_input_tokens':0,'cache_read_input_tokens':811,'output_tokens':5"
+            + "|'input_tokens':52,'cache_creation_input_tokens':0,'cache_read_input_tokens':768,"
+            + "'output_tokens':5",
+        "'input_tokens':820,'cache_read_input_tokens':0"
+            + "|'input_tokens':52,'cache_read_input_tokens':768",
+        "'input_tokens':820,'cache_read_input_tokens':null"
+            + "|'input_tokens':52,'cache_read_input_tokens':768",
+        "'input_tokens':820,'output_tokens':5"
+            + "|'input_tokens':52,'output_tokens':5,'cache_read_input_tokens':768",
+        "'input_tokens':0,'output_tokens':0"
+            + "|'input_tokens':0,'output_tokens':0,'cache_read_input_tokens':768",
+        "'cache_read_input_tokens':811,'output_tokens':5"
+            + "|'cache_read_input_tokens':768,'output_tokens':5"
+      })
+  void messagesCountWhatWasCachedApart(String before, String after) {
+    for (String form :
+        new String[] {
+          "{\"type\":\"message\",\"usage\":{%s}}",
+          "{\"type\":\"message_start\",\"message\":{\"usage\":{%s}, \"x\":1.0}}",
+          "{\"type\":\"message_delta\",\"usage\":{%s}}"
+        }) {
+      assertThat(put(PdEndpoint.MESSAGES, form.formatted(before.replace('\'', '"'))))
+          .isEqualTo(form.formatted(after.replace('\'', '"')));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"type\":\"message_delta\",\"usage\":{\"output_tokens\":5}}",
+        "{\"type\":\"message_start\",\"message\":{\"content\":[]}}",
+        "{\"type\":\"message_start\",\"message\":{\"usage\":null}}",
+        "{\"type\":\"content_block_delta\",\"delta\":{\"text\":\"usage\"}}"
+      })
+  void whatTellsNoInputOfAMessageStaysAsItIs(String event) {
+    assertThat(put(PdEndpoint.MESSAGES, event)).isNull();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"{}", "{\"usage\":null}", "{\"usage\":7}", "[]", "{\"usage\":{"})
   void withoutUsageNothingChanges(String answer) {
     assertThat(put(answer)).isNull();
-    assertThat(putInEvent("data: " + answer + "\n\n")).isNull();
-  }
-
-  @Test
-  void eventsAreSplicedBetweenTheirLines() {
-    assertThat(putInEvent("id: 7\r\ndata:{\"choices\":[],\"usage\":{\"prompt_tokens\":9}}\r\n\r\n"))
-        .isEqualTo(
-            "id: 7\r\ndata:{\"choices\":[],\"usage\":{\"prompt_tokens\":9,"
-                + "\"prompt_tokens_details\":{\"cached_tokens\":768}}}\r\n\r\n");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"data: [DONE]\n\n", ": keep-alive\n\n", "data:", "\n", "event: data:{}"})
-  void eventsWithoutAnObjectAreLeftAlone(String event) {
-    assertThat(putInEvent(event)).isNull();
+    assertThat(put(PdEndpoint.MESSAGES, answer)).isNull();
   }
 
   @Test
