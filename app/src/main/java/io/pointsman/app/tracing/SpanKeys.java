@@ -24,6 +24,7 @@ final class SpanKeys {
   static final AttributeKey<Long> ATTEMPTS = AttributeKey.longKey("pointsman.attempts");
   static final AttributeKey<Boolean> STREAMED = AttributeKey.booleanKey("pointsman.streamed");
   static final AttributeKey<Double> TTFT = AttributeKey.doubleKey("pointsman.ttft_seconds");
+  static final AttributeKey<String> PURPOSE = AttributeKey.stringKey("pointsman.purpose");
   static final AttributeKey<String> BLAME = AttributeKey.stringKey("pointsman.blame");
 
   private SpanKeys() {}

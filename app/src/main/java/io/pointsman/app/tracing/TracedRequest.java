@@ -12,6 +12,7 @@ import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTrace;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.TraceContext;
 import java.net.URI;
 import java.util.Locale;
@@ -51,6 +52,22 @@ final class TracedRequest implements RequestTrace {
 
   @Override
   public void tries(Worker worker) {
+    Span begun = begun(worker);
+    if (attempts > 0) {
+      begun.setAttribute(SpanKeys.RESEND, attempts);
+    }
+    attempts++;
+    attempt = begun;
+  }
+
+  @Override
+  public SideTrace side(Worker worker, SideTrace.Purpose purpose) {
+    Span begun = begun(worker);
+    begun.setAttribute(SpanKeys.PURPOSE, purpose.name().toLowerCase(Locale.ROOT));
+    return new TracedSide(begun);
+  }
+
+  private Span begun(Worker worker) {
     Span begun =
         tracer
             .spanBuilder(Tracing.spanName(method, ""))
@@ -60,8 +77,7 @@ final class TracedRequest implements RequestTrace {
     if (begun.isRecording()) {
       describe(begun, worker);
     }
-    attempts++;
-    attempt = begun;
+    return begun;
   }
 
   private void describe(Span begun, Worker worker) {
@@ -72,9 +88,6 @@ final class TracedRequest implements RequestTrace {
     begun.setAttribute(SpanKeys.SERVER_PORT, url.getPort() > 0 ? url.getPort() : standard);
     begun.setAttribute(SpanKeys.URL, worker.spec().url() + path);
     begun.setAttribute(SpanKeys.WORKER, worker.id());
-    if (attempts > 0) {
-      begun.setAttribute(SpanKeys.RESEND, attempts);
-    }
   }
 
   @Override

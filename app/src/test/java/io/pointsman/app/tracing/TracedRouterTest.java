@@ -7,12 +7,14 @@ import io.opentelemetry.proto.trace.v1.Span;
 import io.opentelemetry.proto.trace.v1.Status;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.Await;
@@ -81,11 +83,17 @@ class TracedRouterTest {
   }
 
   private Router router(Engine... engines) {
-    values.set(RoutingKeys.WORKERS, Stream.of(engines).map(e -> WorkerSpec.of(e.url())).toList());
+    return router(Stream.of(engines).map(e -> WorkerSpec.of(e.url())).toList());
+  }
+
+  private Router router(List<WorkerSpec> workers) {
+    values.set(RoutingKeys.WORKERS, workers);
     Router router = Router.start(PointsmanConfig.from(values), "1.2.3");
     opened.add(router);
     for (Worker worker : router.fleet().snapshot().workers()) {
-      Await.until(worker + " is healthy", () -> worker.health().healthy());
+      Await.until(
+          worker + " is healthy, its models known",
+          () -> worker.health().healthy() && !worker.models().isEmpty());
     }
     return router;
   }
@@ -206,6 +214,58 @@ class TracedRouterTest {
         .containsEntry("pointsman.worker", good.id());
     assertThat(traceparent(broken)).contains(Received.hex(failed.getSpanId()));
     assertThat(traceparent(good)).contains(Received.hex(second.getSpanId()));
+  }
+
+  private Router split(Engine prefill, Engine decode) {
+    values.set(DisaggKeys.PROTOCOL, "transparent");
+    return router(
+        List.of(
+            WorkerSpec.of(prefill.url()).withRole(Role.PREFILL),
+            WorkerSpec.of(decode.url()).withRole(Role.DECODE)));
+  }
+
+  @Test
+  void aPrefillHasASpanBesideThatOfItsDecode() throws Exception {
+    Engine prefill = engine(200);
+    Engine decode = engine(200);
+    assertThat(post(split(prefill, decode), CHAT).statusCode()).isEqualTo(200);
+    Span server = received.await(3, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    List<Span> clients = received.await(3, Span.SpanKind.SPAN_KIND_CLIENT);
+    Span first = of(prefill, clients);
+    Span second = of(decode, clients);
+    assertThat(first.getParentSpanId()).isEqualTo(server.getSpanId());
+    assertThat(second.getParentSpanId()).isEqualTo(server.getSpanId());
+    assertThat(Received.attributes(first))
+        .containsEntry("pointsman.purpose", "prefill")
+        .containsEntry("http.response.status_code", "200")
+        .containsEntry("url.full", prefill.url() + CHAT)
+        .doesNotContainKeys("error.type", "http.request.resend_count");
+    assertThat(Received.attributes(second))
+        .containsEntry("http.response.status_code", "200")
+        .doesNotContainKeys("pointsman.purpose", "http.request.resend_count");
+    assertThat(first.getEndTimeUnixNano()).isLessThanOrEqualTo(second.getStartTimeUnixNano());
+    assertThat(traceparent(prefill)).contains(Received.hex(first.getSpanId()));
+    assertThat(traceparent(decode)).contains(Received.hex(second.getSpanId()));
+  }
+
+  @Test
+  void aFailedPrefillTellsWhy() throws Exception {
+    Engine prefill = engine(500);
+    Engine decode = engine(200);
+    assertThat(post(split(prefill, decode), CHAT).statusCode()).isEqualTo(200);
+    Span failed = of(prefill, received.await(3, Span.SpanKind.SPAN_KIND_CLIENT));
+    assertThat(failed.getStatus().getCode()).isEqualTo(Status.StatusCode.STATUS_CODE_ERROR);
+    assertThat(Received.attributes(failed))
+        .containsEntry("pointsman.purpose", "prefill")
+        .containsEntry("http.response.status_code", "500")
+        .containsEntry("error.type", "500");
+  }
+
+  private static Span of(Engine engine, List<Span> spans) {
+    return spans.stream()
+        .filter(span -> engine.id().equals(Received.attributes(span).get("pointsman.worker")))
+        .findFirst()
+        .orElseThrow();
   }
 
   @Test

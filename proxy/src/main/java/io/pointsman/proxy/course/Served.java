@@ -2,11 +2,12 @@ package io.pointsman.proxy.course;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.proxy.telemetry.TraceContext;
+import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
@@ -23,8 +24,8 @@ public interface Served {
   /** A copy of the body; null if it is not there as a whole. */
   byte @Nullable [] body();
 
-  /** What requests to workers send in place of the client's trace headers; null for nothing. */
-  @Nullable TraceContext traceContext();
+  /** Follows a request to a worker that is not an attempt; null for nobody. */
+  @Nullable SideTrace sideTrace(Worker worker, SideTrace.Purpose purpose);
 
   /**
    * Begins an attempt, whose answer goes to the client.

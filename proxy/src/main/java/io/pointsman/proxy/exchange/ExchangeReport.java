@@ -5,6 +5,7 @@ import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTrace;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
@@ -69,6 +70,11 @@ final class ExchangeReport implements RequestReport {
   /** What the attempt under way sends in place of the client's trace headers; null for nothing. */
   @Nullable TraceContext traceContext() {
     return trace == null ? null : trace.context();
+  }
+
+  /** Follows a request to {@code to} that is no attempt; null for nobody. */
+  @Nullable SideTrace side(Worker to, SideTrace.Purpose purpose) {
+    return trace == null ? null : trace.side(to, purpose);
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pointsman.proxy.exchange;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.reply.ProxyError;
@@ -9,7 +10,7 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RetryReason;
-import io.pointsman.proxy.telemetry.TraceContext;
+import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
@@ -32,8 +33,8 @@ record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) i
   }
 
   @Override
-  public @Nullable TraceContext traceContext() {
-    return exchange.report().traceContext();
+  public @Nullable SideTrace sideTrace(Worker worker, SideTrace.Purpose purpose) {
+    return exchange.report().side(worker, purpose);
   }
 
   @Override

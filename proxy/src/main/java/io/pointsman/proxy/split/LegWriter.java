@@ -5,12 +5,17 @@ import io.netty.buffer.ByteBufUtil;
 import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.telemetry.SideTrace;
+import io.pointsman.proxy.telemetry.SideTrace.Purpose;
+import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.request.splice.Splice;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the two requests of a plan from the client's: its head with a leg's headers, its body with
@@ -57,13 +62,16 @@ final class LegWriter {
       Duration timeout,
       SideLeg.Owner owner) {
     byte[] changed = edited(original, edits);
-    byte[] head = head(leg, lease, changed.length);
+    Purpose purpose =
+        lease.worker().spec().role() == Role.DECODE ? Purpose.RELEASE : Purpose.PREFILL;
+    SideTrace trace = served.sideTrace(lease.worker(), purpose);
+    byte[] head = head(leg, lease, changed.length, trace == null ? null : trace.context());
     SideLeg.Message message =
         new SideLeg.Message(head, changed, timeout, plane.stages().maxReplyBytes());
-    return new SideLeg(state, lease, message, owner);
+    return new SideLeg(state, lease, message, trace, owner);
   }
 
-  private byte[] head(Leg leg, Lease lease, int bodyLength) {
+  private byte[] head(Leg leg, Lease lease, int bodyLength, @Nullable TraceContext traceContext) {
     ByteBuf head = state.allocator().buffer(served.head().length() + MORE_HEAD_BYTES);
     try {
       state
@@ -75,7 +83,7 @@ final class LegWriter {
               served.head(),
               served.requestId(),
               bodyLength,
-              served.traceContext(),
+              traceContext,
               new HeadChanges(leg.headers(), true, true));
       return ByteBufUtil.getBytes(head);
     } finally {

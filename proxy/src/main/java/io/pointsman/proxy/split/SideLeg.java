@@ -10,6 +10,7 @@ import io.pointsman.proxy.exchange.WorkerCall;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
@@ -56,6 +57,7 @@ final class SideLeg extends WorkerCall {
 
   private final LoopState state;
   private final Lease lease;
+  private final @Nullable SideTrace trace;
 
   /** Without its bytes once the head of the answer has come, since it is not sent again then. */
   private Message message;
@@ -66,15 +68,18 @@ final class SideLeg extends WorkerCall {
   private @Nullable ByteBuf body;
   private @Nullable Future<?> timer;
   private boolean surplus;
+  private int status;
 
   /**
    * @param lease taken over
+   * @param trace follows it; null for nobody
    */
-  SideLeg(LoopState state, Lease lease, Message message, Owner owner) {
+  SideLeg(LoopState state, Lease lease, Message message, @Nullable SideTrace trace, Owner owner) {
     super(state, lease, METHOD, _ -> {});
     this.state = state;
     this.lease = lease;
     this.message = message;
+    this.trace = trace;
     this.owner = owner;
     startedAt = state.now();
   }
@@ -108,7 +113,20 @@ final class SideLeg extends WorkerCall {
 
   /** Ends it: the worker sees a closed connection. */
   void abort() {
+    boolean ended = over();
     giveUp(null);
+    if (trace != null && !ended) {
+      trace.aborted();
+    }
+  }
+
+  /**
+   * @param failure why there is no whole answer; null if there is one
+   */
+  private void traced(@Nullable RetryReason failure) {
+    if (trace != null) {
+      trace.ended(status, failure);
+    }
   }
 
   @Override
@@ -133,6 +151,7 @@ final class SideLeg extends WorkerCall {
 
   @Override
   protected boolean headArrived(ResponseHead head) {
+    status = head.status();
     message = new Message(NOTHING, NOTHING, message.timeout(), message.maxBytes());
     return head.status() >= 400;
   }
@@ -151,6 +170,7 @@ final class SideLeg extends WorkerCall {
 
   @Override
   protected void refused(HeldAnswer error) {
+    traced(null);
     owner.refused(this, error);
   }
 
@@ -201,6 +221,7 @@ final class SideLeg extends WorkerCall {
       lease.reported(UsageTail.read(whole, 0, whole.length));
     }
     complete(surplus);
+    traced(null);
     owner.answered(this, whole);
   }
 
@@ -215,6 +236,7 @@ final class SideLeg extends WorkerCall {
 
   @Override
   protected void failed(RetryReason reason, ProxyError error) {
+    traced(reason);
     owner.failed(this, reason, error);
   }
 

@@ -23,6 +23,12 @@ public interface RequestTrace {
   /** The attempt under way is answered, and the client gets that answer. */
   void answered(int status);
 
+  /**
+   * A request to {@code worker} begins that is no attempt: its answer is not the client's. Several
+   * may be under way at once.
+   */
+  SideTrace side(Worker worker, SideTrace.Purpose purpose);
+
   /** The request is over, on whatever path; called once. {@code report} must not be kept. */
   void ended(RequestReport report);
 }
