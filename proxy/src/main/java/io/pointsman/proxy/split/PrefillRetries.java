@@ -18,12 +18,20 @@ import org.jspecify.annotations.Nullable;
  * attempts. Belongs to the event loop.
  */
 final class PrefillRetries {
+  /** What the prefills have come to since the last good one. */
+  private enum Trouble {
+    NONE,
+    /** Workers were too busy; or it was worse, and one worker alone has had the request since. */
+    BUSY,
+    /** One has failed otherwise, so that one worker alone may serve the request. */
+    BROKEN
+  }
+
   private final LoopState state;
   private final SplitPlane plane;
   private final Served served;
   private final RetryPlan plan;
-  private boolean failed;
-  private boolean broke;
+  private Trouble trouble = Trouble.NONE;
   private boolean spent;
 
   PrefillRetries(LoopState state, SplitPlane plane, Served served) {
@@ -73,15 +81,14 @@ final class PrefillRetries {
 
   /** One has done its part: what failed before it is of no account. */
   void succeeded() {
-    failed = false;
-    broke = false;
+    trouble = Trouble.NONE;
     plan.release();
   }
 
   /** Takes leave for another prefill after a failed one; false if there must not be one. */
   boolean another(RetryReason reason) {
-    failed = true;
-    broke |= reason != RetryReason.BUSY;
+    boolean busy = reason == RetryReason.BUSY && trouble != Trouble.BROKEN;
+    trouble = busy ? Trouble.BUSY : Trouble.BROKEN;
     boolean again = repeat(reason);
     if (again) {
       served.retried(reason);
@@ -107,7 +114,7 @@ final class PrefillRetries {
 
   /** Whether one has failed, or was busy. */
   boolean failed() {
-    return failed;
+    return trouble != Trouble.NONE;
   }
 
   /** Whether there must be no further one: the request is served whole, or not at all. */
@@ -120,8 +127,10 @@ final class PrefillRetries {
    * request. True once at most.
    */
   boolean takeBroke() {
-    boolean taken = broke;
-    broke = false;
+    boolean taken = trouble == Trouble.BROKEN;
+    if (taken) {
+      trouble = Trouble.BUSY;
+    }
     return taken;
   }
 
