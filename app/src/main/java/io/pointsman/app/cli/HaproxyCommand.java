@@ -184,7 +184,9 @@ final class HaproxyCommand implements Callable<Integer> {
     boolean find = spoe == null && !lua;
     HaproxySettings settings =
         find ? given.withSpoe(HaproxyPlane.spoeOf(given.router(), given.apiKey())) : given;
-    way = settings.spoe() == null ? "over HTTP" : "by SPOE at " + settings.spoe();
+    InetSocketAddress asked = settings.spoe();
+    way =
+        asked == null ? "over HTTP" : "by SPOE at " + asked.getHostString() + ":" + asked.getPort();
     try {
       return HaproxyPlane.start(settings);
     } catch (IOException e) {
