@@ -32,6 +32,8 @@ public final class KvEventTally {
     RESETS_RESTART,
     /** Times that it was dropped since a batch could not be read. */
     RESETS_MALFORMED,
+    /** Times that it was dropped since the router failed to take a batch in. */
+    RESETS_DEFECT,
     /** Times that it was dropped since the source is gone. */
     RESETS_GONE,
     /** Messages and batches that could not be read. */

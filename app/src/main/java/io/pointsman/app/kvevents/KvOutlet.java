@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the sources of one worker feed, one at a time. A feed that throws loses what it was told,
- * and nothing else ends.
+ * What the sources of one worker feed, one at a time. A feed that throws loses what it was told
+ * until then, since a part of it may be missing, and nothing else ends.
  */
 final class KvOutlet {
   private static final Logger log = LoggerFactory.getLogger(KvOutlet.class);
@@ -38,8 +38,13 @@ final class KvOutlet {
       this.rank = rank;
     }
 
-    void apply(List<KvEvent> events) {
-      inTurn(() -> feed.apply(worker, rank, events));
+    /** Returns whether they were taken; if not, what was told before counts no more either. */
+    boolean apply(List<KvEvent> events) {
+      boolean taken = inTurn(() -> feed.apply(worker, rank, events));
+      if (!taken) {
+        reset();
+      }
+      return taken;
     }
 
     void reset() {
@@ -72,14 +77,16 @@ final class KvOutlet {
       }
     }
 
-    private void inTurn(Runnable task) {
+    private boolean inTurn(Runnable task) {
       turn.lock();
       try {
         if (!closed) {
           task.run();
         }
+        return true;
       } catch (RuntimeException e) {
         log.error("KV events of {}, rank {}: not taken", worker, rank, e);
+        return false;
       } finally {
         turn.unlock();
       }

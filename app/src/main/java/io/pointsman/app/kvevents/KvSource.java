@@ -61,6 +61,7 @@ final class KvSource implements AutoCloseable {
   private final SequenceTrack track = new SequenceTrack();
 
   private long pauseNanos = FIRST_PAUSE.toNanos();
+  private int defects;
   private long toldAt;
   private boolean told;
 
@@ -101,11 +102,23 @@ final class KvSource implements AutoCloseable {
   private void run() {
     try {
       do {
-        follow();
+        followUnlessBroken();
         line.live(false);
       } while (!closing.await(pause(), TimeUnit.NANOSECONDS));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** A defect costs what is known of this cache; it must not leave it to count as complete. */
+  private void followUnlessBroken() {
+    try {
+      follow();
+    } catch (RuntimeException e) {
+      log.error("KV events of {}: connected again", name, e);
+      startAnew(Count.RESETS_DEFECT);
+      defects++;
+      pauseNanos = Math.min(FIRST_PAUSE.toNanos() << Math.min(defects, 6), LONGEST_PAUSE.toNanos());
     }
   }
 
@@ -312,7 +325,9 @@ final class KvSource implements AutoCloseable {
         return;
       }
       count(batch, live);
-      line.apply(batch.events());
+      if (!line.apply(batch.events())) {
+        tally.add(Count.RESETS_DEFECT);
+      }
     } catch (MalformedBatch e) {
       malformed(String.valueOf(e.getMessage()));
       tally.add(Count.RESETS_MALFORMED);

@@ -32,6 +32,7 @@ final class KvEventMetrics {
           Count.RESETS_GAP, "gap",
           Count.RESETS_RESTART, "restart",
           Count.RESETS_MALFORMED, "malformed",
+          Count.RESETS_DEFECT, "defect",
           Count.RESETS_GONE, "gone");
 
   private final KvEvents events;

@@ -277,8 +277,8 @@ enum Metric {
       "pointsman_kv_event_resets_total",
       "resets",
       "Times that what was announced of a cache was forgotten: gap (batches are missing for good),"
-          + " restart (of the publisher, as far as can be told), malformed, gone (the worker"
-          + " left).",
+          + " restart (of the publisher, as far as can be told), malformed, defect (of the router),"
+          + " gone (the worker left).",
       "reason"),
   KV_EVENT_CONNECTS(
       Kind.COUNTER,

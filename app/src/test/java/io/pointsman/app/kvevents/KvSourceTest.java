@@ -338,6 +338,46 @@ class KvSourceTest {
       store(publisher, 1);
       store(publisher, 2);
       listening.awaitBlocks(worker, Set.of(2L));
+      assertThat(listening.tally.of(Count.RESETS_DEFECT)).isEqualTo(1);
+      assertThat(listening.feed.resets()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aBatchThatTheRouterFailsOverResetsTheFeedAndTheSourceIsFollowedAgain() {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      listening.awaitLive(worker);
+      listening.breakOnce();
+      store(publisher, 2);
+      listening.await(Count.RESETS_DEFECT, 1);
+      listening.await(Count.CONNECTS, 2);
+      assertThat(listening.feed.live(worker, 0)).isFalse();
+      assertThat(listening.feed.blocks(worker, 0)).isEmpty();
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 3);
+      listening.awaitBlocks(worker, Set.of(3L));
+      listening.awaitLive(worker);
+    }
+  }
+
+  @Test
+  void whatTheRouterFailedOverIsHadByReplay() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      listening.breakOnce();
+      store(publisher, 2);
+      listening.await(Count.RESETS_DEFECT, 1);
+      listening.awaitBlocks(worker, range(1, 2));
+      listening.awaitLive(worker);
     }
   }
 

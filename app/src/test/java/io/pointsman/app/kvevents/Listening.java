@@ -11,9 +11,11 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.testkit.Await;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A fleet whose KV events are heard, over real sockets. */
 final class Listening implements AutoCloseable {
@@ -24,6 +26,7 @@ final class Listening implements AutoCloseable {
   final KvEventTally tally = new KvEventTally();
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, new SystemTicker());
   final KvEvents events;
+  private final AtomicBoolean broken = new AtomicBoolean();
 
   Listening(KvEventSettings settings) {
     EngineClient client = new EngineClient("", new SystemTicker());
@@ -35,8 +38,20 @@ final class Listening implements AutoCloseable {
                 (url, patience) -> client.send("GET", url, patience),
                 tally,
                 new SystemTicker(),
-                InstantSource.system())
+                this::instant)
             .start();
+  }
+
+  private Instant instant() {
+    if (broken.getAndSet(false)) {
+      throw new IllegalStateException("planted");
+    }
+    return InstantSource.system().instant();
+  }
+
+  /** The router fails over the next batch. */
+  void breakOnce() {
+    broken.set(true);
   }
 
   /** To labels of workers only. */
