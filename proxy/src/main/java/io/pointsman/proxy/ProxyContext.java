@@ -8,6 +8,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.exchange.CourseFactory;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.upstream.NameTable;
@@ -22,6 +23,7 @@ import java.net.InetAddress;
  * @param routes what the router answers itself
  * @param callers who may send requests
  * @param tracer who follows requests one by one
+ * @param prompts who wants to know what was sent to workers
  * @param ticker the clock of all timeouts; the same as the engine's
  * @param dice jitter of retries, and request ids
  * @param lookup finds the addresses of workers' names
@@ -34,6 +36,7 @@ public record ProxyContext(
     CallerCheck callers,
     ProxyListener listener,
     RequestTracer tracer,
+    PromptListener prompts,
     Ticker ticker,
     Dice dice,
     NameTable.Lookup lookup,
@@ -45,6 +48,7 @@ public record ProxyContext(
     requireNonNull(callers, "callers");
     requireNonNull(listener, "listener");
     requireNonNull(tracer, "tracer");
+    requireNonNull(prompts, "prompts");
     requireNonNull(ticker, "ticker");
     requireNonNull(dice, "dice");
     requireNonNull(lookup, "lookup");
@@ -66,6 +70,7 @@ public record ProxyContext(
         CallerCheck.NONE,
         listener,
         RequestTracer.NONE,
+        PromptListener.NONE,
         ticker,
         dice,
         InetAddress::getByName,

@@ -108,6 +108,7 @@ public final class ProxyServer implements AutoCloseable {
         context.callers(),
         context.listener(),
         context.tracer(),
+        context.prompts(),
         context.ticker(),
         settings.limits(),
         settings.timeouts(),

@@ -1,5 +1,6 @@
 package io.pointsman.proxy;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.EngineListener;
@@ -21,6 +22,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.exchange.CourseFactory;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTracer;
@@ -29,6 +31,7 @@ import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
 import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
@@ -65,11 +68,17 @@ final class ProxyRig implements AutoCloseable {
   /** What learners heard of answers, in order: first tokens, and what was said of tokens. */
   final List<Object> signals = new CopyOnWriteArrayList<>();
 
+  /** Prompts that were heard of: those for the model {@code told}. */
+  final List<Prompt> prompts = new CopyOnWriteArrayList<>();
+
   /** Happens in each decision, and may throw. */
   volatile Runnable inDecision = () -> {};
 
   /** Finds the addresses of names. */
   volatile NameTable.Lookup lookup = InetAddress::getByName;
+
+  /** What was heard of a prompt. */
+  record Prompt(@Nullable String worker, @Nullable String authorization, String body) {}
 
   /** What a request's report said. */
   record Ended(
@@ -134,6 +143,7 @@ final class ProxyRig implements AutoCloseable {
                 CallerCheck.NONE,
                 new Reports(),
                 RequestTracer.NONE,
+                new Prompts(),
                 ticker,
                 ScriptedDice.seeded(2)::roll,
                 host -> lookup.address(host),
@@ -175,6 +185,20 @@ final class ProxyRig implements AutoCloseable {
 
     @Override
     public void forget(Worker worker) {}
+  }
+
+  private final class Prompts implements PromptListener {
+    @Override
+    public boolean wants(RequestFacts facts) {
+      return "told".equals(facts.model());
+    }
+
+    @Override
+    public void sent(
+        RequestFacts facts, @Nullable Worker worker, @Nullable String authorization, byte[] body) {
+      String id = worker == null ? null : worker.id();
+      prompts.add(new Prompt(id, authorization, new String(body, UTF_8)));
+    }
   }
 
   /** Adds a worker that is taken to be healthy. */

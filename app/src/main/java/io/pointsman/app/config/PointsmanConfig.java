@@ -12,6 +12,7 @@ import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.KvAwareKeys;
 import io.pointsman.app.config.key.KvEventKeys;
+import io.pointsman.app.config.key.KvTokenKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -27,6 +28,7 @@ import io.pointsman.app.explain.DecisionSettings;
 import io.pointsman.app.health.ProbeSettings;
 import io.pointsman.app.kvevents.KvEventLimits;
 import io.pointsman.app.kvevents.KvEventSettings;
+import io.pointsman.app.kvtokens.TokenSettings;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.metrics.MetricsSettings;
 import io.pointsman.app.peers.PeerSettings;
@@ -74,6 +76,7 @@ import java.util.regex.Pattern;
  * @param disagg whether and how two workers serve a request
  * @param peers where engines tell of themselves
  * @param kvEvents where engines tell of their caches
+ * @param kvTokens whether they are asked for token ids of texts
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -87,6 +90,7 @@ public record PointsmanConfig(
     DisaggSettings disagg,
     PeerSettings peers,
     KvEventSettings kvEvents,
+    TokenSettings kvTokens,
     EngineSettings engine,
     FleetSettings fleet,
     AffinitySettings affinity,
@@ -136,6 +140,7 @@ public record PointsmanConfig(
         disagg,
         group("disaggregation", () -> peers(values, disagg)),
         group("kv-events", () -> kvEvents(values)),
+        group("kv-tokens", () -> kvTokens(values)),
         new EngineSettings(values.get(RoutingKeys.UNKNOWN_MODEL)),
         fleet(values),
         new AffinitySettings(
@@ -208,6 +213,15 @@ public record PointsmanConfig(
             Math.toIntExact(values.get(KvEventKeys.MAX_MESSAGE)),
             values.get(KvEventKeys.MAX_EVENTS),
             values.get(KvEventKeys.REPLAY_PATIENCE)));
+  }
+
+  private static TokenSettings kvTokens(ConfigValues values) {
+    return new TokenSettings(
+        values.get(KvTokenKeys.ENABLED),
+        values.get(KvTokenKeys.AT_ONCE),
+        values.get(KvTokenKeys.QUEUE),
+        values.get(KvTokenKeys.TIMEOUT),
+        values.get(KvTokenKeys.MAX_BYTES));
   }
 
   private static KubernetesSettings kubernetes(ConfigValues values, DisaggSettings disagg) {

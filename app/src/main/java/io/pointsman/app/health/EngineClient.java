@@ -7,6 +7,7 @@ import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -15,6 +16,8 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
@@ -73,31 +76,89 @@ public final class EngineClient {
    * @throws IOException if there is no complete answer in time
    */
   public Answer send(Role role, String method, String url, Duration timeout) throws IOException {
+    String key = keys.of(role);
+    return exchange(method, url, key == null ? null : "Bearer " + key, null, timeout);
+  }
+
+  /**
+   * Posts a JSON document.
+   *
+   * @param role of the engine that is asked
+   * @param url {@code http://} or {@code https://}, with path
+   * @param authorization sent where the router has no key of its own; null for none
+   * @throws IOException if there is no complete answer in time
+   */
+  public Answer post(
+      Role role, String url, byte[] body, @Nullable String authorization, Duration timeout)
+      throws IOException {
+    String key = keys.of(role);
+    return exchange("POST", url, key == null ? authorization : "Bearer " + key, body, timeout);
+  }
+
+  private Answer exchange(
+      String method,
+      String url,
+      @Nullable String authorization,
+      byte @Nullable [] body,
+      Duration timeout)
+      throws IOException {
     URI uri = URI.create(url);
     long deadline = ticker.nanos() + timeout.toNanos();
     boolean secure = "https".equals(uri.getScheme());
     int port = uri.getPort() >= 0 ? uri.getPort() : secure ? 443 : 80;
     try (Socket plain = connect(uri.getHost(), port, deadline);
         Socket socket = secure ? secured(plain, uri.getHost(), port, deadline) : plain) {
-      socket.getOutputStream().write(head(method, uri, keys.of(role)));
+      OutputStream out = socket.getOutputStream();
+      out.write(head(method, uri, authorization, body));
+      if (body != null) {
+        write(out, body, plain, millisLeft(deadline));
+      }
       return new AnswerReader(new TimedStream(socket, deadline), method).read();
     }
   }
 
-  private static byte[] head(String method, URI uri, @Nullable String key) {
+  private static byte[] head(
+      String method, URI uri, @Nullable String authorization, byte @Nullable [] body) {
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     StringBuilder head = new StringBuilder(128);
     head.append(method).append(' ').append(path).append(query).append(" HTTP/1.1\r\n");
     head.append("host: ").append(uri.getRawAuthority()).append("\r\n");
     head.append("user-agent: pointsman\r\naccept: */*\r\nconnection: close\r\n");
-    if (method.equals("POST")) {
-      head.append("content-length: 0\r\n");
+    if (body != null) {
+      head.append("content-type: application/json\r\n");
     }
-    if (key != null) {
-      head.append("authorization: Bearer ").append(key).append("\r\n");
+    if (method.equals("POST")) {
+      head.append("content-length: ").append(body == null ? 0 : body.length).append("\r\n");
+    }
+    if (authorization != null) {
+      head.append("authorization: ").append(authorization).append("\r\n");
     }
     return head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  /** Writing has no timeout of its own: an engine that does not read is left by another thread. */
+  private static void write(OutputStream out, byte[] body, Socket socket, int millis)
+      throws IOException {
+    CountDownLatch written = new CountDownLatch(1);
+    Thread.ofVirtual().name("write-deadline").start(() -> closeUnless(written, socket, millis));
+    try {
+      out.write(body);
+    } finally {
+      written.countDown();
+    }
+  }
+
+  private static void closeUnless(CountDownLatch written, Socket socket, int millis) {
+    try {
+      if (!written.await(millis, TimeUnit.MILLISECONDS)) {
+        socket.close();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (IOException e) {
+      // Whoever writes hears of it.
+    }
   }
 
   private Socket connect(String host, int port, long deadline) throws IOException {

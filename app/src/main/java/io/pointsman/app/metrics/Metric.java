@@ -250,6 +250,29 @@ enum Metric {
           + " miss, not_announced (no such worker announces anything), unknown_tokens (text whose"
           + " token ids are not known, or a salt).",
       "outcome"),
+  KV_TOKEN_REQUESTS(
+      Kind.COUNTER,
+      "pointsman_kv_token_requests_total",
+      "prompts",
+      "Prompts of text whose token ids an engine was to be asked for: learned, unusable (an answer"
+          + " without ids, or with content beside text), refused (as malformed), failed (no answer"
+          + " in time, or an error), nobody (no engine has a route for it, or all rest after"
+          + " failures), dropped (no room to wait).",
+      "result"),
+  KV_TEXTS(
+      Kind.COUNTER,
+      "pointsman_kv_texts_total",
+      "prompts",
+      "Times that the ids of a prompt of text were looked up: whole (known to its end), part (as"
+          + " far as an earlier prompt), unknown.",
+      "known"),
+  KV_TEXTS_BYTES(
+      Kind.GAUGE,
+      "pointsman_kv_texts_bytes",
+      "bytes",
+      "Memory of what is known of texts' token ids."),
+  KV_TEXTS_MAX_BYTES(
+      Kind.GAUGE, "pointsman_kv_texts_max_bytes", "bytes", "Memory that it may take at most."),
   KV_EVENTS(
       Kind.COUNTER,
       "pointsman_kv_events_total",

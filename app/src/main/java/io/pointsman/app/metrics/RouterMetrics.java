@@ -2,12 +2,14 @@ package io.pointsman.app.metrics;
 
 import io.pointsman.app.kvevents.KvEventTally;
 import io.pointsman.app.kvevents.KvEvents;
+import io.pointsman.app.kvtokens.TokenTally;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.HoldTally;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.AnswerLearner;
@@ -145,6 +147,27 @@ public final class RouterMetrics {
   /** Reads what came of engines' announcements. Call once. */
   public RouterMetrics kvEvents(KvEvents events, KvEventTally tally) {
     new KvEventMetrics(events, tally).register(meters);
+    return this;
+  }
+
+  /** Reads what became of questions for token ids, and what they were good for. Call once. */
+  public RouterMetrics kvTokens(TokenTally tally, KnownTexts texts) {
+    meters.pulled(
+        Metric.KV_TOKEN_REQUESTS,
+        sink -> {
+          for (TokenTally.Result result : TokenTally.Result.values()) {
+            sink.put(tally.of(result), EngineMetrics.label(result));
+          }
+        });
+    meters.pulled(
+        Metric.KV_TEXTS,
+        sink -> {
+          sink.put(texts.wholes(), "whole");
+          sink.put(texts.parts(), "part");
+          sink.put(texts.unknown(), "unknown");
+        });
+    meters.pulled(Metric.KV_TEXTS_BYTES, sink -> sink.put(texts.bytes()));
+    meters.pulled(Metric.KV_TEXTS_MAX_BYTES, sink -> sink.put(texts.maxBytes()));
     return this;
   }
 

@@ -24,12 +24,12 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
-import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.policy.tier.Tiers;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.splice.SplitFactsReader;
@@ -70,6 +70,7 @@ public final class EmbeddedEngine implements AutoCloseable {
   private final @Nullable SplitChoices splitChoices;
   private final Alternatives alternatives;
   private final Readers readers;
+  private final PromptListener prompts;
 
   private EmbeddedEngine(PointsmanConfig config) {
     Ticker ticker = new SystemTicker();
@@ -89,9 +90,8 @@ public final class EmbeddedEngine implements AutoCloseable {
                 });
     int maxWorkers = config.fleet().maxWorkers();
     KvIndex index = new KvIndex(config.policies().kvAware().maxIndexBytes(), maxWorkers, ticker);
-    PolicyParts parts =
-        new PolicyParts(
-            ticker, dice, maxWorkers, config.policies(), new KvKnowledge(index, TokenKeys.NONE));
+    KvKnowledge knowledge = new KvKnowledge(index, TokenAsking.texts(config, ticker));
+    PolicyParts parts = new PolicyParts(ticker, dice, maxWorkers, config.policies(), knowledge);
     PolicyClasses classes = new PolicyClasses(config.pluginDirectory(), opened);
     Tiers tiers = PreferredWorkers.of(config, fleet, dice);
     PolicySetup common = tiers.around(classes.create(config.policy(), parts));
@@ -120,6 +120,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     splitChoices = two == null ? null : two.choices(engine, choices, dice);
     alternatives = new Alternatives(engine, ticker, dice);
     readers = new Readers(config.affinity());
+    prompts = TokenAsking.start(config, fleet, knowledge, client, ticker, opened, (_, _) -> {});
     if (two != null) {
       listen(config, two, ticker);
     }
@@ -216,12 +217,14 @@ public final class EmbeddedEngine implements AutoCloseable {
 
   private RequestFacts facts(
       String method, String path, Map<String, List<String>> headers, byte[] body) {
-    RequestFacts facts =
-        readers.read(
-            Endpoint.of(method, path), new ListedHeaders(headers), body, 0, body.length, false);
+    ListedHeaders read = new ListedHeaders(headers);
+    RequestFacts facts = readers.read(Endpoint.of(method, path), read, body, 0, body.length, false);
     String refusal = facts.refusal();
     if (refusal != null) {
       throw new IllegalArgumentException(refusal);
+    }
+    if (prompts.wants(facts)) {
+      prompts.sent(facts, null, read.first("authorization"), body.clone());
     }
     return facts;
   }

@@ -37,7 +37,6 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
-import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
@@ -152,7 +151,9 @@ public final class Router implements AutoCloseable {
       int maxWorkers = config.fleet().maxWorkers();
       addWorkers(maxWorkers);
       long kvBytes = config.policies().kvAware().maxIndexBytes();
-      knowledge = new KvKnowledge(new KvIndex(kvBytes, maxWorkers, ticker), TokenKeys.NONE);
+      knowledge =
+          new KvKnowledge(
+              new KvIndex(kvBytes, maxWorkers, ticker), TokenAsking.texts(config, ticker));
       metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
       client = new EngineClient(config.proxy().upstream().keys(), ticker);
       cards = new ModelCards(fleet);
@@ -269,6 +270,8 @@ public final class Router implements AutoCloseable {
               callers,
               metrics.proxyListener(),
               tracer,
+              TokenAsking.start(
+                  config, fleet, knowledge, client, ticker, control, metrics::kvTokens),
               ticker,
               dice,
               InetAddress::getByName,

@@ -15,6 +15,7 @@ import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.KvAwareKeys;
 import io.pointsman.app.config.key.KvEventKeys;
+import io.pointsman.app.config.key.KvTokenKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -181,6 +182,7 @@ class ConfigKeysTest {
         KubernetesKeys.class,
         PeerKeys.class,
         KvEventKeys.class,
+        KvTokenKeys.class,
         AdminKeys.class,
         DecideKeys.class,
         OperationKeys.class,

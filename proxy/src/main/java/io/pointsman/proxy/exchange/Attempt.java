@@ -94,6 +94,7 @@ final class Attempt extends WorkerCall {
   void requestSent() {
     requestSent = true;
     activeAt = state.now();
+    attempts.sent(worker());
   }
 
   /** A part of a request that is being streamed has been sent. */

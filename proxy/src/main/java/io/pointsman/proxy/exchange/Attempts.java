@@ -15,6 +15,7 @@ import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.retry.RetryPlan;
 import io.pointsman.proxy.stored.StoredResponse;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.RequestFacts;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +37,7 @@ final class Attempts {
   private final @Nullable Course course;
   private @Nullable Attempt current;
   private boolean answeredWell;
+  private boolean told;
   private @Nullable Future<?> timer;
 
   /**
@@ -144,6 +146,18 @@ final class Attempts {
   /** The same request goes to the same worker over a fresh connection. */
   void resends() {
     plane.listener().retried(facts.endpoint(), RetryReason.STALE);
+  }
+
+  /** The request has been sent whole: who wants to know its prompt is told, once. */
+  void sent(Worker to) {
+    PromptListener prompts = plane.prompts();
+    if (!told && exchange.replayable() && prompts.wants(facts)) {
+      told = true;
+      byte[] body = exchange.wholeBody();
+      if (body != null) {
+        prompts.sent(facts, to, exchange.head().first("authorization"), body);
+      }
+    }
   }
 
   /** An attempt has ended without an answer. */

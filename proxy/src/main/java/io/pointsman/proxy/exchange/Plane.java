@@ -11,6 +11,7 @@ import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import java.time.Duration;
@@ -27,6 +28,7 @@ public record Plane(
     CallerCheck callers,
     ProxyListener listener,
     RequestTracer tracer,
+    PromptListener prompts,
     Ticker ticker,
     LimitSettings limits,
     TimeoutSettings timeouts,

@@ -30,6 +30,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
 import io.pointsman.proxy.stored.ResponseOwners;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.upstream.NameTable;
@@ -295,6 +296,7 @@ public final class RelayFuzz {
             CallerCheck.NONE,
             ProxyListener.NONE,
             RequestTracer.NONE,
+            PromptListener.NONE,
             () -> 0,
             settings.limits(),
             settings.timeouts(),

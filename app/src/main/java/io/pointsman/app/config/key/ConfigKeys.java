@@ -23,6 +23,7 @@ public final class ConfigKeys {
           new Section("Prefill and decode on two workers", DisaggKeys.all()),
           new Section("What prefill and decode engines tell", PeerKeys.all()),
           new Section("What engines tell of their caches", KvEventKeys.all()),
+          new Section("Token ids of texts", KvTokenKeys.all()),
           new Section("Forwarding", ForwardKeys.all()),
           new Section("Watching workers", FleetKeys.all()),
           new Section("Workers in Kubernetes", KubernetesKeys.all()),

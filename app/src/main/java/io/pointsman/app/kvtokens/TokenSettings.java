@@ -1,0 +1,46 @@
+package io.pointsman.app.kvtokens;
+
+import static java.util.Objects.requireNonNull;
+
+import java.time.Duration;
+
+/**
+ * Whether and how engines are asked for the token ids of prompts that came as text. Only while
+ * their announcements are heard, without which the ids are of no use.
+ *
+ * @param enabled whether they are asked at all
+ * @param atOnce questions under way at most, 1 to 256
+ * @param queue prompts that wait to be asked for at most, 1 to 65,536; further ones are not asked
+ *     for
+ * @param timeout for each answer, at least 1 ms
+ * @param maxBytes memory of what was learned, at least 1 MiB
+ */
+public record TokenSettings(
+    boolean enabled, int atOnce, int queue, Duration timeout, long maxBytes) {
+  public static final int MOST_AT_ONCE = 256;
+  public static final int LONGEST_QUEUE = 1 << 16;
+  public static final long LEAST_BYTES = 1 << 20;
+
+  public static final TokenSettings DEFAULTS =
+      new TokenSettings(true, 4, 256, Duration.ofSeconds(2), 64L << 20);
+
+  public TokenSettings {
+    requireNonNull(timeout, "timeout");
+    require("atOnce", atOnce, 1, MOST_AT_ONCE);
+    require("queue", queue, 1, LONGEST_QUEUE);
+    if (timeout.toMillis() < 1) {
+      throw new IllegalArgumentException("timeout: " + timeout + " (expected: at least 1 ms)");
+    }
+    if (maxBytes < LEAST_BYTES) {
+      throw new IllegalArgumentException(
+          "maxBytes: " + maxBytes + " (expected: >= " + LEAST_BYTES + ")");
+    }
+  }
+
+  private static void require(String name, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          name + ": " + value + " (expected: " + least + " to " + most + ")");
+    }
+  }
+}

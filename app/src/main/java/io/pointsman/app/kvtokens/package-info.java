@@ -1,0 +1,5 @@
+/** Token ids of prompts that came as text, asked of engines beside the traffic. */
+@NullMarked
+package io.pointsman.app.kvtokens;
+
+import org.jspecify.annotations.NullMarked;

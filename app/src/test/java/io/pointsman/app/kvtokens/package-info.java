@@ -1,0 +1,4 @@
+@NullMarked
+package io.pointsman.app.kvtokens;
+
+import org.jspecify.annotations.NullMarked;

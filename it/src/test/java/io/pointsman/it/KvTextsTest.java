@@ -1,0 +1,151 @@
+package io.pointsman.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RunningRouter;
+import io.pointsman.sim.SimConfig;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.failure.Failure;
+import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.zmq.EventFormat;
+import io.pointsman.sim.zmq.EventOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Conversations of text over engines that publish what they store and render prompts. */
+final class KvTextsTest {
+  private static final int CONVERSATIONS = 10;
+  private static final String TOKENS = "pointsman_kv_token_requests_total";
+  private static final UnaryOperator<SimConfig> PUBLISHING =
+      engine -> engine.withKv(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
+
+  private static Cluster cluster(int engines, String policy, boolean renders) throws IOException {
+    return Cluster.of(engines)
+        .policy(policy)
+        .set("kv-events.mode", "auto")
+        .set("kv-tokens.timeout", "500ms")
+        .engines(engine -> PUBLISHING.apply(engine).withScaleOut(renders))
+        .start();
+  }
+
+  private static String turn(int conversation, int messages) {
+    StringBuilder body = new StringBuilder("{\"model\":\"%s\",".formatted(Cluster.MODEL));
+    body.append("\"max_tokens\":1,\"messages\":[");
+    for (int i = 0; i < messages; i++) {
+      String text = ("Message " + i + " of conversation " + conversation + ". ").repeat(200);
+      String role = i % 2 == 0 ? "user" : "assistant";
+      body.append(i == 0 ? "" : ",");
+      body.append("{\"role\":\"%s\",\"content\":\"%s\"}".formatted(role, text));
+    }
+    return body.append("]}").toString();
+  }
+
+  private static Answer ask(int port, String body) throws IOException {
+    Answer answer = RawClient.call(port, "POST", "/v1/chat/completions", body);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    return answer;
+  }
+
+  private static int port(SimEngine engine) {
+    return URI.create(engine.url()).getPort();
+  }
+
+  private static void awaitMetric(RunningRouter router, String name, String label, double least) {
+    Await.until(
+        () -> least + " " + name + " " + label + ", not " + router.metric(name, label),
+        Await.LONG,
+        () -> router.metric(name, label) >= least);
+  }
+
+  private static void awaitLive(Cluster cluster, int engines) {
+    awaitMetric(cluster.router(), "pointsman_kv_event_sources_live", "", engines);
+  }
+
+  /**
+   * Turn 1 comes by the router, which has but one worker. Then that worker goes, and others come
+   * that another plane has brought the same prompts to: only by exact blocks can turn 2 be placed.
+   */
+  @ParameterizedTest
+  @CsvSource({"kv_aware, true", "cost, true", "kv_aware, false", "cost, false"})
+  void secondTurnGoesToTheWorkerThatHoldsItsExactBlocks(String policy, boolean renders)
+      throws Exception {
+    try (Cluster cluster = cluster(3, policy, renders)) {
+      awaitLive(cluster, 3);
+      fleet(cluster, "remove_worker", 1);
+      fleet(cluster, "remove_worker", 2);
+      for (int i = 0; i < CONVERSATIONS; i++) {
+        ask(cluster.port(), turn(i, 1));
+        awaitMetric(cluster.router(), TOKENS, "learned", i + 1);
+        ask(port(cluster.engine(1 + i % 2)), turn(i, 1));
+      }
+      fleet(cluster, "add_worker", 1);
+      fleet(cluster, "add_worker", 2);
+      awaitLive(cluster, 3);
+      fleet(cluster, "remove_worker", 0);
+      for (int i = 0; i < CONVERSATIONS; i++) {
+        Answer answer = ask(cluster.port(), turn(i, 3));
+        assertThat(answer.header("x-engine-id"))
+            .as("turn 2 of %s", i)
+            .isEqualTo("engine-" + (1 + i % 2));
+      }
+      assertThat(cluster.router().metric("pointsman_kv_texts_total", "part"))
+          .isGreaterThanOrEqualTo(CONVERSATIONS);
+    }
+  }
+
+  private static void fleet(Cluster cluster, String change, int engine) throws IOException {
+    String path = "/" + change + "?url=" + cluster.engine(engine).url();
+    Answer answer = RawClient.call(cluster.port(), "POST", path, "");
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+  }
+
+  /** Each time another way to fail; the answers come as ever. */
+  @Test
+  void engineThatDoesNotRenderFailsNoRequestAndDelaysNone() throws Exception {
+    try (Cluster cluster = cluster(2, "kv_aware", true)) {
+      awaitLive(cluster, 2);
+      for (SimEngine engine : cluster.engines()) {
+        engine.failures().add(Failure.always(new Fault.Hang(0)).on("/v1/chat/completions/render"));
+      }
+      for (int i = 0; i < 10; i++) {
+        ask(cluster.port(), turn(i, 1));
+      }
+      awaitMetric(cluster.router(), TOKENS, "failed", 1);
+      for (SimEngine engine : cluster.engines()) {
+        engine.failures().clear();
+        engine
+            .failures()
+            .add(Failure.always(new Fault.Status(500, 0)).on("/v1/chat/completions/render"));
+      }
+      for (int i = 10; i < 20; i++) {
+        ask(cluster.port(), turn(i, 1));
+      }
+      assertThat(cluster.router().metric(TOKENS, "learned")).isZero();
+      assertThat(cluster.router().metric("pointsman_errors_total", "")).isZero();
+      for (SimEngine engine : cluster.engines()) {
+        engine.failures().clear();
+      }
+      // Workers that failed rest for a while; each prompt is new, so that one is asked for again.
+      int[] next = {100};
+      Await.until(
+          "prompts are learned again",
+          Await.LONG,
+          () -> {
+            try {
+              ask(cluster.port(), turn(next[0]++, 1));
+            } catch (IOException e) {
+              throw new AssertionError(e);
+            }
+            return cluster.router().metric(TOKENS, "learned") > 0;
+          });
+    }
+  }
+}
