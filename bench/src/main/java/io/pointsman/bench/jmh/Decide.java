@@ -105,6 +105,10 @@ public class Decide {
     final long[] hashes = new long[BLOCKS];
     final RoutingRequest request;
     final int shared;
+
+    /** Blocks of the key that the policy's index takes for one. */
+    final int joined;
+
     long now = System.nanoTime();
     long turn;
 
@@ -134,6 +138,7 @@ public class Decide {
       }
       Pool pool = fleet.snapshot().pool(Role.REGULAR);
       picker = setup.policy().picker(pool);
+      joined = policy.equals("cost") ? 4 : 1;
       shared = held == Case.MISS ? 0 : BLOCKS - BLOCKS / 16;
       known = new long[held == Case.ALL_HOLD ? 1 : CONVERSATIONS][];
       request =
@@ -148,7 +153,7 @@ public class Decide {
       while (index != null && index.evictions() == 0) {
         long[] other = random.longs(BLOCKS).toArray();
         PrefixBlocks prompt = new PrefixBlocks(other, BLOCKS, BLOCKS * 16, 16, BLOCKS * 16);
-        index.add(prompt, index.tenancy(workers.getFirst().slot()), 0, now);
+        index.add(prompt.inBlocksOf(joined), index.tenancy(workers.getFirst().slot()), 0, now);
       }
       for (int i = 0; i < known.length; i++) {
         known[i] = random.longs(BLOCKS).toArray();
@@ -161,7 +166,7 @@ public class Decide {
             };
         for (Worker holder : holders) {
           if (index != null) {
-            index.add(prompt, index.tenancy(holder.slot()), 0, now);
+            index.add(prompt.inBlocksOf(joined), index.tenancy(holder.slot()), 0, now);
           }
         }
       }

@@ -90,6 +90,19 @@ public record PrefixBlocks(
     return new PrefixBlocks(hashes, count, length, blockLength, tokens, mix(salt), start);
   }
 
+  /**
+   * The same key in blocks {@code factor} times as long; the last one may be shorter.
+   *
+   * @param factor at least 1
+   */
+  public PrefixBlocks inBlocksOf(int factor) {
+    long[] longer = new long[Math.ceilDiv(count, factor)];
+    for (int i = 0; i < longer.length; i++) {
+      longer[i] = hashes[Math.min((i + 1) * factor, count) - 1];
+    }
+    return new PrefixBlocks(longer, longer.length, length, blockLength * factor, tokens, 0, start);
+  }
+
   /** Whether it is one of token ids, so that engines' announcements can be compared with it. */
   public boolean tokenIds() {
     return base != 0;

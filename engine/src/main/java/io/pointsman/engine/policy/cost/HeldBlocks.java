@@ -28,6 +28,7 @@ final class HeldBlocks {
   private final KvIndex announced;
   private final KvCredits credits;
   private final PrefixBlocks prompt;
+  private final Grain grain;
   private final @Nullable Holdings placed;
   private final @Nullable PrefixBlocks tokens;
   private final KvHits hits;
@@ -38,6 +39,7 @@ final class HeldBlocks {
       KvIndex announced,
       KvCredits credits,
       PrefixBlocks prompt,
+      Grain grain,
       @Nullable Holdings placed,
       @Nullable PrefixBlocks tokens,
       KvHits hits,
@@ -46,6 +48,7 @@ final class HeldBlocks {
     this.announced = announced;
     this.credits = credits;
     this.prompt = prompt;
+    this.grain = grain;
     this.placed = placed;
     this.tokens = tokens;
     this.hits = hits;
@@ -56,29 +59,29 @@ final class HeldBlocks {
   static @Nullable HeldBlocks of(
       PrefixIndex index, KvKnowledge kv, KvCredits credits, RoutingRequest request, long now) {
     PrefixBlocks prompt = request.prefix();
-    Holdings placed = Holdings.of(index, prompt);
+    Grain grain = Grain.of(prompt);
+    Holdings placed = Holdings.of(index, grain.coarse());
     PrefixBlocks tokens = prompt.count() == 0 ? null : kv.tokens(prompt);
     KvHits hits = tokens == null ? KvHits.NONE : kv.index().hits(tokens, request.model());
     return placed == null && !hits.any()
         ? null
-        : new HeldBlocks(index, kv.index(), credits, prompt, placed, tokens, hits, now);
+        : new HeldBlocks(index, kv.index(), credits, prompt, grain, placed, tokens, hits, now);
   }
 
   /** Blocks of the routing key that the worker in {@code slot} holds. */
   int blocks(int slot) {
-    int byPlacement = placed == null ? 0 : placed.blocks(slot);
+    int blocks = placed == null ? 0 : placed.blocks(slot);
     if (tokens == null || !announced.live(slot)) {
-      return byPlacement;
+      return grain.fine(blocks);
     }
     int byAnnouncement = announcedBlocks(tokens, slot);
     int tenancy = index.tenancy(slot);
     long since = announced.knownSince(slot, now);
-    int blocks = byPlacement;
-    for (int step = 0; step < STEPS && blocks > byAnnouncement; step++) {
-      long hash = prompt.hashes()[blocks - 1];
+    for (int step = 0; step < STEPS && grain.fine(blocks) > byAnnouncement; step++) {
+      long hash = grain.coarse().hashes()[blocks - 1];
       if (!index.addedSince(hash, tenancy, since)
           || index.addedSince(hash, tenancy, now - LATE_NANOS)) {
-        return blocks;
+        return grain.fine(blocks);
       }
       blocks = PrefixIndex.shorter(blocks);
     }
@@ -94,7 +97,7 @@ final class HeldBlocks {
 
   /** Blocks that the worker holds which holds most, as far as is known. */
   int longest() {
-    int byPlacement = placed == null ? 0 : placed.longest();
+    int byPlacement = placed == null ? 0 : grain.fine(placed.longest());
     double share =
         tokens == null || hits.longest() == 0
             ? 0

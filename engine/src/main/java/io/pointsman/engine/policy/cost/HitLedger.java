@@ -69,21 +69,25 @@ final class HitLedger {
   /**
    * What can be expected of a prompt that is about to be placed.
    *
+   * @param grain of its key; all blocks are counted in it
    * @param held blocks that the chosen worker holds
    */
-  Prospect prospect(RoutingRequest request, int held, WorkerModel chosen, long now) {
-    PrefixBlocks prefix = request.prefix();
+  Prospect prospect(RoutingRequest request, Grain grain, int held, WorkerModel chosen, long now) {
+    PrefixBlocks key = request.prefix();
+    PrefixBlocks prefix = grain.coarse();
     PickNotes notes = request.notes();
     int elsewhere =
-        notes.reason() == PickReason.LEAST_COST ? notes.knownBlocks() : index.match(prefix);
+        notes.reason() == PickReason.LEAST_COST
+            ? grain.coarse(notes.knownBlocks())
+            : index.match(prefix);
     elsewhere = Math.max(held, Math.min(elsewhere, prefix.count()));
     LostHit notThere =
         elsewhere > held ? notThere(prefix, elsewhere, chosen, now) : LostHit.NEVER_SEEN;
     int remembered = remembered(prefix, elsewhere);
     LostHit lost = remembered > elsewhere ? fate(prefix, elsewhere) : LostHit.NEVER_SEEN;
-    LostHit rest = remembered == 0 ? newOrSalted(prefix) : LostHit.NEVER_SEEN;
-    if (prefix.count() > 0) {
-      salts.add(prefix.start(), prefix.hashes()[0]);
+    LostHit rest = remembered == 0 ? newOrSalted(key) : LostHit.NEVER_SEEN;
+    if (key.count() > 0) {
+      salts.add(key.start(), key.hashes()[0]);
     }
     return new Prospect(held, elsewhere, notThere, remembered, lost, rest);
   }

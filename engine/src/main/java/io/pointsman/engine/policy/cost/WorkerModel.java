@@ -265,7 +265,8 @@ final class WorkerModel {
     if (closed) {
       return;
     }
-    PrefixBlocks prefix = request.prefix();
+    Grain grain = Grain.of(request.prefix());
+    PrefixBlocks prefix = grain.coarse();
     long now = lease.placedAt();
     if (truth.cleared()) {
       cache.clear(this::emptied);
@@ -275,7 +276,7 @@ final class WorkerModel {
     int uncached = tokens - held;
     assumeComputed(now);
     double due = ttft(prefix, blocks, now);
-    HitLedger.Prospect prospect = ledger.prospect(request, blocks, this, now);
+    HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, now + (long) (due * 1e6));
     pool.placed(uncached, tokens * evictedShare(prefix, blocks));
     if (prefix.count() > 0) {

@@ -59,7 +59,7 @@ public final class Yardstick implements AnswerLearner {
     if (model == null) {
       return null;
     }
-    PrefixBlocks prefix = request.prefix();
+    PrefixBlocks prefix = Grain.of(request.prefix()).coarse();
     Holdings holdings = Holdings.of(learner.index(), prefix);
     int held = holdings == null ? 0 : holdings.blocks(worker.slot());
     Estimate estimate = model.estimate(prefix, held, now);

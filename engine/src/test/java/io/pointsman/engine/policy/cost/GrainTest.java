@@ -1,0 +1,44 @@
+package io.pointsman.engine.policy.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.junit.jupiter.api.Test;
+
+class GrainTest {
+  @Test
+  void fourBlocksOf16TokensAreOneAndTheLastMayBeShorter() {
+    PrefixBlocks key = Prompt.of(1, 30);
+    Grain grain = Grain.of(key);
+    PrefixBlocks coarse = grain.coarse();
+
+    assertThat(coarse.count()).isEqualTo(8);
+    for (int i = 0; i < 7; i++) {
+      assertThat(coarse.hashes()[i]).isEqualTo(key.hashes()[4 * i + 3]);
+      assertThat(grain.fine(i + 1)).isEqualTo(4 * i + 4);
+      assertThat(coarse.ratio(i + 1)).isEqualTo(key.ratio(4 * i + 4));
+    }
+    assertThat(coarse.whole()).isEqualTo(key.whole());
+    assertThat(coarse.tokens()).isEqualTo(key.tokens());
+    assertThat(grain.fine(8)).isEqualTo(30);
+    assertThat(grain.coarse(30)).isEqualTo(8);
+    assertThat(grain.coarse(28)).isEqualTo(7);
+    assertThat(grain.coarse(27)).isEqualTo(6);
+    assertThat(grain.coarse(3)).isZero();
+  }
+
+  @Test
+  void textCountsByItsEstimatedTokens() {
+    assertThat(Grain.of(Prompt.text(1, 30)).coarse().count()).isEqualTo(8);
+  }
+
+  @Test
+  void blocksThatAreLongEnoughStayAsTheyAre() {
+    PrefixBlocks key = new PrefixBlocks(new long[] {1, 2, 3}, 3, 180, 64, 180);
+
+    assertThat(Grain.of(key).coarse()).isSameAs(key);
+    assertThat(Grain.of(key).fine(2)).isEqualTo(2);
+    assertThat(Grain.of(PrefixBlocks.NONE).coarse().count()).isZero();
+    assertThat(Grain.of(PrefixBlocks.NONE).fine(0)).isZero();
+  }
+}
