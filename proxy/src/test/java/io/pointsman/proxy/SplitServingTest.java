@@ -14,9 +14,11 @@ import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -25,7 +27,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What goes wrong on one of two workers, and what the client sees of it. */
 @SuppressWarnings("try") // tests may be interrupted
@@ -113,19 +115,35 @@ class SplitServingTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {100, 70_000, 1_000_000})
-  void theClientsErrorIsItsOwnHoweverLong(int length) throws Exception {
-    try (SplitRig rig = new SplitRig("nixl");
-        ScriptedEngine prefill = ScriptedEngine.start(new Answer(422, "e".repeat(length)));
-        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+  @CsvSource({"nixl,100", "nixl,70000", "nixl,1000000", "sglang,100", "sglang,1000000"})
+  void theClientsErrorIsItsOwnHoweverLong(String protocol, int length) throws Exception {
+    String body = "{ \"detail\" : \"\\u00e9\",\"x\":1.50 }" + "e".repeat(length);
+    List<String> own =
+        List.of(
+            "Content-Type: application/problem+json; odd=\"a b\"",
+            "X-Odd: one",
+            "x-odd: two , three",
+            "X-Limit: 1.50",
+            "Content-Length: " + body.length());
+    String bytes = "HTTP/1.1 422 \r\n" + String.join("\r\n", own) + "\r\n\r\n" + body;
+    try (SplitRig rig = new SplitRig(protocol);
+        ScriptedEngine prefill = ScriptedEngine.start(new Raw(bytes));
+        ScriptedEngine decode = ScriptedEngine.start(new HangBeforeHeaders())) {
       rig.prefill(prefill);
       rig.decode(decode);
 
       WireResponse response = rig.proxy.ask(request());
 
       assertThat(response.status()).isEqualTo(422);
-      assertThat(response.text()).hasSize(length);
-      assertThat(rig.proxy.outcomes).containsExactly(Outcome.REFUSED, Outcome.IGNORED);
+      assertThat(response.body()).isEqualTo(body.getBytes(StandardCharsets.US_ASCII));
+      assertThat(response.headers()).containsSubsequence(own);
+      assertThat(response.values("x-odd")).hasSize(2);
+      assertThat(response.values("content-type")).hasSize(1);
+      assertThat(response.values("content-length")).hasSize(1);
+      ProxyRig.await("both leases ended", () -> rig.proxy.outcomes.size() == 2);
+      assertThat(rig.proxy.outcomes).containsExactlyInAnyOrder(Outcome.REFUSED, Outcome.IGNORED);
+      assertThat(prefill.requests()).as("asked once").hasSize(1);
+      assertThat(decode.requests()).hasSizeLessThanOrEqualTo(protocol.equals("sglang") ? 1 : 0);
     }
   }
 

@@ -39,10 +39,50 @@ class SplitFailuresTest {
       fail(cluster.prefills, 9, new Fault.Status(status, 0));
       Answer answer = cluster.post(PATH, BODY);
       assertThat(answer.status()).isEqualTo(status);
-      assertThat(answer.text()).startsWith("{\"error\":");
       assertThat(asked(cluster.prefills)).as("asked once").isEqualTo(1);
       assertThat(cluster.decodes).allMatch(e -> e.requestLog().isEmpty());
       assertThat(prefillsEnded(cluster, "client_error")).isEqualTo(1);
+      assertThat(cluster.metric("pointsman_retries_total", "")).isZero();
+      isThatOf(theOneAsked(cluster), answer);
+    }
+  }
+
+  /** Decode is asked at the same time, and cancelled. */
+  @ParameterizedTest
+  @ValueSource(ints = {400, 422})
+  void anErrorOfTheClientsComesFromPrefillOnceWhereBothAreAskedAtOnce(int status)
+      throws IOException {
+    try (SplitCluster cluster =
+        SplitCluster.of("sglang", KvConnector.SGLANG).engines(2, 2).start()) {
+      fail(cluster.prefills, 9, new Fault.Status(status, 0));
+      Answer answer = cluster.post(PATH, BODY);
+      assertThat(answer.status()).isEqualTo(status);
+      cluster.awaitQuiet();
+      assertThat(asked(cluster.prefills)).as("asked once").isEqualTo(1);
+      assertThat(asked(cluster.decodes)).as("asked once at most").isLessThanOrEqualTo(1);
+      assertThat(prefillsEnded(cluster, "client_error")).isEqualTo(1);
+      assertThat(cluster.metric("pointsman_retries_total", "")).isZero();
+      isThatOf(theOneAsked(cluster), answer);
+    }
+  }
+
+  private static SimEngine theOneAsked(SplitCluster cluster) {
+    return cluster.prefills.stream()
+        .filter(engine -> !engine.requestLog().isEmpty())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Byte for byte what the engine says to whoever asks it itself, with all its headers. */
+  private static void isThatOf(SimEngine engine, Answer answer) throws IOException {
+    Answer own = RawClient.call(engine.port(), "POST", PATH, BODY);
+    assertThat(answer.status()).isEqualTo(own.status());
+    assertThat(answer.body()).isNotEmpty().isEqualTo(own.body());
+    assertThat(own.head().headers()).isNotEmpty();
+    for (Answer.Header header : own.head().headers()) {
+      assertThat(answer.head().headers())
+          .filteredOn(each -> each.name().equalsIgnoreCase(header.name()))
+          .containsExactly(header);
     }
   }
 

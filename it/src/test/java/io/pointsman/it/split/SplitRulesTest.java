@@ -1,8 +1,10 @@
 package io.pointsman.it.split;
 
 import static io.pointsman.it.split.SplitProtocolsTest.WORDS;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
@@ -71,6 +73,54 @@ class SplitRulesTest {
       cluster.awaitQuiet();
       assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
           .isEqualTo("decode_holds_prefix");
+      assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
+    }
+  }
+
+  private static void decided(SplitCluster cluster, String rule, int times) {
+    assertThat(cluster.metric("pointsman_split_decisions_total", "rule=\"" + rule + "\""))
+        .as(rule)
+        .isEqualTo(times);
+  }
+
+  /** Of 1,200 tokens none is known, then all; a prompt of 43 is below the threshold anyway. */
+  @Test
+  void fewUncachedTokensAreComputedByDecode() throws IOException {
+    try (SplitCluster cluster = nixl().set("uncached-threshold", 100).start()) {
+      String text =
+          "{\"model\":\"sim\",\"max_tokens\":3,\"prompt\":\"%s\"}".formatted("abc ".repeat(1200));
+      Answer first = cluster.post("/v1/completions", text);
+      assertThat(first.header("x-pointsman-split")).as(first.text()).isEqualTo("split");
+      cluster.awaitQuiet();
+      decided(cluster, "few_uncached", 0);
+      for (String body : new String[] {text, prompt("")}) {
+        Answer answer = cluster.post("/v1/completions", body);
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        assertThat(answer.header("x-pointsman-split")).isEqualTo("few_uncached");
+        assertThat(answer.header("x-pointsman-prefill-worker")).isNull();
+      }
+      decided(cluster, "few_uncached", 2);
+      decided(cluster, "split", 1);
+      assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
+    }
+  }
+
+  @Test
+  void whatPrefillWorkersHaveNoTimeForIsComputedByDecode() throws IOException {
+    try (SplitCluster cluster = nixl().set("max-pending-prefill", 1000).start()) {
+      Worker prefill = cluster.worker(cluster.prefills.getFirst());
+      Lease atBound = requireNonNull(prefill.tryLease(System.nanoTime(), 1000, 0, (_, _) -> {}));
+      assertThat(cluster.post("/v1/completions", prompt("")).header("x-pointsman-split"))
+          .isEqualTo("split");
+      Lease above = requireNonNull(prefill.tryLease(System.nanoTime(), 1, 0, (_, _) -> {}));
+      Answer answer = cluster.post("/v1/completions", prompt(",\"user\":\"other\""));
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(answer.header("x-pointsman-split")).isEqualTo("prefill_loaded");
+      assertThat(answer.header("x-pointsman-prefill-worker")).isNull();
+      above.ignored();
+      atBound.ignored();
+      decided(cluster, "prefill_loaded", 1);
+      decided(cluster, "split", 1);
       assertThat(cluster.prefills.getFirst().requestLog()).hasSize(1);
     }
   }
