@@ -42,7 +42,6 @@ final class Observers {
 
   private final PointsmanConfig config;
   private final Ticker ticker;
-  private final Dice dice;
   private final DecisionLog log;
   private @Nullable ShadowPolicy shadow;
   private final BiFunction<Role, @Nullable String, String> policyNames;
@@ -58,7 +57,6 @@ final class Observers {
     this.config = config;
     this.policyNames = policyNames;
     this.ticker = ticker;
-    this.dice = dice;
     log = new DecisionLog(config.decisions(), ticker, dice);
   }
 
@@ -70,6 +68,7 @@ final class Observers {
    * The policies with those who look on. Call once.
    *
    * @param create makes a policy by its name
+   * @param parts what the acting policies are made of
    * @param control takes what is to be closed at the end
    * @throws IOException if requests are to be written down and cannot
    */
@@ -78,6 +77,7 @@ final class Observers {
       Fleet fleet,
       RouterMetrics metrics,
       BiFunction<String, PolicyParts, PolicySetup> create,
+      PolicyParts parts,
       Deque<AutoCloseable> control)
       throws IOException {
     AnswerLearner predictions = metrics.predictions();
@@ -89,7 +89,7 @@ final class Observers {
       metrics.capture(capture::written, capture::dropped, capture::failed);
       watched = watched.each(setup -> setup.withAnswers(capture));
     }
-    ShadowPolicy second = shadow(fleet, create);
+    ShadowPolicy second = shadow(fleet, create, parts);
     if (second == null) {
       return watched;
     }
@@ -101,21 +101,22 @@ final class Observers {
 
   /** Null if none is configured. */
   private @Nullable ShadowPolicy shadow(
-      Fleet fleet, BiFunction<String, PolicyParts, PolicySetup> create) {
+      Fleet fleet, BiFunction<String, PolicyParts, PolicySetup> create, PolicyParts parts) {
     String name = config.shadowPolicy();
     if (name.equals(ShadowApi.NONE)) {
       return null;
     }
     CostSettings cost = config.policies().cost();
-    int maxWorkers = config.fleet().maxWorkers();
+    ShadowPolicy.Maker maker =
+        (copy, own) ->
+            PreferredWorkers.of(config, copy, own.dice()).around(create.apply(name, own));
     return new ShadowPolicy(
         fleet,
         config.fleet(),
-        time -> create.apply(name, new PolicyParts(time, dice, maxWorkers, config.policies())),
+        new ShadowPolicy.Second(maker, name.equals(config.policy())),
+        parts,
         config.engine(),
-        cost.withMaxBytes(Math.min(cost.maxBytes(), SHADOW_BYTES)),
-        ticker,
-        dice);
+        cost.withMaxBytes(Math.min(cost.maxBytes(), SHADOW_BYTES)));
   }
 
   /** Where nobody learns from answers, none is looked at for the sake of a log. */

@@ -256,7 +256,7 @@ public final class Router implements AutoCloseable {
       RoutingEngine engine =
           new RoutingEngine(
               fleet,
-              observers.watch(policies, fleet, metrics, classes::create, control),
+              observers.watch(policies, fleet, metrics, classes::create, parts, control),
               config.engine(),
               listener,
               ticker,

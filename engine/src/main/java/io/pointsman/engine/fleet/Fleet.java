@@ -80,13 +80,40 @@ public final class Fleet {
 
   private Worker register(WorkerSpec spec) {
     Worker present = workers.get(spec.id());
-    if (present != null) {
-      return present;
-    }
-    Worker worker = new Worker(limited(spec), freeSlot(), board, settings, ticker);
-    slotsInUse.set(worker.slot());
+    return present == null ? register(spec, freeSlot()) : present;
+  }
+
+  private Worker register(WorkerSpec spec, int slot) {
+    Worker worker = new Worker(limited(spec), slot, board, settings, ticker);
+    slotsInUse.set(slot);
     workers.put(spec.id(), worker);
     return worker;
+  }
+
+  /**
+   * Adds copies of another fleet's workers as one change, each in the slot of its original, so that
+   * what is known by slot is true of both. One that is here already stays as it is.
+   *
+   * @return whether all are here; false while a worker that is leaving has the slot of one that is
+   *     to be added, or a slot is beyond this fleet's
+   */
+  public synchronized boolean addCopies(Collection<Worker> originals) {
+    releaseSlots();
+    boolean all = true;
+    int before = workers.size();
+    for (Worker original : originals) {
+      boolean present = workers.containsKey(original.id());
+      int slot = original.slot();
+      if (!present && slot < settings.maxWorkers() && !slotsInUse.get(slot)) {
+        register(original.spec(), slot);
+      } else {
+        all &= present;
+      }
+    }
+    if (workers.size() > before) {
+      publish();
+    }
+    return all;
   }
 
   private WorkerSpec limited(WorkerSpec spec) {
@@ -142,7 +169,7 @@ public final class Fleet {
     }
   }
 
-  private int freeSlot() {
+  private void releaseSlots() {
     leaving.removeIf(
         worker -> {
           boolean released = worker.releaseSlot();
@@ -151,6 +178,10 @@ public final class Fleet {
           }
           return released;
         });
+  }
+
+  private int freeSlot() {
+    releaseSlots();
     int slot = slotsInUse.nextClearBit(0);
     if (slot >= settings.maxWorkers()) {
       throw new IllegalStateException(

@@ -196,10 +196,10 @@ public final class KvIndex implements KvFeed {
     return since;
   }
 
-  /** How often a worker has said that its cache is empty. */
-  public int clears(Worker worker) {
+  /** How often the worker in a slot has said that its cache is empty. */
+  public int clears(int workerSlot) {
     int clears = 0;
-    for (KvSource source : sourcesOf(worker)) {
+    for (KvSource source : sources(workerSlot)) {
       clears += source.clears();
     }
     return clears;

@@ -62,8 +62,13 @@ final class Course {
     return fleet;
   }
 
-  /** Copies who is there. */
-  void follow(FleetSnapshot present) {
+  /**
+   * Copies who is there.
+   *
+   * @return whether all are; if not, because requests that count on a worker that has left have not
+   *     ended here yet, it is to be called again
+   */
+  boolean follow(FleetSnapshot present) {
     for (Map.Entry<String, Worker> each : Map.copyOf(copied).entrySet()) {
       if (present.worker(each.getKey()) != each.getValue()) {
         copied.remove(each.getKey());
@@ -74,7 +79,7 @@ final class Course {
         }
       }
     }
-    fleet.addAll(present.workers().stream().map(Worker::spec).toList());
+    boolean all = fleet.addCopies(present.workers());
     Map<Worker, Set<String>> models = new HashMap<>();
     for (Worker worker : present.workers()) {
       Worker own = fleet.snapshot().worker(worker.id());
@@ -92,6 +97,7 @@ final class Course {
     for (Role role : Role.values()) {
       yardstick.adopt(fleet.snapshot().pool(role));
     }
+    return all;
   }
 
   /** Keeps those out of choice that really are, and takes over what they tell of themselves. */
@@ -156,13 +162,21 @@ final class Course {
     }
   }
 
-  void ended(Lease told, Outcome outcome, Usage usage) {
+  /**
+   * A request has ended.
+   *
+   * @param sameCaches whether what its worker found in its cache is true of the worker that has it
+   *     here, if that is the same one
+   */
+  void ended(Lease told, Outcome outcome, Usage usage, boolean sameCaches) {
     Running under = running.remove(told);
     if (under == null) {
       return;
     }
     Lease own = under.lease;
-    own.reported(usage);
+    boolean found = sameCaches && own.worker().id().equals(told.worker().id());
+    int cached = found ? usage.cachedTokens() : -1;
+    own.reported(new Usage(usage.promptTokens(), cached, usage.completionTokens()));
     Outcome ending = outcome instanceof Outcome.Succeeded ? outcome : Outcome.IGNORED;
     own.settle(ending);
     yardstick.ended(under.request, own, ending);

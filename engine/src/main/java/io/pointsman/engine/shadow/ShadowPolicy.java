@@ -5,7 +5,6 @@ import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -14,8 +13,10 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.CostSettings;
 import java.util.Queue;
@@ -26,7 +27,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,8 +59,28 @@ public final class ShadowPolicy implements AnswerLearner {
     record Ended(Lease lease, Outcome outcome, Usage usage, long at) implements Event {}
   }
 
+  /** Makes a policy with learners of its own. */
+  @FunctionalInterface
+  public interface Maker {
+    /**
+     * @param fleet whose workers it will choose from; what follows a fleet follows this one
+     */
+    PolicySetup make(Fleet fleet, PolicyParts parts);
+  }
+
+  /**
+   * The policy that does not act.
+   *
+   * @param isActing whether it is the policy that acts. If so, engines' announcements and what they
+   *     found in their caches are true of its copy of the fleet too, and it is told of them. If
+   *     not, they tell of caches that another policy has filled; then it goes by its own
+   *     placements.
+   */
+  public record Second(Maker maker, boolean isActing) {}
+
   private final Fleet real;
   private final Ticker ticker;
+  private final boolean sameCaches;
   private final RoutingEngine engine;
   private final Course acting;
   private final Course shadow;
@@ -76,6 +96,7 @@ public final class ShadowPolicy implements AnswerLearner {
   private volatile ShadowReport report = ShadowReport.NOTHING;
 
   // Of the working thread.
+  private @Nullable FleetSnapshot toFollow;
   private long now;
   private long lookedAt;
   private long agreed;
@@ -84,28 +105,30 @@ public final class ShadowPolicy implements AnswerLearner {
   /**
    * Follows {@code real} from now on.
    *
-   * @param policy makes the policy, with learners of its own, from its clock
+   * @param policy what is asked
+   * @param parts of the acting policy: its clock is the real engine's
    * @param models how caches and times are modelled; its memory is taken twice
-   * @param ticker the real engine's
    */
   public ShadowPolicy(
       Fleet real,
       FleetSettings settings,
-      Function<Ticker, PolicySetup> policy,
+      Second policy,
+      PolicyParts parts,
       EngineSettings engineSettings,
-      CostSettings models,
-      Ticker ticker,
-      Dice dice) {
+      CostSettings models) {
     this.real = real;
-    this.ticker = ticker;
+    ticker = parts.ticker();
     now = ticker.nanos();
     lookedAt = now - LOOK_NANOS;
     Ticker eventTime = () -> now;
     acting = new Course(settings, models, eventTime, null);
     shadow = new Course(settings, models, eventTime, acting);
+    sameCaches = policy.isActing();
+    KvKnowledge known = sameCaches ? parts.kv() : KvKnowledge.none(eventTime);
+    PolicySetup setup = policy.maker().make(shadow.fleet(), parts.with(eventTime, known));
     engine =
         new RoutingEngine(
-            shadow.fleet(), policy.apply(eventTime), engineSettings, new Faults(), eventTime, dice);
+            shadow.fleet(), setup, engineSettings, new Faults(), eventTime, parts.dice());
     real.listen(changed::set);
   }
 
@@ -147,16 +170,7 @@ public final class ShadowPolicy implements AnswerLearner {
 
   /** Does what has come in line; to be called by one thread at a time, every few milliseconds. */
   public void work() {
-    FleetSnapshot snapshot = changed.getAndSet(null);
-    if (snapshot != null) {
-      guarded(
-          () -> {
-            acting.follow(snapshot);
-            shadow.follow(snapshot);
-            look();
-          });
-    }
-    boolean news = snapshot != null;
+    boolean news = follow();
     for (Event next = events.poll(); next != null; next = events.poll()) {
       waiting.decrementAndGet();
       Event event = next;
@@ -169,6 +183,23 @@ public final class ShadowPolicy implements AnswerLearner {
           new ShadowReport(
               acting.report(), shadow.report(), agreed, refused, dropped.sum(), failures.sum());
     }
+  }
+
+  /** Copies the fleet as it is; whether anything had changed. */
+  private boolean follow() {
+    FleetSnapshot news = changed.getAndSet(null);
+    FleetSnapshot snapshot = news == null ? toFollow : news;
+    toFollow = null;
+    if (snapshot != null) {
+      guarded(
+          () -> {
+            boolean actingHasAll = acting.follow(snapshot);
+            boolean shadowHasAll = shadow.follow(snapshot);
+            toFollow = actingHasAll && shadowHasAll ? null : snapshot;
+            look();
+          });
+    }
+    return snapshot != null;
   }
 
   private void guarded(Runnable step) {
@@ -192,9 +223,8 @@ public final class ShadowPolicy implements AnswerLearner {
         shadow.answered(lease);
       }
       case Event.Ended(Lease lease, Outcome outcome, Usage usage, long _) -> {
-        acting.ended(lease, outcome, usage);
-        // What the real worker had in its cache says nothing of the one chosen here.
-        shadow.ended(lease, outcome, new Usage(usage.promptTokens(), -1, usage.completionTokens()));
+        acting.ended(lease, outcome, usage, true);
+        shadow.ended(lease, outcome, usage, sameCaches);
       }
     }
   }

@@ -43,6 +43,11 @@ public record PolicyParts(
     this(ticker, dice, maxWorkers, settings, KvKnowledge.none(ticker));
   }
 
+  /** The same by another clock and with other knowledge of caches. */
+  public PolicyParts with(Ticker ticker, KvKnowledge kv) {
+    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages);
+  }
+
   /** The same with other knobs. */
   public PolicyParts with(PolicySettings settings) {
     return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages);

@@ -44,7 +44,7 @@ final class CacheTruth {
 
   /** Whether it has announced, since last asked, that its cache is empty. */
   boolean cleared() {
-    int now = announced.clears(worker);
+    int now = announced.clears(worker.slot());
     boolean news = now != clears;
     clears = now;
     return news;

@@ -1,0 +1,254 @@
+package io.pointsman.engine.shadow;
+
+import static io.pointsman.engine.kv.Announcer.batch;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RecordedEvents;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.UnknownModel;
+import io.pointsman.engine.env.Dice;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.Announcer;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.KvTier;
+import io.pointsman.engine.kv.TokenKeys;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.engine.policy.tier.AdapterSettings;
+import io.pointsman.engine.policy.tier.AdapterTable;
+import io.pointsman.engine.policy.tier.LocalitySettings;
+import io.pointsman.engine.policy.tier.Tiers;
+import io.pointsman.engine.prefix.TokenIds;
+import io.pointsman.engine.shadow.ShadowPolicy.Maker;
+import io.pointsman.engine.shadow.ShadowPolicy.Second;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A shadow of the acting policy sees what that sees, and decides as it does. */
+class SameShadowTest {
+  private static final int WORKERS = 6;
+  private static final int REQUESTS = 400;
+  private static final int CONVERSATIONS = 24;
+  private static final int MOST_RUNNING = 10;
+  private static final String BASE = "base";
+
+  /** Without chance, so that equals are decided alike. */
+  private static final Dice LAST = _ -> 0;
+
+  private static final LocalitySettings ZONE = new LocalitySettings("", "here", 2);
+
+  private final TestFleet fleet = new TestFleet();
+  private final KvIndex announced = new KvIndex(16 << 20, 64, fleet.clock::nanos);
+  private final Announcer announcer = new Announcer(16, 1);
+  private final Deque<Running> running = new ArrayDeque<>();
+  private final SplittableRandom random = new SplittableRandom(5);
+
+  @SuppressWarnings("ArrayRecordComponent") // made here, never changed
+  private record Running(Lease lease, int[] prompt, int found) {}
+
+  SameShadowTest() {
+    for (int i = 0; i < WORKERS; i++) {
+      // A gap in the slots, because one that came in between has left.
+      fleet.fleet.add(spec("gone" + i, "there"));
+      fleet.add(spec("w" + i, i % 2 == 0 ? "here" : "there"));
+      fleet.fleet.remove("gone" + i);
+    }
+    fleet.pool().workers().forEach(worker -> announced.live(worker, 0, true));
+  }
+
+  private static WorkerSpec spec(String id, String zone) {
+    return new WorkerSpec(
+        id,
+        "http://" + id,
+        Role.REGULAR,
+        Set.of(BASE),
+        WorkerSpec.NO_RANK,
+        0,
+        Map.of("zone", zone));
+  }
+
+  private PolicyParts parts() {
+    return new PolicyParts(
+        fleet.clock::nanos,
+        LAST,
+        64,
+        PolicySettings.DEFAULTS,
+        new KvKnowledge(announced, TokenKeys.NONE));
+  }
+
+  /** With the tiers that the acting policy has. */
+  private static PolicySetup tiered(String policy, Fleet of, PolicyParts parts) {
+    AdapterTable adapters = new AdapterTable(AdapterSettings.DEFAULTS);
+    of.listen(adapters);
+    return new Tiers(ZONE, AdapterSettings.DEFAULTS, adapters, LAST)
+        .around(Policies.create(policy, parts));
+  }
+
+  private static PolicySetup withoutTiers(String policy, PolicyParts parts) {
+    return Policies.create(policy, parts);
+  }
+
+  private ShadowPolicy shadow(Maker maker, boolean isActing) {
+    return new ShadowPolicy(
+        fleet.fleet,
+        FleetSettings.DEFAULTS,
+        new Second(maker, isActing),
+        parts(),
+        new EngineSettings(UnknownModel.BASE_MODEL),
+        CostSettings.DEFAULTS.withMaxBytes(8 << 20));
+  }
+
+  /** Conversations that grow, some of adapters, several at once, on engines that evict early. */
+  private ShadowReport traffic(String policy, ShadowPolicy shadow) {
+    RoutingEngine engine =
+        new RoutingEngine(
+            fleet.fleet,
+            tiered(policy, fleet.fleet, parts()).withAnswers(shadow),
+            new EngineSettings(UnknownModel.BASE_MODEL),
+            new RecordedEvents(),
+            fleet.clock::nanos,
+            LAST);
+    int[] turns = new int[CONVERSATIONS];
+    for (int i = 0; i < REQUESTS; i++) {
+      int conversation = random.nextInt(CONVERSATIONS);
+      int[] prompt = Announcer.prompt(conversation, 800 + 160 * turns[conversation]++);
+      String model = conversation % 4 == 0 ? BASE + ":a" + conversation : BASE;
+      RoutingRequest request =
+          RoutingRequest.builder()
+              .model(model)
+              .prefix(TokenIds.key(3, prompt, prompt.length, prompt.length))
+              .build();
+      place(engine, request, prompt);
+      shadow.work();
+      fleet.clock.advance(Duration.ofMillis(200 + random.nextInt(1000)));
+      if (running.size() > random.nextInt(MOST_RUNNING)) {
+        serve(running.removeFirst());
+        shadow.work();
+      }
+    }
+    return shadow.report();
+  }
+
+  private void place(RoutingEngine engine, RoutingRequest request, int... prompt) {
+    if (!(engine.decide(request) instanceof Decision.Routed(Lease lease))) {
+      throw new AssertionError("rejected");
+    }
+    running.add(new Running(lease, prompt, request.notes().matchedBlocks() * TokenIds.PER_BLOCK));
+  }
+
+  /**
+   * Engines announce what they have computed, now and then that it had to make room, and what
+   * another router has brought them.
+   */
+  private void serve(Running request) {
+    Worker worker = request.lease().worker();
+    request.lease().progressed();
+    request.lease().firstToken();
+    announced.apply(worker, 0, batch(announcer.stored(request.prompt())));
+    if (random.nextInt(3) == 0) {
+      announced.apply(worker, 0, batch(announcer.removed(request.prompt(), 10, KvTier.DEVICE)));
+    }
+    int found = Math.min(request.found(), request.prompt().length - 1);
+    if (random.nextInt(2) == 0) {
+      Worker other = fleet.worker(random.nextInt(WORKERS));
+      announced.apply(other, 0, batch(announcer.stored(request.prompt())));
+    }
+    request.lease().reported(new Usage(request.prompt().length, found, 20));
+    request.lease().succeeded();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cost", "kv_aware", "cache_aware", "least_load"})
+  void agreesOnEachRequest(String policy) {
+    ShadowPolicy shadow = shadow((copy, parts) -> tiered(policy, copy, parts), true);
+    ShadowReport report = traffic(policy, shadow);
+
+    assertThat(report.shadow().placed()).isEqualTo(REQUESTS);
+    assertThat(report.agreed()).isEqualTo(REQUESTS);
+    assertThat(report.shadow().heldTokens()).isPositive().isEqualTo(report.acting().heldTokens());
+    assertThat(report.shadow().imbalance()).isEqualTo(report.acting().imbalance());
+    assertThat(report.failures()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cost", "kv_aware"})
+  void decidesOtherwiseWithoutTheAnnouncements(String policy) {
+    ShadowPolicy shadow = shadow((copy, parts) -> tiered(policy, copy, parts), false);
+
+    assertThat(traffic(policy, shadow).agreed()).isLessThan(REQUESTS);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cost", "least_load"})
+  void decidesOtherwiseWithoutTheTiers(String policy) {
+    ShadowPolicy shadow = shadow((_, parts) -> withoutTiers(policy, parts), true);
+
+    assertThat(traffic(policy, shadow).agreed()).isLessThan(REQUESTS);
+  }
+
+  /** What engines announce is where round robin has put it, not where the shadow would have. */
+  @Test
+  void anotherPolicyHasTheHitsOfItsOwnPlacements() {
+    ShadowPolicy shadow = shadow((_, parts) -> withoutTiers("cost", parts), false);
+    ShadowReport report = traffic("round_robin", shadow);
+    long prompts = report.shadow().promptTokens();
+
+    assertThat(prompts).isEqualTo(report.acting().promptTokens());
+    // All but the first turn of each conversation and what each turn adds, at most.
+    assertThat(report.shadow().heldTokens()).isBetween(prompts * 7 / 10, prompts);
+    assertThat(report.acting().heldTokens()).isLessThan(report.shadow().heldTokens() * 9 / 10);
+  }
+
+  @Test
+  void copiesHaveTheSlotsOfTheirOriginals() {
+    int[] slots = fleet.pool().workers().stream().mapToInt(Worker::slot).toArray();
+    Fleet copy = new Fleet(FleetSettings.DEFAULTS, fleet.clock::nanos);
+
+    assertThat(copy.addCopies(fleet.fleet.snapshot().workers())).isTrue();
+    assertThat(slots[0]).as("not what it would have without its original").isPositive();
+    assertThat(copy.snapshot().workers().stream().mapToInt(Worker::slot).toArray())
+        .isEqualTo(slots);
+  }
+
+  @Test
+  void copyWaitsForItsSlot() {
+    Fleet copy = new Fleet(FleetSettings.DEFAULTS, fleet.clock::nanos);
+    copy.addCopies(fleet.fleet.snapshot().workers());
+    Worker leaving = copy.snapshot().workers().getFirst();
+    leaving.probed(true);
+    Lease lease = fleet.lease(leaving);
+    Worker original = fleet.worker(0);
+    fleet.fleet.remove(original.id());
+    fleet.add(spec("before", "here"));
+    Worker next = fleet.add(spec("next", "here"));
+    assertThat(next.slot()).isEqualTo(original.slot());
+    copy.remove(leaving.id());
+
+    assertThat(copy.addCopies(fleet.fleet.snapshot().workers())).isFalse();
+    assertThat(copy.snapshot().worker("next")).isNull();
+    lease.ignored();
+    assertThat(copy.addCopies(fleet.fleet.snapshot().workers())).isTrue();
+    assertThat(copy.snapshot().worker("next")).extracting(Worker::slot).isEqualTo(next.slot());
+  }
+}
