@@ -112,6 +112,28 @@ final class ClaimTable {
     return -1;
   }
 
+  /**
+   * All claims on a block, in one scan.
+   *
+   * @param into takes them, {@link #WAYS} at most
+   * @return how many there are
+   */
+  int claims(long hash, int[] into) {
+    MemorySegment partition = partitions.getAcquire(place(hash));
+    if (partition == null) {
+      return 0;
+    }
+    int bucket = bucket(hash, partition);
+    int count = 0;
+    for (int at = bucket; at < bucket + BUCKET; at += 2) {
+      long word = read(partition, at + 1);
+      if ((read(partition, at) ^ (word & CLAIM)) == hash && (word & CLAIM) != 0) {
+        into[count++] = (int) (word >>> 32);
+      }
+    }
+    return count;
+  }
+
   static int claimOf(long found) {
     return (int) (found >>> 32);
   }

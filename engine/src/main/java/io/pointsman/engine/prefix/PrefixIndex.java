@@ -175,6 +175,47 @@ public final class PrefixIndex {
     return null;
   }
 
+  /** Who holds a block, as {@link #look} has found it. For one thread, to be filled again. */
+  public static final class Holders {
+    private final int[] claims = new int[ClaimTable.WAYS];
+    private int few;
+    private @Nullable Crowd crowd;
+
+    /** The many workers that hold it; null when they are few. */
+    public @Nullable Crowd crowd() {
+      return crowd;
+    }
+
+    /** How many they are, those that come twice counted twice. */
+    public int size() {
+      return crowd == null ? few : crowd.size();
+    }
+
+    /** The slot of one of the few: {@code i} is below {@link #size}. */
+    public int slot(int i) {
+      return Tenancies.slotOf(claims[i]);
+    }
+  }
+
+  /** Fills {@code holders} with those of a block: one look at the table for all of them. */
+  public void look(long hash, Holders holders) {
+    int count = table.claims(hash, holders.claims);
+    holders.few = 0;
+    holders.crowd = null;
+    for (int i = 0; i < count; i++) {
+      int claim = holders.claims[i];
+      if (Crowds.isReference(claim)) {
+        Crowd crowd = crowds.find(claim, hash);
+        if (crowd != null) {
+          holders.crowd = crowd;
+          return;
+        }
+      } else if (tenancies.present(claim)) {
+        holders.claims[holders.few++] = claim;
+      }
+    }
+  }
+
   /** How many workers hold a block, those that come twice counted twice. */
   public int holders(long hash) {
     Crowd crowd = crowd(hash);

@@ -50,7 +50,7 @@ public final class CostInsight implements Insight {
       boolean out =
           worker != chosen && pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE;
       int held = holdings == null ? 0 : holdings.blocks(worker.slot());
-      Estimate estimate = model == null || out ? null : model.estimate(request.prefix(), held, now);
+      Estimate estimate = model == null || out ? null : estimate(model, request, held, now);
       Looked each = new Looked(worker, pool.inFlight(i), estimate);
       looked.add(each);
       winner = worker == chosen ? each : winner;
@@ -65,6 +65,12 @@ public final class CostInsight implements Insight {
       told.add(candidate(each, winner, least, request));
     }
     return told;
+  }
+
+  private static Estimate estimate(WorkerModel model, RoutingRequest request, int held, long now) {
+    return new Inquiry()
+        .about(model.kind(), request.prefix(), now)
+        .estimate(model.standing(), held);
   }
 
   /** Of a large pool those from the chosen one on, and the few that hold a part of the prompt. */

@@ -7,6 +7,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.Inquiry.Standing;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CostPolicy implements Policy {
   private static final int COMPARED = 128;
+
+  /** A decision allocates none. */
+  private static final ThreadLocal<Comparison> COMPARISON =
+      ThreadLocal.withInitial(Comparison::new);
 
   private final CostSettings settings;
   private final CostLearner learner;
@@ -41,70 +46,107 @@ public final class CostPolicy implements Policy {
 
   private @Nullable Worker pick(Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
     HeldBlocks holdings = learner.held(request, now);
+    Comparison all = COMPARISON.get();
+    all.begin(models, request, holdings, now);
     int size = pool.size();
     int first = size <= COMPARED ? 0 : dice.roll(size);
-    int cheapest = Pool.ABSENT;
-    double least = Double.POSITIVE_INFINITY;
     int looked = 0;
-    while (looked < size && (looked < COMPARED || cheapest == Pool.ABSENT)) {
-      int i = wrapped(first + looked++, size);
-      double cost = cost(pool, models, i, request, holdings, now);
-      if (cost < least) {
-        least = cost;
-        cheapest = i;
-      }
+    while (looked < size && (looked < COMPARED || all.cheapest == Pool.ABSENT)) {
+      all.look(pool, wrapped(first + looked, size), looked++);
     }
     int places = looked < size && holdings != null ? holdings.places() : 0;
     for (int n = 0; holdings != null && n < places; n++) {
-      int i = pool.indexOfSlot(holdings.slot(n));
-      double cost = cost(pool, models, i, request, holdings, now);
-      if (cost < least) {
-        least = cost;
-        cheapest = i;
-      }
+      all.look(pool, pool.indexOfSlot(holdings.slot(n)));
     }
-    if (cheapest == Pool.ABSENT) {
+    if (all.cheapest == Pool.ABSENT) {
       return null;
     }
-    int chosen = cheapest;
+    int chosen = all.cheapest;
     int load = Pool.NOT_ELIGIBLE;
     int ties = 0;
-    for (int n = 0; n < looked; n++) {
-      int i = wrapped(first + n, size);
-      int itsLoad = pool.loadIfEligible(i, now, request.tried());
-      if (itsLoad <= load
-          && cost(pool, models, i, request, holdings, now) <= least + settings.tieMillis()) {
-        ties = itsLoad < load ? 1 : ties + 1;
-        load = itsLoad;
-        chosen = ties == 1 || dice.roll(ties) == 0 ? i : chosen;
+    double equal = all.least + settings.tieMillis();
+    for (int n = 0; n < Math.min(looked, COMPARED); n++) {
+      if (all.costs[n] <= equal) {
+        int i = wrapped(first + n, size);
+        int itsLoad = pool.loadIfEligible(i, now, request.tried());
+        if (itsLoad <= load && itsLoad != Pool.NOT_ELIGIBLE) {
+          ties = itsLoad < load ? 1 : ties + 1;
+          load = itsLoad;
+          chosen = ties == 1 || dice.roll(ties) == 0 ? i : chosen;
+        }
       }
     }
-    int held = held(holdings, pool, chosen);
+    int held = all.held(pool, chosen);
     int known = holdings == null ? 0 : holdings.longest();
     request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
-    request.notes().predict(models[chosen].ttft(request.prefix(), held, now));
+    Standing at = models[chosen].standing();
+    request.notes().predict(all.inquiry(at.kind()).ttft(at, held));
     return pool.worker(chosen);
-  }
-
-  /** Infinite for a worker that may not be chosen. */
-  private static double cost(
-      Pool pool,
-      WorkerModel[] models,
-      int i,
-      RoutingRequest request,
-      @Nullable HeldBlocks holdings,
-      long now) {
-    if (i == Pool.ABSENT || pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE) {
-      return Double.POSITIVE_INFINITY;
-    }
-    return models[i].cost(request.prefix(), held(holdings, pool, i), now);
-  }
-
-  private static int held(@Nullable HeldBlocks holdings, Pool pool, int i) {
-    return holdings == null ? 0 : holdings.blocks(pool.slot(i));
   }
 
   private static int wrapped(int index, int size) {
     return index < size ? index : index - size;
+  }
+
+  /** One pick's look at its candidates; the next of its thread takes its place. */
+  private static final class Comparison {
+    private static final RoutingRequest NO_REQUEST = RoutingRequest.builder().build();
+
+    /** Of the first candidates, in the order in which they were looked at. */
+    private final double[] costs = new double[COMPARED];
+
+    /** For the kind of worker that was looked at last. */
+    private final Inquiry inquiry = new Inquiry();
+
+    private WorkerModel[] models = {};
+    private RoutingRequest request = NO_REQUEST;
+    private @Nullable HeldBlocks holdings;
+    private long now;
+    private int cheapest;
+    private double least;
+
+    void begin(
+        WorkerModel[] models, RoutingRequest request, @Nullable HeldBlocks holdings, long now) {
+      this.models = models;
+      this.request = request;
+      this.holdings = holdings;
+      this.now = now;
+      cheapest = Pool.ABSENT;
+      least = Double.POSITIVE_INFINITY;
+      inquiry.about(models[0].kind(), request.prefix(), now);
+    }
+
+    /** Looks at the {@code n}th candidate. */
+    void look(Pool pool, int i, int n) {
+      double cost = look(pool, i);
+      if (n < costs.length) {
+        costs[n] = cost;
+      }
+    }
+
+    /** Infinite for a worker that may not be chosen. */
+    double look(Pool pool, int i) {
+      if (i == Pool.ABSENT || pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE) {
+        return Double.POSITIVE_INFINITY;
+      }
+      Standing at = models[i].standing();
+      double cost = inquiry(at.kind()).cost(at, held(pool, i));
+      if (cost < least) {
+        least = cost;
+        cheapest = i;
+      }
+      return cost;
+    }
+
+    int held(Pool pool, int i) {
+      return holdings == null ? 0 : holdings.blocks(pool.slot(i));
+    }
+
+    Inquiry inquiry(PoolModel kind) {
+      if (inquiry.kind() != kind) {
+        inquiry.about(kind, request.prefix(), now);
+      }
+      return inquiry;
+    }
   }
 }

@@ -19,13 +19,17 @@ public final class Holdings {
   /** Holders of one length that are not a crowd. */
   private static final int FEW = 8;
 
+  /** Most prompts have no more lengths. */
+  private static final int FIRST = 2;
+
   private final PrefixIndex index;
   private final PrefixBlocks prefix;
-  private final int[] blocks = new int[MOST];
-  private final @Nullable Crowd[] crowds = new Crowd[MOST];
+  private final PrefixIndex.Holders seen = new PrefixIndex.Holders();
+  private int[] blocks = new int[FIRST];
+  private @Nullable Crowd[] crowds = new Crowd[FIRST];
 
   /** The slots of few holders, {@link #FEW} places for each length; unused ones are -1. */
-  private final int[] slots = new int[MOST * FEW];
+  private int[] slots = new int[FIRST * FEW];
 
   private int count;
 
@@ -48,7 +52,7 @@ public final class Holdings {
 
   private void look(int longest) {
     int holders = add(longest);
-    int most = index.holders(prefix.hashes()[0]);
+    int most = holders(prefix.hashes()[0]);
     // Ordinals of milestones; the one at high has no more holders than the length found last.
     int high = Milestones.upTo(longest) - 1;
     while (holders < most && high > 0 && count < MOST) {
@@ -67,24 +71,34 @@ public final class Holdings {
   }
 
   private int holdersAt(int milestone) {
-    return index.holders(prefix.hashes()[Milestones.blocks(milestone) - 1]);
+    return holders(prefix.hashes()[Milestones.blocks(milestone) - 1]);
+  }
+
+  private int holders(long hash) {
+    index.look(hash, seen);
+    return seen.size();
   }
 
   private int add(int length) {
-    long hash = prefix.hashes()[length - 1];
-    Crowd crowd = index.crowd(hash);
+    if (count == blocks.length) {
+      grow();
+    }
+    int holders = holders(prefix.hashes()[length - 1]);
+    Crowd crowd = seen.crowd();
     blocks[count] = length;
     crowds[count] = crowd;
-    int few = 0;
-    if (crowd == null) {
-      for (int holder = index.holder(hash, 0);
-          holder != PrefixIndex.NOBODY && few < FEW;
-          holder = index.holder(hash, PrefixIndex.after(holder))) {
-        slots[count * FEW + few++] = PrefixIndex.slotOf(holder);
-      }
+    for (int i = 0; crowd == null && i < Math.min(FEW, holders); i++) {
+      slots[count * FEW + i] = seen.slot(i);
     }
     count++;
-    return crowd == null ? few : crowd.size();
+    return holders;
+  }
+
+  private void grow() {
+    blocks = Arrays.copyOf(blocks, 2 * count);
+    crowds = Arrays.copyOf(crowds, 2 * count);
+    slots = Arrays.copyOf(slots, 2 * count * FEW);
+    Arrays.fill(slots, count * FEW, slots.length, -1);
   }
 
   /** Blocks that whoever holds most holds. */

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Changed under its own lock; {@link #millis} may be read by any thread.
  */
 final class LatencyModel {
-  private static final Coefficients PRIOR = new Coefficients(20, 30, 150);
+  static final Coefficients PRIOR = new Coefficients(20, 30, 150);
   private static final double FORGETTING = 0.999;
 
   /** Samples weigh by the inverse square of their time plus this, so that long ones do not rule. */
@@ -73,10 +73,19 @@ final class LatencyModel {
     return teacher == null;
   }
 
+  /** What is known at present. */
+  Coefficients present() {
+    return teacher == null ? present : teacher.present;
+  }
+
+  /** Full steps that a prompt token is. */
+  double stepsPerToken() {
+    return 1 / stepTokens;
+  }
+
   /** Predicted milliseconds for {@code tokens} on a worker of usual speed. */
   double millis(double tokens, double util) {
-    Coefficients known = teacher == null ? present : teacher.present;
-    return known.millis(tokens / stepTokens, util);
+    return present().millis(tokens / stepTokens, util);
   }
 
   /** Learns that {@code tokens} took {@code millis} with {@code util} of the memory in decode. */

@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.Inquiry.Standing;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.ArrayDeque;
@@ -19,16 +20,10 @@ import org.jspecify.annotations.Nullable;
  * how full its KV memory is. Everything is inferred from what was placed on it and what came back;
  * the engine is not asked.
  *
- * <p>Events change it under its lock. A pick reads the volatile figures without one: each is right,
- * together they may be a moment apart.
+ * <p>Events change it under its lock. Picks take none: they read what it stands at, as of the last
+ * event.
  */
 final class WorkerModel {
-  /** What a request pays on a worker that computes just now, until its step ends. */
-  private static final double STEP_MILLIS = 30;
-
-  /** How much each decoding request adds to the price: it is slowed down by every prefill. */
-  private static final double DECODE_PRICE = 0.02;
-
   private static final double DRAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** A full worker is taken to become free within so many milliseconds, until it shows better. */
@@ -58,15 +53,10 @@ final class WorkerModel {
   private int computed;
   private long changedAt;
 
-  // What picks read.
-  private volatile long ahead;
-  private volatile long progressFrom;
-  private volatile int pending;
-  private volatile int decoding;
-  private volatile double util;
-  private volatile double room;
-  private volatile double speed = 1;
-  private volatile double tokensPerMilli;
+  private double speed = 1;
+
+  /** What picks read. */
+  private volatile Standing standing;
 
   /**
    * What the models of all workers share.
@@ -138,7 +128,7 @@ final class WorkerModel {
     cache = new CacheModel(shared.bytesLeft(), this::evicted);
     truth = new CacheTruth(worker, shared.announced(), kvTokens);
     pool.workers(1);
-    publish();
+    standing = figures();
   }
 
   private void evicted(long hash) {
@@ -153,12 +143,13 @@ final class WorkerModel {
 
   /** Time that it takes, in parts of what its kind takes. */
   double speed() {
-    return speed;
+    return standing.speed();
   }
 
   /** Takes its speed over from one that has learned it. */
   synchronized void speed(double learned) {
     speed = learned;
+    standing = standing.withSpeed(learned);
   }
 
   /** When it was first heard of. */
@@ -183,6 +174,7 @@ final class WorkerModel {
       pool.workers(1);
       pool.pending(notComputed);
       pool.prefilling(notComputed > 0 ? 1 : 0);
+      publish();
     }
   }
 
@@ -203,57 +195,9 @@ final class WorkerModel {
     }
   }
 
-  /**
-   * What it costs to place a request here, in milliseconds: its predicted time to first token and
-   * what its computation does to others.
-   *
-   * @param held blocks of the prompt that it holds
-   */
-  double cost(PrefixBlocks prefix, int held, long now) {
-    PoolModel kind = pool;
-    double uncached = uncached(prefix, held, kind);
-    double own = speed * kind.latency.millis(uncached, util);
-    return ttft(own, uncached, kind.latency, now) + (kind.price() + DECODE_PRICE * decoding) * own;
-  }
-
-  /** The same taken apart. */
-  Estimate estimate(PrefixBlocks prefix, int held, long now) {
-    PoolModel kind = pool;
-    double uncached = uncached(prefix, held, kind);
-    double own = speed * kind.latency.millis(uncached, util);
-    return new Estimate(
-        kind.tokens(prefix),
-        (int) uncached,
-        own,
-        ttft(own, uncached, kind.latency, now),
-        (kind.price() + DECODE_PRICE * decoding) * own);
-  }
-
-  /** Predicted milliseconds until the first token of a request placed here now. */
-  double ttft(PrefixBlocks prefix, int held, long now) {
-    PoolModel kind = pool;
-    double uncached = uncached(prefix, held, kind);
-    return ttft(speed * kind.latency.millis(uncached, util), uncached, kind.latency, now);
-  }
-
-  private static double uncached(PrefixBlocks prefix, int held, PoolModel kind) {
-    int tokens = kind.tokens(prefix);
-    return held == 0 ? tokens : Math.max(1, tokens * (1 - prefix.ratio(held)));
-  }
-
-  private double ttft(double own, double uncached, LatencyModel latency, long now) {
-    double ttft = own;
-    if (pending > 0) {
-      double gone = (now - progressFrom) / 1e6;
-      double all = speed * latency.millis(ahead + uncached, util);
-      ttft = Math.max(own, all - gone) + STEP_MILLIS;
-    }
-    double excess = uncached - room;
-    if (excess > 0) {
-      double whole = speed * latency.millis(uncached, 1);
-      ttft = Math.max(ttft, excess / tokensPerMilli + whole);
-    }
-    return ttft;
+  /** What it stands at, for picks; any thread. */
+  Standing standing() {
+    return standing;
   }
 
   /**
@@ -275,7 +219,7 @@ final class WorkerModel {
     int held = Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
     int uncached = tokens - held;
     assumeComputed(now);
-    double due = ttft(prefix, blocks, now);
+    double due = new Inquiry().about(pool, prefix, now).ttft(figures(), blocks);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, now + (long) (due * 1e6));
     pool.placed(uncached, tokens * evictedShare(prefix, blocks));
@@ -348,7 +292,7 @@ final class WorkerModel {
     if (entry == null || entry.computed || closed) {
       return false;
     }
-    pace.firstToken(now, util, pool.latency);
+    pace.firstToken(now, standing.util(), pool.latency);
     if (pool.latency.learns()) {
       speed = pace.speed();
     }
@@ -421,13 +365,20 @@ final class WorkerModel {
   }
 
   private void publish() {
-    ahead = aheadTokens;
-    progressFrom = changedAt;
-    pending = notComputed;
-    decoding = computed;
+    standing = figures();
+  }
+
+  private Standing figures() {
     double capacity = truth.declared();
-    util = Math.min(1, contextTokens / capacity);
-    room = capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer();
-    tokensPerMilli = Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS);
+    return new Standing(
+        pool,
+        aheadTokens,
+        changedAt,
+        notComputed,
+        computed,
+        Math.min(1, contextTokens / capacity),
+        capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer(),
+        speed,
+        Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS));
   }
 }

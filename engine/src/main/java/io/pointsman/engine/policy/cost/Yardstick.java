@@ -62,7 +62,8 @@ public final class Yardstick implements AnswerLearner {
     PrefixBlocks prefix = Grain.of(request.prefix()).coarse();
     Holdings holdings = Holdings.of(learner.index(), prefix);
     int held = holdings == null ? 0 : holdings.blocks(worker.slot());
-    Estimate estimate = model.estimate(prefix, held, now);
+    Estimate estimate =
+        new Inquiry().about(model.kind(), prefix, now).estimate(model.standing(), held);
     return new Reading(estimate.tokens(), estimate.tokens() - estimate.uncached(), estimate.ttft());
   }
 

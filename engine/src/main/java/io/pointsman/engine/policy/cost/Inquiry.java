@@ -1,0 +1,123 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.policy.cost.LatencyModel.Coefficients;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one request would cost on workers of one kind: all that is the same for each of them is
+ * looked up once. For one thread, and the moment; to be used again.
+ */
+final class Inquiry {
+  /** What a request pays on a worker that computes just now, until its step ends. */
+  private static final double STEP_MILLIS = 30;
+
+  /** How much each decoding request adds to the price: it is slowed down by every prefill. */
+  private static final double DECODE_PRICE = 0.02;
+
+  private @Nullable PoolModel kind;
+  private PrefixBlocks prefix = PrefixBlocks.NONE;
+  private Coefficients latency = LatencyModel.PRIOR;
+  private long now;
+  private int tokens;
+  private double price;
+  private double stepsPerToken;
+
+  /**
+   * What a worker stands at.
+   *
+   * @param kind what it shares with workers of its kind
+   * @param ahead prompt tokens that it has yet to compute
+   * @param progressFrom when these have changed last
+   * @param pending requests that these belong to
+   * @param decoding requests that have their first token
+   * @param util share of the KV memory that decoding reads
+   * @param room tokens of KV memory that a further prompt may take without waiting
+   * @param speed time that it takes, in parts of what its kind takes
+   * @param tokensPerMilli KV memory that becomes free in a millisecond
+   */
+  record Standing(
+      PoolModel kind,
+      double ahead,
+      long progressFrom,
+      int pending,
+      int decoding,
+      double util,
+      double room,
+      double speed,
+      double tokensPerMilli) {
+    Standing withSpeed(double other) {
+      return new Standing(
+          kind, ahead, progressFrom, pending, decoding, util, room, other, tokensPerMilli);
+    }
+  }
+
+  /** Asks about a request on workers of a kind, whatever it was about before. */
+  Inquiry about(PoolModel kind, PrefixBlocks prefix, long now) {
+    this.kind = kind;
+    this.prefix = prefix;
+    this.now = now;
+    tokens = kind.tokens(prefix);
+    price = kind.price();
+    latency = kind.latency.present();
+    stepsPerToken = kind.latency.stepsPerToken();
+    return this;
+  }
+
+  /** Of which kind the workers are that it is about; null if it is about nothing yet. */
+  @Nullable PoolModel kind() {
+    return kind;
+  }
+
+  /**
+   * What it costs to place the request on a worker, in milliseconds: its predicted time to first
+   * token and what its computation does to others.
+   *
+   * @param held blocks of the prompt that the worker holds
+   */
+  double cost(Standing at, int held) {
+    double uncached = uncached(held);
+    double own = own(at, uncached);
+    return ttft(at, own, uncached) + priced(at, own);
+  }
+
+  /** The same taken apart. */
+  Estimate estimate(Standing at, int held) {
+    double uncached = uncached(held);
+    double own = own(at, uncached);
+    return new Estimate(tokens, (int) uncached, own, ttft(at, own, uncached), priced(at, own));
+  }
+
+  /** Predicted milliseconds until the first token on a worker. */
+  double ttft(Standing at, int held) {
+    double uncached = uncached(held);
+    return ttft(at, own(at, uncached), uncached);
+  }
+
+  private double uncached(int held) {
+    return held == 0 ? tokens : Math.max(1, tokens * (1 - prefix.ratio(held)));
+  }
+
+  private double own(Standing at, double uncached) {
+    return at.speed * latency.millis(uncached * stepsPerToken, at.util);
+  }
+
+  private double priced(Standing at, double own) {
+    return (price + DECODE_PRICE * at.decoding) * own;
+  }
+
+  private double ttft(Standing at, double own, double uncached) {
+    double ttft = own;
+    if (at.pending > 0) {
+      double gone = (now - at.progressFrom) / 1e6;
+      double all = at.speed * latency.millis((at.ahead + uncached) * stepsPerToken, at.util);
+      ttft = Math.max(own, all - gone) + STEP_MILLIS;
+    }
+    double excess = uncached - at.room;
+    if (excess > 0) {
+      double whole = at.speed * latency.millis(uncached * stepsPerToken, 1);
+      ttft = Math.max(ttft, excess / at.tokensPerMilli + whole);
+    }
+    return ttft;
+  }
+}
