@@ -9,9 +9,6 @@ import org.jspecify.annotations.Nullable;
  * looked up once. For one thread, and the moment; to be used again.
  */
 final class Inquiry {
-  /** What a request pays on a worker that computes just now, until its step ends. */
-  private static final double STEP_MILLIS = 30;
-
   /** How much each decoding request adds to the price: it is slowed down by every prefill. */
   private static final double DECODE_PRICE = 0.02;
 
@@ -22,6 +19,18 @@ final class Inquiry {
   private int tokens;
   private double price;
   private double stepsPerToken;
+  private double idleDelay;
+  private double busyDelay;
+
+  /**
+   * When a first token is expected.
+   *
+   * @param ttft milliseconds from the placement on
+   * @param delay the part of them that is not explained by prompts ({@link PoolModel#delay})
+   * @param busy whether the worker has something to compute already
+   * @param waitsForRoom whether the prompt has to wait for KV memory
+   */
+  record Expectation(double ttft, double delay, boolean busy, boolean waitsForRoom) {}
 
   /**
    * What a worker stands at.
@@ -61,6 +70,8 @@ final class Inquiry {
     price = kind.price();
     latency = kind.latency.present();
     stepsPerToken = kind.latency.stepsPerToken();
+    idleDelay = kind.delay(false);
+    busyDelay = kind.delay(true);
     return this;
   }
 
@@ -94,6 +105,13 @@ final class Inquiry {
     return ttft(at, own(at, uncached), uncached);
   }
 
+  /** What to expect of a worker. */
+  Expectation expect(Standing at, int held) {
+    boolean busy = at.pending > 0;
+    boolean waitsForRoom = uncached(held) > at.room;
+    return new Expectation(ttft(at, held), busy ? busyDelay : idleDelay, busy, waitsForRoom);
+  }
+
   private double uncached(int held) {
     return held == 0 ? tokens : Math.max(1, tokens * (1 - prefix.ratio(held)));
   }
@@ -107,11 +125,11 @@ final class Inquiry {
   }
 
   private double ttft(Standing at, double own, double uncached) {
-    double ttft = own;
+    double ttft = own + idleDelay;
     if (at.pending > 0) {
       double gone = (now - at.progressFrom) / 1e6;
       double all = at.speed * latency.millis((at.ahead + uncached) * stepsPerToken, at.util);
-      ttft = Math.max(own, all - gone) + STEP_MILLIS;
+      ttft = Math.max(own, all - gone) + busyDelay;
     }
     double excess = uncached - at.room;
     if (excess > 0) {

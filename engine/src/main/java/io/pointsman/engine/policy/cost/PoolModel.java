@@ -17,7 +17,13 @@ final class PoolModel {
   /** So many prompts have to be reported before their length is believed. */
   private static final double PROMPT_PRIOR_TOKENS = 2000;
 
+  /** A request on a worker that computes just now waits about half a step, until known better. */
+  private static final double STEP_MILLIS = 30;
+
   final LatencyModel latency;
+  private final @Nullable PoolModel teacher;
+  private final Delay ofIdle = new Delay(0);
+  private final Delay ofBusy = new Delay(STEP_MILLIS);
   private final double priceFloor;
   private int workers;
   private int pending;
@@ -32,14 +38,44 @@ final class PoolModel {
   private volatile double meanAnswer = ANSWER_PRIOR;
   private volatile double tokensPerEstimated = 1;
 
+  /** A mean of delays with forgetting, drawn towards a prior. */
+  private static final class Delay {
+    private static final double FORGETTING = 0.995;
+    private static final double PRIOR_SAMPLES = 50;
+
+    /** Beyond this a first token has waited for something else. */
+    private static final double LONGEST_MILLIS = 300;
+
+    private final double prior;
+    private double samples;
+    private double sum;
+    private volatile double mean;
+
+    Delay(double prior) {
+      this.prior = prior;
+      mean = prior;
+    }
+
+    void add(double millis) {
+      samples = FORGETTING * samples + 1;
+      sum = FORGETTING * sum + Math.clamp(millis, -LONGEST_MILLIS, LONGEST_MILLIS);
+      mean = Math.max(0, (sum + prior * PRIOR_SAMPLES) / (samples + PRIOR_SAMPLES));
+    }
+
+    double mean() {
+      return mean;
+    }
+  }
+
   PoolModel(CostSettings settings) {
     this(settings, null);
   }
 
   /**
-   * @param teacher whose latency model is used; null to learn one
+   * @param teacher whose times are used; null to learn them
    */
   PoolModel(CostSettings settings, @Nullable PoolModel teacher) {
+    this.teacher = teacher;
     latency = new LatencyModel(settings.stepTokens(), teacher == null ? null : teacher.latency);
     priceFloor = settings.priceFloor();
     price = priceFloor;
@@ -51,6 +87,24 @@ final class PoolModel {
    */
   double price() {
     return price;
+  }
+
+  /**
+   * Milliseconds by which first tokens come later than prompts explain: for the step that runs when
+   * a request comes, and for what comes behind it and is computed in the same step.
+   *
+   * @param busy whether the worker has something to compute when the request is placed
+   */
+  double delay(boolean busy) {
+    return teacher == null ? (busy ? ofBusy : ofIdle).mean() : teacher.delay(busy);
+  }
+
+  /**
+   * A first token has come so many milliseconds later than its prompt, and those before it,
+   * explain.
+   */
+  synchronized void delayed(boolean busy, double millis) {
+    (busy ? ofBusy : ofIdle).add(millis);
   }
 
   /** Mean length of answers in tokens. */

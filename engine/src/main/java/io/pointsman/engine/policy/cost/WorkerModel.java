@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.cost.Inquiry.Expectation;
 import io.pointsman.engine.policy.cost.Inquiry.Standing;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
@@ -80,9 +81,7 @@ final class WorkerModel {
     final int tokens;
     final int held;
     final long placedAt;
-
-    /** When its first token is expected. */
-    final long dueAt;
+    final Expectation expected;
 
     final HitLedger.Prospect prospect;
     boolean computed;
@@ -99,13 +98,18 @@ final class WorkerModel {
         int held,
         HitLedger.Prospect prospect,
         long placedAt,
-        long dueAt) {
+        Expectation expected) {
       this.prefix = prefix;
       this.tokens = tokens;
       this.held = held;
       this.prospect = prospect;
       this.placedAt = placedAt;
-      this.dueAt = dueAt;
+      this.expected = expected;
+    }
+
+    /** When its first token is expected. */
+    long dueAt() {
+      return placedAt + (long) (expected.ttft() * 1e6);
     }
 
     int uncached() {
@@ -219,9 +223,9 @@ final class WorkerModel {
     int held = Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
     int uncached = tokens - held;
     assumeComputed(now);
-    double due = new Inquiry().about(pool, prefix, now).ttft(figures(), blocks);
+    Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), blocks);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
-    InFlight entry = new InFlight(prefix, tokens, held, prospect, now, now + (long) (due * 1e6));
+    InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
     pool.placed(uncached, tokens * evictedShare(prefix, blocks));
     if (prefix.count() > 0) {
       cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
@@ -240,7 +244,7 @@ final class WorkerModel {
   /** Of answers in one piece nothing is heard: their prompts are computed when it was predicted. */
   private void assumeComputed(long now) {
     for (InFlight first = silent.peek();
-        first != null && (first.computed || now - first.dueAt >= 0);
+        first != null && (first.computed || now - first.dueAt() >= 0);
         first = silent.peek()) {
       silent.remove();
       if (!first.computed) {
@@ -291,6 +295,11 @@ final class WorkerModel {
     InFlight entry = inFlight.get(lease);
     if (entry == null || entry.computed || closed) {
       return false;
+    }
+    Expectation expected = entry.expected;
+    if (!expected.waitsForRoom()) {
+      double took = (now - entry.placedAt) / 1e6;
+      pool.delayed(expected.busy(), took - (expected.ttft() - expected.delay()));
     }
     pace.firstToken(now, standing.util(), pool.latency);
     if (pool.latency.learns()) {
