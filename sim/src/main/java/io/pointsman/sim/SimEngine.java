@@ -46,6 +46,7 @@ public final class SimEngine implements AutoCloseable {
   private final EventLoop loop;
   private final @Nullable EventLoopGroup ownGroup;
   private final Engine engine;
+  private final EngineApi api;
   private final HttpListener listener;
   private final HttpListener adminListener;
   private final @Nullable KvSide kvSide;
@@ -73,7 +74,7 @@ public final class SimEngine implements AutoCloseable {
       engine.announceBy(eventSide);
     }
     KvNode node = kvSide == null ? null : kvSide.node();
-    EngineApi api = new EngineApi(engine, node);
+    this.api = new EngineApi(engine, node);
     this.listener = new HttpListener(loop, type, config.connections(), api, engine::id);
     this.adminListener = new HttpListener(loop, type, config.connections(), api, engine::id);
   }
@@ -130,6 +131,18 @@ public final class SimEngine implements AutoCloseable {
   /** The failures switched on. */
   public FailureTable failures() {
     return engine.failures();
+  }
+
+  /**
+   * Serves the requests that hang ({@link io.pointsman.sim.failure.Fault.Hang}), unless a failure
+   * strikes them that was switched on since.
+   */
+  public void resumeHung() {
+    onLoop(
+        () -> {
+          api.resumeHung();
+          return true;
+        });
   }
 
   /** The truth at this moment. */

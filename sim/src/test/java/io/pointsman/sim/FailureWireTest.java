@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.sim.failure.Failure;
 import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.live.AbortPhase;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -80,6 +81,24 @@ class FailureWireTest {
 
     assertThat(WireClient.post(url, BODY).statusCode()).isEqualTo(200);
     assertThat(System.nanoTime() - start).isGreaterThan(140_000_000L);
+  }
+
+  @Test
+  void requestsThatHangGoOnWhenTold() throws Exception {
+    engine.failures().times(2, new Fault.Hang(0));
+    try (Socket first = WireClient.open(engine.port(), "/v1/completions", STREAM);
+        Socket second = WireClient.open(engine.port(), "/v1/completions", STREAM)) {
+      Await.until("both hang", () -> engine.state().requests().inFlight() == 2);
+      engine.failures().times(1, new Fault.Status(500, 0));
+      engine.resumeHung();
+
+      String both =
+          WireClient.readUntil(first.getInputStream(), "\r\n")
+              + WireClient.readUntil(second.getInputStream(), "\r\n");
+      assertThat(both).contains("HTTP/1.1 200").contains("HTTP/1.1 500");
+    }
+    Await.until("none is in flight", () -> engine.state().requests().inFlight() == 0);
+    assertThat(engine.state().abortedIn(AbortPhase.ACCEPTED)).isZero();
   }
 
   @Test

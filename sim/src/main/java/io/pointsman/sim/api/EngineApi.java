@@ -10,7 +10,10 @@ import io.pointsman.sim.live.AbortPhase;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.EngineCounters;
 import io.pointsman.sim.live.Generator;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The engine's whole HTTP surface: finds the route, counts work, lets failures strike. */
@@ -18,6 +21,11 @@ public final class EngineApi implements Endpoint {
   private final Engine engine;
   private final @Nullable KvNode node;
   private final Routes routes = new Routes();
+
+  /** Requests that hang; each has a connection of its own. */
+  private final Set<Hung> hung = new LinkedHashSet<>();
+
+  private record Hung(Exchange exchange, Routes.Route route) {}
 
   /** The surface of one engine; {@code node} is its part in hand-overs, if it has a role. */
   public EngineApi(Engine engine, @Nullable KvNode node) {
@@ -119,20 +127,38 @@ public final class EngineApi implements Endpoint {
   }
 
   private void hang(Exchange exchange, Fault.Hang fault, Routes.Route route) {
-    if (route.works()) {
-      exchange.onGone(() -> engine.counters().aborted(AbortPhase.ACCEPTED));
-    }
+    Hung request = new Hung(exchange, route);
+    hung.add(request);
+    exchange.onGone(
+        () -> {
+          hung.remove(request);
+          if (route.works()) {
+            engine.counters().aborted(AbortPhase.ACCEPTED);
+          }
+        });
     if (fault.forMillis() > 0) {
-      engine.driver().laterInWallTime(fault.forMillis(), () -> resume(exchange, route));
+      engine.driver().laterInWallTime(fault.forMillis(), () -> resume(request, false));
     }
   }
 
-  private static void resume(Exchange exchange, Routes.Route route) {
-    if (exchange.done()) {
+  /** Serves the requests that hang, unless a failure strikes them that is switched on by now. */
+  public void resumeHung() {
+    List.copyOf(hung).forEach(request -> resume(request, true));
+  }
+
+  /**
+   * @param struck whether failures may strike it once more
+   */
+  private void resume(Hung request, boolean struck) {
+    Exchange exchange = request.exchange;
+    if (!hung.remove(request) || exchange.done()) {
       return;
     }
+    exchange.onGone(() -> {});
     try {
-      route.endpoint().handle(exchange);
+      if (!struck || !strike(exchange, request.route)) {
+        request.route.endpoint().handle(exchange);
+      }
     } catch (RequestError e) {
       exchange.fail(e.status(), e.type(), e.text(), e.param());
     }
