@@ -38,6 +38,7 @@ final class PlanJson {
         terms(node.put("order", "concurrent"), concurrent.terms());
         node.set("prefill", leg(concurrent.prefill()));
         node.set("decode", leg(concurrent.decode()));
+        release(node, concurrent.terms());
       }
       case PdPlan.Unplanned(Worker worker, String missing) ->
           throw new IllegalStateException(worker + ": " + missing + " is not known");
@@ -52,8 +53,9 @@ final class PlanJson {
   }
 
   private static void release(ObjectNode node, Terms terms) {
-    if (terms.release() == Terms.Release.SEND_DECODE) {
-      node.set("release_edits", edits(terms.releasing()));
+    switch (terms.release()) {
+      case SEND_DECODE, CANCEL_OR_SEND -> node.set("release_edits", edits(terms.releasing()));
+      case NOTHING, CANCEL_BOTH -> {}
     }
   }
 

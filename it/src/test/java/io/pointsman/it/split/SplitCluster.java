@@ -18,6 +18,8 @@ import io.pointsman.sim.kv.KvRole;
 import io.pointsman.sim.kv.KvState;
 import io.pointsman.sim.kv.RequestLog.Logged;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,12 +38,17 @@ final class SplitCluster implements AutoCloseable {
   final List<SimEngine> prefills = new ArrayList<>();
   final List<SimEngine> decodes = new ArrayList<>();
   private final EventLoopGroup loops = SimEngine.newGroup(2);
+
+  /** Where engines tell the router of themselves and of their blocks; empty if they do not. */
+  private final String told;
+
   private final RunningRouter router;
   private final DefectLog defects;
   private boolean leaksExpected;
   private boolean wrongFieldsExpected;
 
   private SplitCluster(Setup setup) throws IOException {
+    told = setup.told() ? "127.0.0.1:" + freePort() : "";
     for (int i = 0; i < setup.prefillCount; i++) {
       prefills.add(start(setup, KvRole.PREFILL, "p" + i));
     }
@@ -50,6 +57,11 @@ final class SplitCluster implements AutoCloseable {
     }
     router = RunningRouter.start(yaml(setup));
     defects = DefectLog.attach();
+    awaitWell();
+  }
+
+  /** Waits until requests can be placed on every engine. */
+  void awaitWell() {
     int count = prefills.size() + decodes.size();
     Await.until(
         () -> "all workers healthy: " + router.workers(),
@@ -66,12 +78,40 @@ final class SplitCluster implements AutoCloseable {
     if (setup.connector == KvConnector.NONE && !prefills.isEmpty()) {
       options = options.withStore("127.0.0.1:" + prefills.getFirst().kvState().port());
     }
+    if (!told.isEmpty()) {
+      options = options.withRouter(told, 0.5);
+    }
     SimConfig config = setup.engine.withModels("sim").withScaleOut(true).withId(id);
     return SimEngine.start(config.withHandOver(setup.options.apply(options)), loops);
   }
 
+  /** A port that is free at this moment: engines are told the router's before it runs. */
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
   static Setup of(String protocol, KvConnector connector) {
     return new Setup(protocol, connector);
+  }
+
+  /** Engines that tell the router all that their protocol has them tell. */
+  static Setup telling(KvConnector connector) {
+    String protocol =
+        switch (connector) {
+          case NIXL, NIXL_PUSH -> "nixl";
+          case LMCACHE -> "lmcache";
+          case P2P_NCCL -> "p2p_nccl";
+          case MOONCAKE -> "mooncake";
+          case MORIIO_READ, MORIIO_WRITE -> "moriio";
+          case SGLANG -> "sglang";
+          case ORCHESTRATED -> "orchestrated";
+          case NONE -> "transparent";
+        };
+    Setup setup = new Setup(protocol, connector);
+    setup.telling = true;
+    return setup;
   }
 
   /** What a cluster is made of. */
@@ -84,6 +124,7 @@ final class SplitCluster implements AutoCloseable {
     private int prefillCount = 1;
     private int decodeCount = 1;
     private boolean direct;
+    private boolean telling;
     private String decodeLimit = "";
 
     private Setup(String protocol, KvConnector connector) {
@@ -131,6 +172,15 @@ final class SplitCluster implements AutoCloseable {
       return this;
     }
 
+    /** Engines of P2P NCCL are found by what the configuration says of them. */
+    private boolean told() {
+      return telling
+          && switch (connector) {
+            case LMCACHE, MORIIO_READ, MORIIO_WRITE -> true;
+            case NIXL, NIXL_PUSH, P2P_NCCL, MOONCAKE, SGLANG, ORCHESTRATED, NONE -> false;
+          };
+    }
+
     SplitCluster start() throws IOException {
       return new SplitCluster(this);
     }
@@ -138,8 +188,13 @@ final class SplitCluster implements AutoCloseable {
 
   private String yaml(Setup setup) {
     StringBuilder text = new StringBuilder("workers:\n");
-    prefills.forEach(each -> text.append(worker(each, "prefill", "")));
-    decodes.forEach(each -> text.append(worker(each, "decode", setup.decodeLimit)));
+    if (setup.told()) {
+      boolean blocks = setup.connector == KvConnector.LMCACHE;
+      setup.set(blocks ? "notification-address" : "registration-address", '"' + told + '"');
+    }
+    prefills.forEach(each -> text.append(worker(each, "prefill", address(setup, each))));
+    decodes.forEach(
+        each -> text.append(worker(each, "decode", address(setup, each) + setup.decodeLimit)));
     text.append("listen: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n");
     setup.others.forEach((key, value) -> text.append(key).append(": ").append(value).append('\n'));
     text.append("disaggregation:\n");
@@ -150,8 +205,14 @@ final class SplitCluster implements AutoCloseable {
 
   private static String worker(SimEngine engine, String role, String more) {
     int side = engine.kvState().port();
-    return "  - {url: \"%s\", role: %s, bootstrap-port: %d, kv-address: \"127.0.0.1:%d\"%s%s}\n"
-        .formatted(engine.url(), role, side, side, receiver(engine), more);
+    return "  - {url: \"%s\", role: %s, bootstrap-port: %d%s%s}\n"
+        .formatted(engine.url(), role, side, receiver(engine), more);
+  }
+
+  /** Where other engines reach it, unless it says so itself. */
+  private static String address(Setup setup, SimEngine engine) {
+    boolean registers = setup.told() && setup.connector.registers();
+    return registers ? "" : ", kv-address: \"127.0.0.1:%d\"".formatted(engine.kvState().port());
   }
 
   /** Where an LMCache decode engine takes blocks. */
@@ -179,6 +240,32 @@ final class SplitCluster implements AutoCloseable {
     try (RawClient client = RawClient.connect(port())) {
       byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
       return client.send("POST", path, bytes, List.of(headerLines)).read();
+    }
+  }
+
+  /**
+   * Asks until so many requests in a row were split: what engines tell of themselves may come later
+   * than they do. What they counted before is forgotten.
+   */
+  void awaitSplit(int requests) {
+    int[] inRow = {0};
+    Await.until(
+        () -> "requests that are split: " + state(),
+        Await.LONG,
+        () -> {
+          inRow[0] = splits() ? inRow[0] + 1 : 0;
+          return inRow[0] == requests;
+        });
+    awaitQuiet();
+    engines().forEach(SimEngine::resetCounters);
+  }
+
+  private boolean splits() {
+    try {
+      Answer answer = post(SplitFaults.PATH, SplitFaults.BODY);
+      return answer.status() == 200 && "split".equals(answer.header("x-pointsman-split"));
+    } catch (IOException e) {
+      throw new AssertionError(e);
     }
   }
 
@@ -215,6 +302,11 @@ final class SplitCluster implements AutoCloseable {
     wrongFieldsExpected = true;
   }
 
+  /** Prefills whose blocks nobody took before their lease ended. */
+  long leaked() {
+    return engines().mapToLong(engine -> engine.kvState().held().leaked()).sum();
+  }
+
   private Stream<SimEngine> engines() {
     return Stream.concat(prefills.stream(), decodes.stream());
   }
@@ -240,7 +332,7 @@ final class SplitCluster implements AutoCloseable {
         && state.transfers().waiting() == 0;
   }
 
-  private String state() {
+  String state() {
     StringBuilder text = new StringBuilder("router runs " + router.running());
     router.workers().forEach(w -> text.append(", ").append(w).append(": ").append(w.inFlight()));
     engines().forEach(e -> text.append('\n').append(e.id()).append(": ").append(e.kvState()));

@@ -43,6 +43,27 @@ final class SplitFaults {
     engine.failures().add(Failure.times(times, fault).on(PATH));
   }
 
+  /**
+   * The engine on which the one request that is under way hangs; the others are well.
+   *
+   * @param engines that {@link Fault.Hang} was switched on for
+   */
+  static SimEngine awaitHung(List<SimEngine> engines) {
+    Await.until("a request hangs", Await.LONG, () -> engines.stream().anyMatch(SplitFaults::busy));
+    engines.forEach(each -> each.failures().clear());
+    return engines.stream().filter(SplitFaults::busy).findAny().orElseThrow();
+  }
+
+  private static boolean busy(SimEngine engine) {
+    return engine.state().requests().inFlight() > 0;
+  }
+
+  /** Has the request that hangs on an engine fail in another way. */
+  static void goOnWith(SimEngine engine, Fault fault) {
+    fail(engine, 1, fault);
+    engine.resumeHung();
+  }
+
   static void fail(List<SimEngine> engines, int times, Fault fault) {
     engines.forEach(each -> fail(each, times, fault));
   }

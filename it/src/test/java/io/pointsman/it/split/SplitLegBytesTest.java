@@ -185,6 +185,10 @@ final class SplitLegBytesTest {
   }
 
   private static void nixlPush(LegRequest asked, Sent sent) {
+    assertThat(header(sent.prefill(), "x-request-id"))
+        .isEqualTo(header(sent.decode(), "x-request-id"));
+    String nonce = header(sent.prefill(), "x-request-id").getFirst();
+    assertThat(nonce).matches("[0-9a-f]{32}").isNotEqualTo(asked.id());
     sent.prefillBody(asked, params(KEEP_NIXL));
     String engine = Pattern.quote(sent.from().kvState().engineId());
     sent.decodeBody(
@@ -194,8 +198,7 @@ final class SplitLegBytesTest {
                     .formatted(engine)
                 + "\"remote_host\":\"127\\.0\\.0\\.1\",\"remote_port\":%s,\"tp_size\":1,"
                     .formatted(port(sent.from()))
-                + "\"remote_request_id\":\"%s\"".formatted(asked.id())));
-    sent.idsStay(asked);
+                + "\"remote_request_id\":\"%s\"".formatted(nonce)));
   }
 
   private static void lmcache(LegRequest asked, Sent sent) {

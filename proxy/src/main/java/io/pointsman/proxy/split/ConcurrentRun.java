@@ -4,6 +4,8 @@ import io.pointsman.engine.disagg.Placement;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.engine.disagg.plan.Terms;
+import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
@@ -16,8 +18,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Both requests at once: the client gets the answer to decode's, that to prefill's is read to its
- * end. When one of them fails, the other is cancelled at once, because it waits for the first.
- * Belongs to the event loop.
+ * end. When one of them fails, the other is cancelled at once, because it waits for the first; a
+ * prefill that is finished, and waits for nobody, has its blocks freed instead. Belongs to the
+ * event loop.
  */
 final class ConcurrentRun implements Run, SideLeg.Owner {
   private static final long NOT_KNOWN = -1;
@@ -27,10 +30,19 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   private final PdRequest request;
   private final PdPlan.Concurrent plan;
   private @Nullable SideLeg prefill;
+  private @Nullable DecodeErrand errand;
 
   /** Whether the decode lease is the attempt's. */
   private boolean decodeSent;
 
+  /** Whether decode has what prefill computed, or lets go of it when it is cancelled. */
+  private boolean taken;
+
+  /** Whether prefill has answered, and holds its blocks until somebody fetches them. */
+  private boolean held;
+
+  private long repliedAt;
+  private boolean abandoned;
   private long cached = NOT_KNOWN;
 
   ConcurrentRun(
@@ -53,7 +65,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
                 split.prefill(),
                 course.plane().stages().prefill(),
                 this);
-    DecodeErrand errand =
+    DecodeErrand sent =
         new DecodeErrand(
             course,
             request,
@@ -64,13 +76,16 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     leg.start();
     if (!leg.over()) {
       decodeSent = true;
-      course.served().attempt(split.decode(), errand);
+      errand = sent;
+      course.served().attempt(split.decode(), sent);
     }
   }
 
   @Override
   public void answered(SideLeg leg, byte[] body) {
     leg.lease().succeeded();
+    held = frees();
+    repliedAt = course.now();
     course.prefills().succeeded();
     course.plane().listener().prefill(PrefillEnd.DONE);
     course.plane().listener().stage(Stage.PREFILL, leg.nanos());
@@ -90,6 +105,9 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   @Override
   public void refused(SideLeg leg, HeldAnswer error) {
     RetryReason reason = course.prefills().settle(leg, error);
+    if (reason != null && reason != RetryReason.BUSY) {
+      tellFailed();
+    }
     course.guarded(
         () -> {
           if (!withdraw()) {
@@ -106,6 +124,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   @Override
   public void failed(SideLeg leg, RetryReason reason, ProxyError error) {
     course.prefills().noAnswer(reason, error);
+    tellFailed();
     course.guarded(
         () -> {
           if (withdraw()) {
@@ -134,17 +153,56 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
 
   @Override
   public void decodeFailed(Worker failed) {
-    cancelPrefill();
-    course.plane().listener().handover(HandoverEnd.RECOMPUTED);
+    tellDecodeFailed();
     course.request().decode().exclude(failed);
+    letGo();
+    course.plane().listener().handover(HandoverEnd.RECOMPUTED);
   }
 
-  private void cancelPrefill() {
+  private void tellDecodeFailed() {
+    DecodeErrand last = errand;
+    if (last != null && last.broke()) {
+      tellFailed();
+    }
+  }
+
+  private void tellFailed() {
+    Worker worker = split.prefill().worker();
+    course.plane().protocol().listeners().forEach(listener -> listener.failedTogether(worker));
+  }
+
+  /** Whether a prefill that is finished holds something that is to be freed. */
+  private boolean frees() {
+    return !taken && plan.terms().release() == Terms.Release.CANCEL_OR_SEND;
+  }
+
+  /** Decode does not go on: prefill is cancelled, or what it holds is freed. Once. */
+  private void letGo() {
     SideLeg leg = prefill;
-    if (leg != null && !leg.over()) {
+    if (leg == null || abandoned) {
+      return;
+    }
+    abandoned = true;
+    if (leg.over()) {
+      if (held) {
+        held = false;
+        free(course.body(), repliedAt);
+      }
+    } else if (leg.answering() && frees()) {
+      leg.detach(new Late(course.body()));
+    } else {
       leg.abort();
       course.plane().listener().prefill(PrefillEnd.ABORTED);
     }
+  }
+
+  /**
+   * @param since when prefill has answered
+   */
+  private void free(byte[] body, long since) {
+    long until = since + plan.terms().lease().toNanos();
+    new Freeing(course, new Freeing.Held(split, plan.terms(), plan.decode()::to, body, until))
+        .begin();
   }
 
   @Override
@@ -153,7 +211,15 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   }
 
   @Override
-  public void reached() {}
+  public void reached() {
+    DecodeErrand last = errand;
+    if (last != null && last.arrived()) {
+      taken = true;
+      held = false;
+    } else {
+      letGo();
+    }
+  }
 
   @Override
   public void over(boolean answered) {
@@ -163,7 +229,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
       return;
     }
     if (!answered) {
-      cancelPrefill();
+      giveUp();
       return;
     }
     course.plane().listener().handover(HandoverEnd.TAKEN);
@@ -171,5 +237,47 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     if (leg != null && !leg.over()) {
       leg.detach(new Settling(course.plane().listener()));
     }
+  }
+
+  /** The client has left, or there is no good answer. */
+  private void giveUp() {
+    tellDecodeFailed();
+    DecodeErrand last = errand;
+    if (last != null && last.arrived()) {
+      taken = true;
+      if (held) {
+        held = false;
+        course.plane().listener().handover(HandoverEnd.RELEASED);
+      }
+    }
+    letGo();
+  }
+
+  /**
+   * Waits for the rest of an answer that was under way when decode was given up: cancelling would
+   * free nothing.
+   */
+  private final class Late implements SideLeg.Owner {
+    private final byte[] body;
+
+    Late(byte[] body) {
+      this.body = body;
+    }
+
+    @Override
+    public void answered(SideLeg leg, byte[] answer) {
+      leg.lease().succeeded();
+      course.plane().listener().prefill(PrefillEnd.ABORTED);
+      free(body, course.now());
+    }
+
+    @Override
+    public void refused(SideLeg leg, HeldAnswer error) {
+      error.release();
+      leg.lease().failed(Failure.ERROR);
+    }
+
+    @Override
+    public void failed(SideLeg leg, RetryReason reason, ProxyError error) {}
   }
 }

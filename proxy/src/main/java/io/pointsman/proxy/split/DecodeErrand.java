@@ -71,6 +71,11 @@ final class DecodeErrand implements Errand {
     return failure == RetryReason.STATUS;
   }
 
+  /** Whether it failed otherwise than by the worker being busy. */
+  boolean broke() {
+    return failure != null && failure != RetryReason.BUSY;
+  }
+
   /** The status of its answer; 0 before. */
   int status() {
     return status;

@@ -2,12 +2,9 @@ package io.pointsman.proxy.split;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.disagg.Placement;
 import io.pointsman.engine.disagg.plan.BodyEdit;
-import io.pointsman.engine.disagg.plan.Continuation;
-import io.pointsman.engine.disagg.plan.FirstToken;
 import io.pointsman.engine.disagg.plan.Leg;
-import io.pointsman.engine.disagg.plan.PdPlan;
-import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
@@ -39,16 +36,22 @@ final class Freeing implements SideLeg.Owner {
   private static final long FIRST_PAUSE_NANOS = 10_000_000L;
   private static final long MOST_PAUSE_NANOS = 1_000_000_000L;
 
+  /** Makes the decode request that fetches what is held. */
+  @FunctionalInterface
+  interface Fetch {
+    /** Null if there is nothing to fetch. */
+    @Nullable Leg by(Worker decode);
+  }
+
   /**
    * What is to be freed.
    *
-   * @param madeOutTo the decode worker that the plan was made for
+   * @param pair whose prefill worker holds it, and whose decode worker it was made for
    * @param body the client's
    * @param until when prefill lets go of it by itself
    */
   @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
-  record Held(
-      PdPlan.Sequential plan, Worker madeOutTo, PrefillReply reply, byte[] body, long until) {}
+  record Held(Placement.Split pair, Terms terms, Fetch fetch, byte[] body, long until) {}
 
   private final SplitCourse course;
   private final SplitPlane plane;
@@ -116,8 +119,8 @@ final class Freeing implements SideLeg.Owner {
 
   private @Nullable Lease place() {
     RoutingRequest any = untried.copy();
-    if (held.plan().terms().bond() == Terms.Bond.THIS_DECODE) {
-      return plane.engine().place(any, held.madeOutTo());
+    if (held.terms().bond() == Terms.Bond.THIS_DECODE) {
+      return plane.engine().place(any, held.pair().decode().worker());
     }
     return switch (plane.engine().attempt(untried)) {
       case Decision.Routed(Lease lease) -> lease;
@@ -148,12 +151,12 @@ final class Freeing implements SideLeg.Owner {
 
   /** A decode request that only fetches the blocks; null if decode has nothing to fetch. */
   private @Nullable SideLeg request(Lease lease) {
-    if (!(held.plan().handover().to(lease.worker(), held.reply())
-        instanceof Continuation.Decode(Leg leg, @Nullable FirstToken _))) {
+    Leg leg = held.fetch().by(lease.worker());
+    if (leg == null) {
       return null;
     }
     List<BodyEdit> edits = new ArrayList<>(leg.edits());
-    edits.addAll(held.plan().terms().releasing());
+    edits.addAll(held.terms().releasing());
     return course.legs().side(held.body(), leg, edits, lease, plane.stages().release(), this);
   }
 
@@ -187,7 +190,7 @@ final class Freeing implements SideLeg.Owner {
   }
 
   private void defect(RuntimeException defect) {
-    LOG.error("what {} holds cannot be freed", held.plan().prefill().worker(), defect);
+    LOG.error("what {} holds cannot be freed", held.pair().prefill().worker(), defect);
     end(HandoverEnd.LEFT);
   }
 

@@ -334,8 +334,13 @@ final class SequentialRun implements Run, SideLeg.Owner {
       return Optional.empty();
     }
     long until = since + terms.lease().toNanos();
-    Worker madeOutTo = split.decode().worker();
-    return Optional.of(new Freeing(course, new Freeing.Held(plan, madeOutTo, read, body, until)));
+    Freeing.Fetch fetch =
+        decode ->
+            plan.handover().to(decode, read)
+                    instanceof Continuation.Decode(Leg leg, @Nullable FirstToken _)
+                ? leg
+                : null;
+    return Optional.of(new Freeing(course, new Freeing.Held(split, terms, fetch, body, until)));
   }
 
   /** The decode lease, for whoever goes on without the client. */

@@ -49,7 +49,7 @@ class ConcurrentProtocolsTest {
             "remote_bootstrap_addr":"http://10.2.0.11:8998"}}
             """
                 .formatted(KEPT));
-    assertThat(plan.terms().release()).isEqualTo(Terms.Release.CANCEL_BOTH);
+    Exchange.heldUnlessCancelled(plan, Terms.Bond.ANY_DECODE);
   }
 
   @Test
@@ -154,6 +154,7 @@ class ConcurrentProtocolsTest {
             "remote_tp_size":8}}
             """
                 .formatted(PAIR, KEPT));
+    Exchange.heldUnlessCancelled(plan, Terms.Bond.THIS_DECODE);
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.pointsman.request.protocol;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.disagg.peer.PeerTable;
 import io.pointsman.engine.disagg.plan.Continuation;
@@ -12,6 +13,7 @@ import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.disagg.protocol.PdSetup;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings;
 import io.pointsman.engine.disagg.protocol.Protocols;
@@ -25,6 +27,7 @@ import io.pointsman.request.splice.Edits;
 import io.pointsman.request.splice.ReplyReader;
 import io.pointsman.request.splice.SplitFactsReader;
 import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -122,6 +125,15 @@ final class Exchange {
       case Continuation.Decode decode -> decode.leg();
       case Continuation.Complete complete -> throw new AssertionError(complete);
     };
+  }
+
+  /** A finished prefill holds its blocks, for whom and until a short decode request takes them. */
+  static void heldUnlessCancelled(PdPlan.Concurrent plan, Terms.Bond bond) {
+    assertThat(plan.terms().release()).isEqualTo(Terms.Release.CANCEL_OR_SEND);
+    assertThat(plan.terms().bond()).isEqualTo(bond);
+    assertThat(plan.terms().lease()).isEqualTo(Duration.ofSeconds(30));
+    assertThat(Edits.edited("{\"max_tokens\":9,\"stream\":true}", plan.terms().releasing()))
+        .isEqualTo("{\"max_tokens\":1,\"stream\":false}");
   }
 
   static PrefillReply reply(String answer) {

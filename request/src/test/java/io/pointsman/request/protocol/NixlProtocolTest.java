@@ -6,6 +6,7 @@ import static io.pointsman.request.protocol.Exchange.reply;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.disagg.plan.Conversation;
+import io.pointsman.engine.disagg.plan.Header;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
@@ -153,14 +154,45 @@ class NixlProtocolTest {
         .isEqualTo(
             """
             POST http://10.2.0.21:8200/v1/completions
-            x-request-id: 6f1c
+            x-request-id: 3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c
 
             {"prompt":"a","kv_transfer_params":{"do_remote_prefill":true,\
             "do_remote_decode":false,"remote_engine_id":"5f0d","remote_host":"10.2.0.11",\
-            "remote_port":5600,"tp_size":2,"remote_request_id":"6f1c"}}
+            "remote_port":5600,"tp_size":2,\
+            "remote_request_id":"3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c"}}
             """);
     assertThat(Edits.edited("{}", plan.prefill().edits())).contains("\"do_remote_decode\":true");
-    assertThat(plan.terms().release()).isEqualTo(Terms.Release.CANCEL_BOTH);
+    assertThat(plan.prefill().headers())
+        .containsExactly(new Header(Header.REQUEST_ID, Exchange.NONCE));
+    Exchange.heldUnlessCancelled(plan, Terms.Bond.ANY_DECODE);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aWorkerThatWasDownMayBeAnotherEngine(boolean wellAgain) {
+    HandoverListener memory = exchange.setup.listeners().getFirst();
+    memory.prefilled(exchange.prefill, answer(pushing("push")));
+    while (exchange.prefill.health().healthy()) {
+      exchange.prefill.probed(false);
+    }
+    while (wellAgain && !exchange.prefill.health().healthy()) {
+      exchange.prefill.probed(true);
+    }
+    exchange.sequential(Endpoint.COMPLETIONS, "{}");
+
+    memory.prefilled(exchange.prefill, answer(pushing("push")));
+    exchange.concurrent(Endpoint.COMPLETIONS, "{}");
+  }
+
+  @Test
+  void aWorkerThatFailedWithDecodeHasToSayAgainThatItPushes() {
+    HandoverListener memory = exchange.setup.listeners().getFirst();
+    memory.prefilled(exchange.prefill, answer(pushing("push")));
+    memory.failedTogether(exchange.prefill);
+    exchange.sequential(Endpoint.COMPLETIONS, "{}");
+
+    memory.prefilled(exchange.prefill, answer(pushing("push")));
+    exchange.concurrent(Endpoint.COMPLETIONS, "{}");
   }
 
   @Test

@@ -19,4 +19,9 @@ public record Leg(Worker worker, String path, List<Header> headers, List<BodyEdi
     headers = List.copyOf(headers);
     edits = List.copyOf(edits);
   }
+
+  /** The same request to another worker. */
+  public Leg to(Worker other) {
+    return new Leg(other, path, headers, edits);
+  }
 }

@@ -16,6 +16,8 @@ public sealed interface PdPlan {
   /**
    * Both at once. The client gets the answer to the decode request; the other one is read to its
    * end and dropped. When one fails, the other is cancelled.
+   *
+   * @param decode also what any other decode worker is asked where {@link Terms#bond} allows one
    */
   record Concurrent(Leg prefill, Leg decode, Terms terms) implements PdPlan {}
 

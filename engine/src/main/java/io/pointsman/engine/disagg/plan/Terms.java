@@ -10,8 +10,9 @@ import java.util.List;
  * @param lease how long after the prefill's answer the decode request must have arrived; after that
  *     the prompt is computed anew
  * @param release what frees what the engines hold for it
- * @param releasing for {@link Release#SEND_DECODE}: what is changed in the decode request, beside
- *     its own edits, so that it ends as soon as the blocks are taken over
+ * @param releasing for {@link Release#SEND_DECODE} and {@link Release#CANCEL_OR_SEND}: what is
+ *     changed in the decode request, beside its own edits, so that it ends as soon as the blocks
+ *     are taken over; else empty
  */
 public record Terms(Bond bond, Duration lease, Release release, List<BodyEdit> releasing) {
   public Terms {
@@ -37,6 +38,12 @@ public record Terms(Bond bond, Duration lease, Release release, List<BodyEdit> r
      */
     SEND_DECODE,
     /** Both requests are cancelled at once: each waits for the other. */
-    CANCEL_BOTH
+    CANCEL_BOTH,
+    /**
+     * Decode waits for prefill, which does not wait for decode. As long as prefill runs, both
+     * requests are cancelled at once. If it is finished, it holds its blocks, and the decode
+     * request is sent again, made short, as with {@link #SEND_DECODE}.
+     */
+    CANCEL_OR_SEND
   }
 }

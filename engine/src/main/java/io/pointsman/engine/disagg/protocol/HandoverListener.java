@@ -22,6 +22,12 @@ public interface HandoverListener {
    */
   void decoded(PdRequest request, Worker decode, PrefillReply reply, @Nullable PrefixMark next);
 
+  /**
+   * Of two requests sent at once one has failed, by a worker's fault: what {@code prefill} told of
+   * itself may no longer be true.
+   */
+  void failedTogether(Worker prefill);
+
   /** {@code worker} has left the fleet. */
   void forget(Worker worker);
 }

@@ -40,8 +40,12 @@ final class Legs {
     return new Terms(bond, settings.lease(), Release.SEND_DECODE, releasing);
   }
 
-  /** Both requests wait for each other. */
-  static Terms together(ProtocolSettings settings) {
-    return new Terms(Bond.THIS_DECODE, settings.lease(), Release.CANCEL_BOTH, List.of());
+  /**
+   * Both requests are sent at once, and prefill does not wait for decode: blocks are held until
+   * decode has them, as if it had been asked after prefill.
+   */
+  static Terms together(PdRequest request, Bond bond, ProtocolSettings settings) {
+    List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());
+    return new Terms(bond, settings.lease(), Release.CANCEL_OR_SEND, releasing);
   }
 }

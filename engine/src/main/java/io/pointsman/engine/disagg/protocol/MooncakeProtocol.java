@@ -11,6 +11,7 @@ import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.RawJson;
+import io.pointsman.engine.disagg.plan.Terms.Bond;
 import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
@@ -64,7 +65,7 @@ final class MooncakeProtocol implements PdProtocol {
     return new PdPlan.Concurrent(
         prefillLeg,
         Legs.leg(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
-        Legs.together(settings));
+        Legs.together(request, Bond.ANY_DECODE, settings));
   }
 
   /** The worker's own rank, or any of its engine's, each as often as the others. */

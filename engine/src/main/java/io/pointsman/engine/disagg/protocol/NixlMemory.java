@@ -24,10 +24,15 @@ final class NixlMemory implements HandoverListener {
    */
   record PushIdentity(RawJson engineId, RawJson host, RawJson port, @Nullable RawJson tpSize) {}
 
+  /**
+   * @param outages of the worker until then: one that was down may be another engine since
+   */
+  private record Pusher(PushIdentity identity, int outages) {}
+
   private static final RawJson PUSH = RawJson.string("push");
 
   /** By worker: one rank of one engine. */
-  private final ConcurrentMap<Worker, PushIdentity> pushers = new ConcurrentHashMap<>();
+  private final ConcurrentMap<Worker, Pusher> pushers = new ConcurrentHashMap<>();
 
   private final TurnTable turns;
 
@@ -37,7 +42,15 @@ final class NixlMemory implements HandoverListener {
 
   /** How to ask decode for what {@code prefill} will push; null if it does not push. */
   @Nullable PushIdentity pusher(Worker prefill) {
-    return pushers.get(prefill);
+    Pusher known = pushers.get(prefill);
+    if (known == null) {
+      return null;
+    }
+    if (known.outages != prefill.health().outages()) {
+      pushers.remove(prefill, known);
+      return null;
+    }
+    return known.identity;
   }
 
   /**
@@ -55,7 +68,8 @@ final class NixlMemory implements HandoverListener {
     RawJson port = reply.param("remote_port");
     boolean pushes = reply.says("transfer_mode", PUSH);
     if (pushes && engine != null && host != null && port != null) {
-      pushers.put(prefill, new PushIdentity(engine, host, port, reply.param("tp_size")));
+      PushIdentity identity = new PushIdentity(engine, host, port, reply.param("tp_size"));
+      pushers.put(prefill, new Pusher(identity, prefill.health().outages()));
       if (prefill.left()) {
         pushers.remove(prefill);
       }
@@ -73,6 +87,12 @@ final class NixlMemory implements HandoverListener {
     if (conversation != null && next != null && params != null && offered) {
       turns.put(conversation, new Turn(decode, params, reply.param("remote_host"), next));
     }
+  }
+
+  /** It may have started anew, or push no longer: its next answer tells. */
+  @Override
+  public void failedTogether(Worker prefill) {
+    pushers.remove(prefill);
   }
 
   @Override

@@ -52,18 +52,21 @@ final class NixlProtocol implements PdProtocol {
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
     PushIdentity pusher = memory.pusher(prefill);
     Turn turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
+    String id = pusher == null ? request.id() : request.nonce();
     Leg prefillLeg =
         Legs.leg(
             request,
             prefill,
+            id,
             PrefillBody.edits(
                 request.endpoint(),
                 settings.minTokens(),
                 turn == null ? put(KEEP_BLOCKS, KV_TRANSFER_PARAMS) : described(turn)));
     if (pusher != null) {
-      BodyEdit params = put(pushed(request, pusher), KV_TRANSFER_PARAMS);
-      Leg decodeLeg = Legs.leg(request, decode, List.of(params));
-      return new PdPlan.Concurrent(prefillLeg, decodeLeg, Legs.together(settings));
+      BodyEdit params = put(pushed(id, pusher), KV_TRANSFER_PARAMS);
+      Leg decodeLeg = Legs.leg(request, decode, id, List.of(params));
+      return new PdPlan.Concurrent(
+          prefillLeg, decodeLeg, Legs.together(request, Bond.ANY_DECODE, settings));
     }
     return new PdPlan.Sequential(
         prefillLeg,
@@ -105,7 +108,11 @@ final class NixlProtocol implements PdProtocol {
     return host != null && LOOPBACK.matcher(host.toString()).matches();
   }
 
-  private static RawJson pushed(PdRequest request, PushIdentity pusher) {
+  /**
+   * @param id of the prefill request: the name that decode finds it by, so no other hand-over may
+   *     have it, as a client's id or that of a request tried again might
+   */
+  private static RawJson pushed(String id, PushIdentity pusher) {
     return new Params()
         .with("do_remote_prefill", true)
         .with("do_remote_decode", false)
@@ -113,7 +120,7 @@ final class NixlProtocol implements PdProtocol {
         .with("remote_host", pusher.host())
         .with("remote_port", pusher.port())
         .withIfKnown("tp_size", pusher.tpSize())
-        .with("remote_request_id", request.id())
+        .with("remote_request_id", id)
         .json();
   }
 }
