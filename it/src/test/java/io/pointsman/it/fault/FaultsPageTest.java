@@ -3,6 +3,7 @@ package io.pointsman.it.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.testkit.RouterFault;
+import io.pointsman.testkit.SplitFault;
 import io.pointsman.testkit.client.ClientFault;
 import io.pointsman.testkit.client.Cut;
 import io.pointsman.testkit.client.HostileBody;
@@ -34,7 +35,8 @@ final class FaultsPageTest {
           Cut.class,
           HostileRequest.class,
           HostileBody.class,
-          RouterFault.class);
+          RouterFault.class,
+          SplitFault.class);
 
   @Test
   void namesEveryFaultAndNoOther() throws IOException {

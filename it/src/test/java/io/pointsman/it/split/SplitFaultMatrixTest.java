@@ -1,0 +1,226 @@
+package io.pointsman.it.split;
+
+import static io.pointsman.it.split.SplitFaults.BODY;
+import static io.pointsman.it.split.SplitFaults.awaitHung;
+import static io.pointsman.it.split.SplitFaults.fail;
+import static io.pointsman.it.split.SplitFaults.goOnWith;
+import static io.pointsman.it.split.SplitFaults.handovers;
+import static io.pointsman.it.split.SplitFaults.prefillsEnded;
+import static io.pointsman.it.split.SplitFaults.send;
+import static io.pointsman.it.split.SplitFaults.stream;
+import static io.pointsman.it.split.SplitFaults.succeeds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.kv.KvConnector;
+import io.pointsman.testkit.SplitFault;
+import java.io.IOException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Every protocol under every fault. After each: nothing is in flight anywhere, no lease is open, no
+ * block is held, none was left to its lease, no engine saw a wrong field, and the next request is
+ * split and served.
+ */
+@Timeout(300)
+class SplitFaultMatrixTest {
+  /** Whose blocks nobody can name when prefill's answer is lost: their lease frees them. */
+  private static final Set<KvConnector> NAMED_BY_ANSWER =
+      EnumSet.of(
+          KvConnector.NIXL,
+          KvConnector.P2P_NCCL,
+          KvConnector.MORIIO_READ,
+          KvConnector.ORCHESTRATED);
+
+  /** Both requests at once, and prefill waits for nobody. */
+  private static final Set<KvConnector> AHEAD_OF_DECODE =
+      EnumSet.of(KvConnector.NIXL_PUSH, KvConnector.MOONCAKE, KvConnector.MORIIO_WRITE);
+
+  private static boolean atOnce(KvConnector connector) {
+    return AHEAD_OF_DECODE.contains(connector) || connector == KvConnector.SGLANG;
+  }
+
+  /** Two engines of each role, prompts that take no time, 100 tokens a second. */
+  private static SplitCluster.Setup setup(KvConnector connector) {
+    return SplitCluster.telling(connector)
+        .engines(2, 2)
+        .direct()
+        .engine(e -> e.withLinearLatency(1e6, 100))
+        .set("prefill-policy", "round_robin")
+        .set("decode-policy", "round_robin")
+        .set("prefill-serves-whole", false)
+        .top("breaker", "{failure-threshold: 1000}")
+        .top("health", "{interval: 1s, max-retry: 500ms}");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void noFaultLeavesAnythingBehind(KvConnector connector) throws IOException {
+    try (SplitCluster cluster =
+        setup(connector).set("prefill-timeout", "1s").set("decode-timeout", "1500ms").start()) {
+      cluster.awaitSplit(8);
+      for (SplitFault fault : SplitFault.values()) {
+        if (fault != SplitFault.CLIENT_LEAVES_BETWEEN
+            && !(fault == SplitFault.PREFILL_BREAKS_OFF && NAMED_BY_ANSWER.contains(connector))) {
+          cluster.awaitSplit(2); // NIXL's prefill engines say anew that they push
+          inject(cluster, connector, fault);
+          check(cluster, connector + " " + fault);
+        }
+      }
+    }
+  }
+
+  /** The next attempt is ten minutes away. */
+  @ParameterizedTest
+  @EnumSource
+  void aClientThatLeavesBetweenTheTwoLeavesNothingBehind(KvConnector connector) throws IOException {
+    try (SplitCluster cluster =
+        setup(connector).top("retry", "{initial-backoff: 10m, max-backoff: 10m}").start()) {
+      cluster.awaitSplit(8);
+      double before = cluster.metric("pointsman_retries_total", "");
+      RawClient client = failDecode(cluster, connector);
+      Await.until(
+          "it waits to be tried again",
+          Await.LONG,
+          () -> cluster.metric("pointsman_retries_total", "") == before + 1);
+      client.leave();
+      check(cluster, connector + " " + SplitFault.CLIENT_LEAVES_BETWEEN);
+    }
+  }
+
+  /** What is held has no name that the router knows. */
+  @ParameterizedTest
+  @EnumSource(names = {"NIXL", "P2P_NCCL", "MORIIO_READ", "ORCHESTRATED"})
+  void blocksOfAnAnswerThatIsLostGoWithTheirLease(KvConnector connector) throws IOException {
+    assertThat(NAMED_BY_ANSWER).contains(connector);
+    try (SplitCluster cluster = setup(connector).options(o -> o.withLease(2)).start()) {
+      cluster.expectLeaks();
+      cluster.awaitSplit(8);
+      inject(cluster, connector, SplitFault.PREFILL_BREAKS_OFF);
+      cluster.awaitQuiet();
+      assertThat(cluster.leaked()).as(cluster.state()).isEqualTo(1);
+      assertThat(succeeds(cluster).header("x-pointsman-split")).isEqualTo("split");
+    }
+  }
+
+  private static void check(SplitCluster cluster, String what) throws IOException {
+    cluster.awaitWell();
+    cluster.awaitQuiet();
+    assertThat(cluster.leaked()).as(what + ": " + cluster.state()).isZero();
+    Answer next = succeeds(cluster);
+    assertThat(next.header("x-pointsman-split")).as(what).isEqualTo("split");
+    cluster.awaitQuiet();
+  }
+
+  private static void inject(SplitCluster cluster, KvConnector connector, SplitFault fault)
+      throws IOException {
+    switch (fault) {
+      case PREFILL_FAILS -> {
+        RawClient client = hang(cluster.prefills, cluster);
+        goOnWith(awaitHung(cluster.prefills), new Fault.Status(500, 0));
+        served(client);
+      }
+      case PREFILL_BREAKS_OFF -> {
+        RawClient client = hang(cluster.prefills, cluster);
+        SimEngine prefill = awaitHung(cluster.prefills);
+        if (atOnce(connector)) {
+          Await.until(
+              "decode waits for it",
+              Await.LONG,
+              () -> prefill.kvState().transfers().waiting() == 1);
+        }
+        // Before the first byte it would be taken for a stale connection, and sent once more.
+        goOnWith(prefill, new Fault.ResetAfterBytes(40, false));
+        served(client);
+      }
+      case PREFILL_HANGS -> {
+        RawClient client = hang(cluster.prefills, cluster);
+        awaitHung(cluster.prefills);
+        served(client);
+      }
+      case DECODE_FAILS -> served(failDecode(cluster, connector));
+      case DECODES_REFUSE -> refuse(cluster, connector);
+      case DECODE_HANGS -> {
+        RawClient client = hang(cluster.decodes, cluster);
+        awaitHung(cluster.decodes);
+        served(client);
+      }
+      case CLIENT_LEAVES_IN_PREFILL -> {
+        RawClient client = hang(cluster.prefills, cluster);
+        awaitHung(cluster.prefills);
+        client.leave();
+      }
+      case CLIENT_LEAVES_BETWEEN -> throw new IllegalArgumentException("needs a pause: " + fault);
+      case CLIENT_LEAVES_IN_STREAM -> {
+        RawClient client = stream(cluster);
+        client.readSome(new byte[500], 500);
+        client.leave();
+      }
+    }
+  }
+
+  /** Sends a request that hangs on whichever of the engines gets it. */
+  private static RawClient hang(List<SimEngine> engines, SplitCluster cluster) throws IOException {
+    fail(engines, 1, new Fault.Hang(0));
+    return send(cluster, BODY);
+  }
+
+  private static void served(RawClient client) throws IOException {
+    try (client) {
+      Answer answer = client.read();
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    }
+  }
+
+  /** Where prefill does not wait for decode, it has answered before decode fails. */
+  private static RawClient failDecode(SplitCluster cluster, KvConnector connector)
+      throws IOException {
+    double prefilled = prefillsEnded(cluster, "done");
+    double released = handovers(cluster, "released");
+    RawClient client = hang(cluster.decodes, cluster);
+    SimEngine decode = awaitHung(cluster.decodes);
+    boolean ahead = AHEAD_OF_DECODE.contains(connector);
+    if (ahead) {
+      Await.until(
+          "prefill has answered",
+          Await.LONG,
+          () -> prefillsEnded(cluster, "done") == prefilled + 1);
+    }
+    goOnWith(decode, new Fault.Status(500, 0));
+    if (ahead) {
+      Await.until(
+          () -> "its blocks are freed by decode: " + cluster.state(),
+          Await.LONG,
+          () -> handovers(cluster, "released") == released + 1);
+    }
+    return client;
+  }
+
+  /**
+   * Prefills whose requests go out together with decode's hang meanwhile: one that ends at the very
+   * moment at which it is cancelled is freed by its lease.
+   */
+  private static void refuse(SplitCluster cluster, KvConnector connector) throws IOException {
+    if (atOnce(connector)) {
+      fail(cluster.prefills, 9, new Fault.Hang(0));
+    }
+    cluster.decodes.forEach(SimEngine::refuse);
+    try (RawClient client = send(cluster, BODY)) {
+      Answer answer = client.read();
+      assertThat(answer.status()).as(answer.text()).isIn(502, 503);
+      assertThat(answer.text()).startsWith("{\"error\":");
+    } finally {
+      cluster.decodes.forEach(SimEngine::accept);
+      cluster.prefills.forEach(each -> each.failures().clear());
+    }
+  }
+}
