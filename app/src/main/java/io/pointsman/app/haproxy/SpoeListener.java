@@ -94,6 +94,10 @@ public final class SpoeListener implements AutoCloseable {
           continue;
         }
         open.add(socket);
+        if (listener.isClosed()) {
+          // Taken while all were being cut.
+          socket.close();
+        }
         Thread.ofVirtual().name("spoe").start(() -> serve(socket));
       } catch (IOException e) {
         if (!listener.isClosed()) {
