@@ -198,7 +198,7 @@ public final class RoutingEngine {
     PrefixBlocks prefix = request.prefix();
     int cached = (int) (prefix.tokens() * prefix.ratio(request.notes().matchedBlocks()));
     Lease lease = worker.tryLease(now, prefix.tokens(), cached, new Ending(request));
-    if (lease != null && !request.stream()) {
+    if (lease != null && !request.heard()) {
       lease.answeredWhole();
     }
     return lease;

@@ -143,7 +143,6 @@ public final class DecideApi {
             .role(planes.roleOfWhole(facts.model()))
             .prefix(facts.prefix())
             .affinity(facts.affinity())
-            .stream(Planes.HEARD)
             .explained(question.explain)
             .build();
     question.excluded(engine.fleet().snapshot()).forEach(routing::exclude);

@@ -12,9 +12,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What the endpoints for other planes work with. */
 public final class Planes {
-  /** Answers pass by another way: nobody hears their first tokens, as with those in one piece. */
-  static final boolean HEARD = false;
-
   private final RoutingEngine engine;
   private final Choices choices;
   private final Readers readers;

@@ -100,7 +100,6 @@ public final class RayRouteApi implements LocalEndpoint {
             .role(planes.roleOfWhole(model))
             .prefix(key)
             .affinity(facts.affinity())
-            .stream(Planes.HEARD)
             .build();
     return switch (holds ? choices.choose(routing, ttl) : choices.point(routing)) {
       case Choice.Pointed(Worker worker) -> Json.answer(200, pointed(worker, model));

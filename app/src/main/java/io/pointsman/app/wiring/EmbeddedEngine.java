@@ -197,7 +197,6 @@ public final class EmbeddedEngine implements AutoCloseable {
         .model(facts.model())
         .prefix(facts.prefix())
         .affinity(facts.affinity())
-        .stream(false) // the answer passes by another way: nobody hears its first token
         .build();
   }
 

@@ -60,11 +60,11 @@ class PointsmanTest {
       awaitHealthy(engine.fleet());
       byte[] body = "{\"model\":\"m\",\"prompt\":\"hello\"}".getBytes(UTF_8);
       RoutingRequest request = engine.read("POST", "/v1/completions", HEADERS, body);
-      assertThat(request.stream()).isFalse();
 
       Choice choice = engine.choices().choose(request, engine.choices().settings().standardTtl());
 
       Choice.Held held = (Choice.Held) choice;
+      assertThat(request.heard()).isFalse();
       assertThat(held.expiresInNanos()).isEqualTo(Duration.ofSeconds(5).toNanos());
       assertThat(held.worker().inFlight()).isEqualTo(1);
       assertThat(engine.alternatives().of(request, held.worker(), 1))

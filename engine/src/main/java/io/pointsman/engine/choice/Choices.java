@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * what is held is load like any other. A plane that dies gives nothing back, so a lease that nobody
  * speaks of in time ends by itself, as one of which nothing can be said.
  *
- * <p>A held lease owes no sign of progress: its answer passes by another way. Free of I/O; safe for
+ * <p>A held lease owes no sign of progress: its answer passes by another way, which the request is
+ * marked with. Free of I/O; safe for
  * use by any number of threads. Somebody must call {@link #expireDue} from time to time.
  */
 public final class Choices {
@@ -65,6 +66,7 @@ public final class Choices {
     if (full()) {
       return tooMany();
     }
+    request.passesElsewhere();
     return switch (engine.decide(request)) {
       case Decision.Routed(Lease lease) -> hold(lease, ttl);
       case Decision.Rejected rejected -> new Choice.Refused(rejected);
@@ -111,6 +113,7 @@ public final class Choices {
    * choice, and counts for load no longer than the choice itself.
    */
   public Choice point(RoutingRequest request) {
+    request.passesElsewhere();
     return switch (engine.decide(request)) {
       case Decision.Routed(Lease lease) -> pointed(lease);
       case Decision.Rejected rejected -> new Choice.Refused(rejected);

@@ -80,6 +80,7 @@ public final class SplitChoices {
    */
   private SplitChoice decide(Asked asked, @Nullable Duration ttl) {
     SplitRequest request = asked.request;
+    request.passesElsewhere();
     SplitDecision decision = router.decide(request);
     boolean needsRouter = false;
     for (int unplanned = 0; unplanned < MOST_UNPLANNED; ) {

@@ -39,6 +39,14 @@ public final class SplitRequest {
     prefill = builder.stream(false).build();
   }
 
+  /** The answers pass by another way; to be said before any part is placed. */
+  public void passesElsewhere() {
+    whole.passesElsewhere();
+    prefill.passesElsewhere();
+    decode.passesElsewhere();
+    wholeByPrefill.passesElsewhere();
+  }
+
   public SplitFacts facts() {
     return facts;
   }

@@ -89,17 +89,24 @@ public final class Lease {
   /**
    * The place is kept for a request that is sent only later, when another worker has done its part:
    * until {@link #dispatched} the worker owes it nothing. To be said at most once, right after the
-   * lease was taken, by the thread that took it.
+   * lease was taken and {@link #answeredWhole} said, by the thread that took it.
    */
   public void reserve() {
     state = RESERVED;
     worker.reserved(1);
+    if (answeredWhole) {
+      // Owes nothing for another reason: counted once.
+      worker.answersWhole(-1);
+    }
   }
 
   /** The request that the place was reserved for is sent; without effect on any other lease. */
   public void dispatched() {
     if (state == RESERVED && STATE.compareAndSet(this, RESERVED, PLACED)) {
       worker.dispatched();
+      if (answeredWhole) {
+        worker.answersWhole(1);
+      }
     }
   }
 
@@ -216,8 +223,7 @@ public final class Lease {
     }
     if (before == RESERVED) {
       worker.reserved(-1);
-    }
-    if (answeredWhole) {
+    } else if (answeredWhole) {
       worker.answersWhole(-1);
     }
     worker.settled(takeProbe(), outcome, placedAt);

@@ -19,8 +19,8 @@ public final class RoutingRequest {
   private final PrefixBlocks prefix;
   private final @Nullable AffinityKey affinity;
   private final @Nullable String pinnedWorker;
-  private final boolean stream;
   private final boolean explained;
+  private boolean heard;
   private final PickNotes notes = new PickNotes();
   private List<Worker> tried = List.of();
 
@@ -30,7 +30,7 @@ public final class RoutingRequest {
     prefix = builder.prefix;
     affinity = builder.affinity;
     pinnedWorker = builder.pinnedWorker;
-    stream = builder.stream;
+    heard = builder.stream;
     explained = builder.explained;
   }
 
@@ -46,7 +46,7 @@ public final class RoutingRequest {
         .prefix(prefix)
         .affinity(affinity)
         .pinnedWorker(pinnedWorker)
-        .stream(stream)
+        .stream(heard)
         .explained(explained)
         .build();
   }
@@ -83,9 +83,17 @@ public final class RoutingRequest {
     return affinity != null || prefix.count() > 0;
   }
 
-  /** Whether the answer comes piece by piece, so that silence means something. */
-  public boolean stream() {
-    return stream;
+  /**
+   * Whether the answer comes piece by piece and passes here, so that silence means something and
+   * its first token is heard of.
+   */
+  public boolean heard() {
+    return heard;
+  }
+
+  /** The answer passes by another way; to be said before the request is placed. */
+  public void passesElsewhere() {
+    heard = false;
   }
 
   /** Whether somebody wants to know why the decision comes out as it does. */

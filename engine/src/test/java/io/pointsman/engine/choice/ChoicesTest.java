@@ -275,6 +275,31 @@ class ChoicesTest {
     assertThat(worker.stalled()).isFalse();
   }
 
+  @Test
+  void aHeldPlaceDoesNotHideThatAStreamStandsStill() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    Worker worker = fleet.held(Requests.bare(), Duration.ofMinutes(9)).worker();
+    fleet.engine.decide(Requests.bare());
+
+    fleet.pass(StallSettings.DEFAULTS.most().multipliedBy(3));
+    fleet.workers.fleet.checkStalls();
+
+    assertThat(worker.stalled()).isTrue();
+  }
+
+  @Test
+  void whatIsChosenForOthersIsNotWaitedFor() {
+    ChoiceFleet fleet = ChoiceFleet.of("random", 1);
+    RoutingRequest chosen = Requests.bare();
+    RoutingRequest pointed = Requests.bare();
+    assertThat(chosen.heard() && pointed.heard()).isTrue();
+
+    fleet.choices.choose(chosen, TTL);
+    fleet.choices.point(pointed);
+
+    assertThat(chosen.heard() || pointed.heard()).isFalse();
+  }
+
   @ParameterizedTest
   @ValueSource(longs = {0, -1, 600_001})
   void aLifeOutOfItsRangeIsRefused(long millis) {

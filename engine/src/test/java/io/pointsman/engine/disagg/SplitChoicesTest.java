@@ -68,6 +68,21 @@ class SplitChoicesTest {
   }
 
   @Test
+  void whatIsChosenForOthersIsNotWaitedFor() {
+    SplitChoices.Asked chosen = asked(4);
+    SplitChoices.Asked pointed = asked(4);
+
+    split(fleet, choices, "nixl").choose(chosen, TTL);
+    split(fleet, choices, "nixl").point(pointed);
+
+    for (SplitChoices.Asked each : List.of(chosen, pointed)) {
+      SplitRequest request = each.request();
+      assertThat(request.whole().heard() || request.wholeByPrefill().heard()).isFalse();
+      assertThat(request.prefill().heard() || request.decode().heard()).isFalse();
+    }
+  }
+
+  @Test
   void oneLeaseHoldsBothPlaces() {
     SplitChoice.Two two = two();
 

@@ -233,7 +233,7 @@ final class WorkerModel {
       index.add(prefix, tenancy, blocks, now);
     }
     inFlight.put(lease, entry);
-    if (!request.stream()) {
+    if (!request.heard()) {
       silent.add(entry);
     }
     begin(uncached, now);
