@@ -267,6 +267,7 @@ function pointsman.decide()
     host = decided.host,
     port = decided.port,
     lease = decided.lease,
+    asked = ngx.now(),
   }
   if decided.lease then
     live[decided.lease] = true
@@ -329,11 +330,20 @@ function pointsman.tell()
   elseif state.pinned then
     ngx.header["x-pointsman-worker"] = state.worker
   end
+  -- Of answers in one piece and compressed ones nobody knows the first token.
+  if state.lease and ngx.status == 200 and not ngx.header["content-encoding"] then
+    state.awaits = (ngx.header["content-type"] or ""):lower():find("^text/event%-stream") ~= nil
+  end
 end
 
--- Puts an error in OpenAI's shape in the place of nginx's own page.
+-- A part of the answer passes: the first one that is not empty has the first token. An error in OpenAI's shape takes the
+-- place of nginx's own page.
 function pointsman.body()
   local state = ngx.ctx.pointsman
+  if state and state.awaits and ngx.arg[1] ~= "" then
+    state.awaits = false
+    state.ttft = math.max(0, math.floor((ngx.now() - state.asked) * 1000))
+  end
   if state and state.page then
     ngx.arg[1] = state.page
     ngx.arg[2] = true
@@ -390,7 +400,11 @@ function pointsman.ended()
   count_off(state)
   if state.lease then
     live[state.lease] = nil
-    tell_router(state.lease, "settle", outcome(state))
+    local ending = outcome(state)
+    if state.ttft then
+      ending = ending:sub(1, -2) .. ',"ttft_ms":' .. state.ttft .. "}"
+    end
+    tell_router(state.lease, "settle", ending)
   end
 end
 

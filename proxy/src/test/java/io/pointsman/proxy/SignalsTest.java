@@ -73,6 +73,65 @@ class SignalsTest {
     }
   }
 
+  private static ScriptedEngine compressed(String type, String body) throws Exception {
+    return ScriptedEngine.start(
+        (request, connection) ->
+            connection.send(
+                "HTTP/1.1 200 OK\r\ncontent-type: "
+                    + type
+                    + "\r\ncontent-encoding: gzip\r\ncontent-length: "
+                    + body.length()
+                    + "\r\n\r\n"
+                    + body));
+  }
+
+  @Test
+  void compressedStreamTellsItsFirstTokenAlone() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = compressed("text/event-stream", "z".repeat(40))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\",\"stream\":true}");
+
+      assertThat(rig.signals).containsExactly("first token", Usage.UNKNOWN);
+    }
+  }
+
+  @Test
+  void whatACompressorWritesBeforehandIsNoFirstToken() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = compressed("text/event-stream", "z".repeat(18))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\",\"stream\":true}");
+
+      assertThat(rig.signals).containsExactly(Usage.UNKNOWN);
+    }
+  }
+
+  @Test
+  void compressedAnswerInOnePieceTellsNothing() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = compressed("application/json", "z".repeat(40))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\"}");
+
+      assertThat(rig.signals).containsExactly(Usage.UNKNOWN);
+    }
+  }
+
+  @Test
+  void pathThatIsNotKnownTellsTheSame() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                new EventStream(List.of("{\"a\":1}", "{\"choices\":[]," + USAGE)))) {
+      rig.worker(engine.url());
+      rig.ask(ProxyRig.post("/vendor/ask", "{\"model\":\"m\",\"prompt\":\"hello\"}"));
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+
+      assertThat(rig.signals).containsExactly("first token", new Usage(12, 8, 3));
+    }
+  }
+
   @Test
   void errorTellsNothing() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);

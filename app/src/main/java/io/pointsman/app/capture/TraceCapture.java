@@ -77,7 +77,7 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
 
   @Override
   public void answered(RoutingRequest request, Lease lease) {
-    firstTokens.put(lease, ticker.nanos());
+    firstTokens.put(lease, lease.firstTokenAt());
     if (lease.settled()) {
       firstTokens.remove(lease);
     }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.app.admin.Json;
 import io.pointsman.app.config.value.Nearest;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.EndReport;
 import io.pointsman.engine.choice.HoldAnswer;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Failure;
@@ -18,10 +19,11 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What other planes say of the leases that they hold: {@code POST /v1/leases/{id}/settle}, {@code
- * /renew}, {@code /confirm}, {@code /prefilled}.
+ * /renew}, {@code /confirm}, {@code /prefilled}, {@code /first-token}.
  */
 public final class LeasesApi {
   private static final String LEASES = "/v1/leases/";
@@ -47,16 +49,22 @@ public final class LeasesApi {
     String lease = slash < 0 ? target : target.substring(0, slash);
     try {
       return switch (slash < 0 ? "" : target.substring(slash + 1)) {
-        case "settle" -> settle(lease, fields(request.body(), "outcome", "failure", "tokens"));
+        case "settle" ->
+            settle(lease, fields(request.body(), "outcome", "failure", "tokens", "ttft_ms"));
         case "renew" -> renew(lease, fields(request.body(), "ttl_ms"));
         case "confirm" -> confirm(lease);
+        case "first-token" -> {
+          fields(request.body());
+          yield goesOn(choices.firstToken(lease), lease);
+        }
         case "prefilled" -> prefilled(lease, fields(request.body(), "outcome", "failure"));
         default ->
             Refusal.ofLease(
                 404,
                 "not_found",
                 request.path()
-                    + ": no such path (expected: .../settle, /renew, /confirm or /prefilled)");
+                    + ": no such path (expected: .../settle, /renew, /confirm, /first-token or"
+                    + " /prefilled)");
       };
     } catch (IllegalArgumentException e) {
       return Refusal.malformed(String.valueOf(e.getMessage()));
@@ -65,7 +73,8 @@ public final class LeasesApi {
 
   private LocalResponse settle(String lease, JsonNode body) {
     String outcome = word("outcome", body.path("outcome"), OUTCOMES);
-    HoldAnswer answer = choices.settle(lease, ending(outcome, body), tokens(body.path("tokens")));
+    EndReport report = new EndReport(tokens(body.path("tokens")), ttft(body.path("ttft_ms")));
+    HoldAnswer answer = choices.settle(lease, ending(outcome, body), report);
     return told(answer, lease, Json.object().put("lease", lease).put("outcome", outcome));
   }
 
@@ -97,8 +106,16 @@ public final class LeasesApi {
     known(written, "tokens", COUNTS);
     return new TokenCounts(
         whole("tokens.prompt", written.path("prompt"), 0, MOST_TOKENS),
-        whole("tokens.cached", written.path("cached"), 0, MOST_TOKENS),
+        written.has("cached")
+            ? whole("tokens.cached", written.path("cached"), 0, MOST_TOKENS)
+            : TokenCounts.NOT_TOLD,
         whole("tokens.completion", written.path("completion"), 0, MOST_TOKENS));
+  }
+
+  private static @Nullable Duration ttft(JsonNode written) {
+    return written.isMissingNode() || written.isNull()
+        ? null
+        : Duration.ofMillis(whole("ttft_ms", written, 0, EndReport.LONGEST_TTFT.toMillis()));
   }
 
   private LocalResponse renew(String lease, JsonNode body) {

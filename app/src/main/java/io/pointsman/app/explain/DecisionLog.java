@@ -68,7 +68,7 @@ public final class DecisionLog implements AnswerLearner {
   public void answered(RoutingRequest request, Lease lease) {
     LoggedDecision decision = request.notes().explained() ? open.get(lease) : null;
     if (decision != null) {
-      decision.firstToken(ticker.nanos());
+      decision.firstToken(lease.firstTokenAt());
     }
   }
 

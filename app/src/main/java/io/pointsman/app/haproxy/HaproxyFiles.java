@@ -40,7 +40,7 @@ final class HaproxyFiles implements AutoCloseable {
     HaproxyFiles files = new HaproxyFiles(Files.createTempDirectory("pointsman-haproxy"));
     try {
       Map<String, String> names = files.names(settings, port, logPort);
-      for (String name : List.of("haproxy.cfg", "pointsman.lua", "spoe.cfg")) {
+      for (String name : List.of("haproxy.cfg", "pointsman.lua", "first-token.lua", "spoe.cfg")) {
         String text = template(name);
         for (Map.Entry<String, String> each : names.entrySet()) {
           text = text.replace(each.getKey(), each.getValue());
@@ -68,6 +68,7 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@ASK@", spoe == null ? "lua" : "spoe");
     names.put("@GUARDED@", settings.guarded() ? "yes" : "no");
     names.put("@LUA@", path("pointsman.lua"));
+    names.put("@FIRST_TOKEN@", path("first-token.lua"));
     names.put("@SPOE_CONFIG@", path("spoe.cfg"));
     names.put("@SPOE_ADDRESS@", spoe == null ? "" : numeric(spoe.getHostString(), spoe.getPort()));
     names.put("@LISTEN@", settings.listen().getHostString() + ":" + port);

@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.util.concurrent.Semaphore;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,9 +20,13 @@ import org.slf4j.LoggerFactory;
 final class StreamEnds implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(StreamEnds.class);
 
-  /** The lease, the status, HAProxy's two signs of termination, the server, the one decided on. */
+  /**
+   * The lease, the status, HAProxy's two signs of termination, the server, the one decided on, and
+   * the milliseconds to the first token, if that was seen.
+   */
   private static final Pattern LINE =
-      Pattern.compile("pm ([0-9a-z]+-[0-9a-z]+) (-?\\d+) (..) (\\S+) (\\S+)\\s*");
+      Pattern.compile(
+          "pm ([0-9a-z]+-[0-9a-z]+) (-?\\d+) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
 
   /** Of the Lua script: why requests are balanced without the router. */
   private static final String COMPLAINT = "pointsman: ";
@@ -61,10 +66,10 @@ final class StreamEnds implements AutoCloseable {
       try {
         socket.receive(packet);
         String said = new String(bytes, 0, packet.getLength(), UTF_8);
-        Matcher line = LINE.matcher(said);
-        if (line.lookingAt()) {
+        Settlement ended = read(said);
+        if (ended != null) {
           calls.acquire();
-          settle(line.group(1), ending(line));
+          settle(ended.lease(), ended.body());
         } else if (said.startsWith(COMPLAINT)) {
           complain(said.substring(COMPLAINT.length()).strip());
         }
@@ -85,9 +90,24 @@ final class StreamEnds implements AutoCloseable {
     }
   }
 
-  private static String ending(Matcher line) {
-    return ending(Integer.parseInt(line.group(2)), line.group(3), line.group(4), line.group(5));
+  /** The body of the settlement that a line of the log stands for; null if it is none. */
+  static @Nullable Settlement read(String logged) {
+    Matcher line = LINE.matcher(logged);
+    if (!line.lookingAt()) {
+      return null;
+    }
+    String body =
+        ending(Integer.parseInt(line.group(2)), line.group(3), line.group(4), line.group(5));
+    String ttft = line.group(6);
+    return new Settlement(
+        line.group(1),
+        ttft == null
+            ? body
+            : body.substring(0, body.length() - 1) + ",\"ttft_ms\":" + ttft + "}");
   }
+
+  /** What the router is told at the end of a stream. */
+  record Settlement(String lease, String body) {}
 
   /**
    * The body of the settlement.

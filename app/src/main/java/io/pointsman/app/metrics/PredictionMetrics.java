@@ -1,6 +1,5 @@
 package io.pointsman.app.metrics;
 
-import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
@@ -16,7 +15,6 @@ import io.prometheus.metrics.core.metrics.Histogram;
  * found in caches.
  */
 final class PredictionMetrics implements AnswerLearner {
-  private final Ticker ticker;
   private final DistributionDataPoint predicted;
   private final DistributionDataPoint measured;
   private final DistributionDataPoint early;
@@ -24,8 +22,7 @@ final class PredictionMetrics implements AnswerLearner {
   private final DistributionDataPoint over;
   private final DistributionDataPoint under;
 
-  PredictionMetrics(Meters meters, Ticker ticker) {
-    this.ticker = ticker;
+  PredictionMetrics(Meters meters) {
     Histogram times = meters.histogram(Metric.PREDICTED_TTFT, Meters.FIRST_BYTE_SECONDS);
     predicted = times.labelValues("predicted");
     measured = times.labelValues("measured");
@@ -46,7 +43,7 @@ final class PredictionMetrics implements AnswerLearner {
     if (Double.isNaN(expected)) {
       return;
     }
-    double came = (ticker.nanos() - lease.placedAt()) / 1e9;
+    double came = (lease.firstTokenAt() - lease.placedAt()) / 1e9;
     predicted.observe(expected);
     measured.observe(came);
     (expected < came ? early : late).observe(Math.abs(expected - came));

@@ -38,7 +38,6 @@ public final class RouterMetrics {
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final Meters meters = new Meters(registry);
   private final Fleet fleet;
-  private final Ticker ticker;
   private final String policy;
   private final WorkerTallies tallies;
   private final EngineMetrics engine;
@@ -53,7 +52,6 @@ public final class RouterMetrics {
   public RouterMetrics(
       Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
     this.fleet = fleet;
-    this.ticker = ticker;
     policy = policies.apply(Role.REGULAR);
     tallies = new WorkerTallies(maxWorkers);
     engine = new EngineMetrics(meters, policies, tallies);
@@ -114,7 +112,7 @@ public final class RouterMetrics {
    * Call once.
    */
   public AnswerLearner predictions() {
-    return new PredictionMetrics(meters, ticker);
+    return new PredictionMetrics(meters);
   }
 
   /** Reads what was expected in caches, what was found, and why the rest was not. Call once. */

@@ -17,6 +17,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -34,6 +35,7 @@ import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +52,10 @@ final class DecideFixture implements EngineListener {
   final FakeClock clock = new FakeClock();
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
   final Choices choices;
+
+  /** What policies learn from planes: nanoseconds to first tokens, and each usage. */
+  final List<Object> signals = new ArrayList<>();
+
   private final LocalRoutes routes;
 
   DecideFixture(String policy) {
@@ -85,7 +91,7 @@ final class DecideFixture implements EngineListener {
     RoutingEngine engine =
         new RoutingEngine(
             fleet,
-            tiers(unknown, dice).around(Policies.create(policy, parts)),
+            tiers(unknown, dice).around(Policies.create(policy, parts)).withAnswers(new Signals()),
             new EngineSettings(unknown),
             this,
             clock::nanos,
@@ -99,6 +105,24 @@ final class DecideFixture implements EngineListener {
     new LeasesApi(planes).addTo(builder);
     new RayRouteApi(planes).addTo(builder);
     routes = builder.build();
+  }
+
+  private final class Signals implements AnswerLearner {
+    @Override
+    public void placed(RoutingRequest request, Lease lease) {}
+
+    @Override
+    public void answered(RoutingRequest request, Lease lease) {
+      signals.add(lease.firstTokenAt() - lease.placedAt());
+    }
+
+    @Override
+    public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+      signals.add(lease.usage());
+    }
+
+    @Override
+    public void forget(Worker worker) {}
   }
 
   private Tiers tiers(UnknownModel unknown, ScriptedDice dice) {

@@ -4,6 +4,7 @@ import static io.pointsman.app.decide.DecideFixture.CHAT;
 import static io.pointsman.app.decide.DecideFixture.json;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.local.LocalResponse;
 import java.time.Duration;
@@ -37,6 +38,40 @@ class LeasesApiTest {
     assertThat(worker.served()).isEqualTo(1);
     assertThat(worker.failures()).isZero();
     assertThat(worker.inFlight()).isZero();
+  }
+
+  @Test
+  void whatAPlaneReportsIsWhatPoliciesLearn() throws Exception {
+    String atOnce = lease();
+    String atTheEnd = lease();
+    String silent = lease();
+    plane.clock.advance(Duration.ofMillis(80));
+
+    LocalResponse first = say(atOnce, "first-token", "");
+    plane.clock.advance(Duration.ofSeconds(1));
+    say(atOnce, "first-token", "");
+    say(
+        atOnce,
+        "settle",
+        "{\"outcome\":\"succeeded\",\"ttft_ms\":900,"
+            + "\"tokens\":{\"prompt\":900,\"cached\":0,\"completion\":7}}");
+    say(
+        atTheEnd,
+        "settle",
+        "{\"outcome\":\"ignored\",\"ttft_ms\":120,\"tokens\":{\"prompt\":900}}");
+    say(silent, "settle", "{\"outcome\":\"succeeded\"}");
+
+    assertThat(first.status()).isEqualTo(200);
+    assertThat(json(first).path("expires_in_ms").asLong()).isEqualTo(29_920);
+    assertThat(plane.signals)
+        .containsExactly(
+            Duration.ofMillis(80).toNanos(),
+            new Usage(900, 0, 7),
+            Duration.ofMillis(120).toNanos(),
+            new Usage(900, -1, -1),
+            Usage.UNKNOWN);
+    assertThat(say(atOnce, "first-token", "").status()).isEqualTo(409);
+    assertThat(say("1-2", "first-token", "").status()).isEqualTo(404);
   }
 
   @Test
@@ -88,6 +123,10 @@ class LeasesApiTest {
         "settle|{\"outcome\":\"failed\",\"tokens\":{\"cached\":1}}|cached: 1 (expected: 0 to"
             + " prompt, 0)",
         "settle|{\"outcome\":\"failed\",\"tokens\":{\"total\":1}}|total: unknown field",
+        "settle|{\"outcome\":\"failed\",\"ttft_ms\":-1}|ttft_ms: -1 (expected: a whole number from 0"
+            + " to 86400000)",
+        "settle|{\"outcome\":\"failed\",\"ttft_ms\":\"1\"}|ttft_ms: \"1\" (expected:",
+        "first-token|{\"ttft_ms\":1}|ttft_ms: unknown field",
         "renew|{\"ttl_ms\":0}|ttl_ms: 0 (expected: a whole number from 1 to 600000)",
         "renew|{\"ttl_ms\":600001}|ttl_ms: 600001 (expected: a whole number from 1 to 600000)",
         "renew|{\"ttl_ms\":\"1\"}|ttl_ms: \"1\" (expected: a whole number from 1 to 600000)"

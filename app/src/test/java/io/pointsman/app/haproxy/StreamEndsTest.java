@@ -44,6 +44,18 @@ class StreamEndsTest {
                 : "{\"outcome\":\"" + outcome + "\"}");
   }
 
+  @Test
+  void aLineTellsTheFirstTokenIfHaproxySawIt() {
+    assertThat(StreamEnds.read("pm 1z-k3 200 -- w3 w3 412"))
+        .isEqualTo(
+            new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"succeeded\",\"ttft_ms\":412}"));
+    assertThat(StreamEnds.read("pm 1z-k3 500 -- w3 w3 -\n"))
+        .isEqualTo(
+            new StreamEnds.Settlement(
+                "1z-k3", "{\"outcome\":\"failed\",\"failure\":\"error\"}"));
+    assertThat(StreamEnds.read("pm - 200 -- w3 - -")).isNull();
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"https://r:1", "http://r", "r:1", "http:///"})
   void aRouterThatIsNoneIsRefused(String router) {

@@ -72,10 +72,19 @@ class RouterMetricsTest {
     return ((Decision.Routed) engine(picker).decide(request)).lease();
   }
 
+  private Lease heard(Picker picker, RoutingRequest request, AnswerLearner learner) {
+    PolicySetup setup = new PolicySetup(_ -> picker, List.of()).withAnswers(learner);
+    return ((Decision.Routed) engine(setup).decide(request)).lease();
+  }
+
   private RoutingEngine engine(Picker picker) {
+    return engine(new PolicySetup(_ -> picker, List.of()));
+  }
+
+  private RoutingEngine engine(PolicySetup setup) {
     return new RoutingEngine(
         fleet,
-        new PolicySetup(_ -> picker, List.of()),
+        setup,
         EngineSettings.DEFAULTS,
         metrics.engineListener(),
         clock::nanos,
@@ -390,13 +399,12 @@ class RouterMetricsTest {
     AnswerLearner predictions = metrics.predictions();
     RoutingRequest request =
         RoutingRequest.builder().prefix(new PrefixBlocks(new long[10], 10, 160, 16, 160)).build();
-    Lease lease = lease(always(PickReason.LEAST_COST, 5), request);
+    Lease lease = heard(always(PickReason.LEAST_COST, 5), request, predictions);
     request.notes().predict(50);
-    clock.advance(Duration.ofMillis(80));
-    predictions.answered(request, lease);
+    clock.advance(Duration.ofSeconds(1));
+    lease.firstTokenAfter(Duration.ofMillis(80).toNanos());
     lease.reported(new Usage(160, 48, 3));
-    predictions.ended(request, lease, Outcome.SUCCEEDED);
-    lease.ignored();
+    lease.succeeded();
 
     Scraped scraped = scraped();
     assertThat(scraped.value("pointsman_predicted_ttft_seconds_sum{kind=\"predicted\"}"))
@@ -416,10 +424,9 @@ class RouterMetricsTest {
   void whatWasNotPredictedIsNotMeasured() {
     AnswerLearner predictions = metrics.predictions();
     RoutingRequest request = RoutingRequest.builder().build();
-    Lease lease = lease(always(PickReason.RANDOM, 0), request);
-    predictions.answered(request, lease);
-    predictions.ended(request, lease, Outcome.SUCCEEDED);
-    lease.ignored();
+    Lease lease = heard(always(PickReason.RANDOM, 0), request, predictions);
+    lease.firstToken();
+    lease.succeeded();
 
     Scraped scraped = scraped();
     assertThat(scraped.value("pointsman_predicted_ttft_seconds_count{kind=\"measured\"}")).isZero();

@@ -153,9 +153,22 @@ public final class Choices {
     return leases.prefilled(lease, ticker.nanos(), outcome);
   }
 
+  /**
+   * The first token of the request's answer has come: what policies learn from it they would
+   * otherwise have to guess. Can be said again without effect; does not put the expiry off.
+   */
+  public HoldAnswer firstToken(String lease) {
+    return leases.answered(lease, ticker.nanos());
+  }
+
   /** The request has ended, and with it prefill, if nobody said so before. */
   public HoldAnswer settle(String lease, Outcome outcome, TokenCounts tokens) {
-    return leases.settle(lease, ticker.nanos(), outcome, tokens);
+    return settle(lease, outcome, new EndReport(tokens, null));
+  }
+
+  /** The same with everything that the plane knows. */
+  public HoldAnswer settle(String lease, Outcome outcome, EndReport report) {
+    return leases.settle(lease, ticker.nanos(), outcome, report);
   }
 
   /** Ends leases that are overdue; how many. None ends before the time that was told. */

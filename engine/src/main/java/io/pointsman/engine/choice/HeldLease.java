@@ -2,6 +2,7 @@ package io.pointsman.engine.choice;
 
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -118,11 +119,37 @@ final class HeldLease {
       prefill = null;
       answer = HoldAnswer.goesOn(expiresAt - now);
     }
+    if (outcome instanceof Outcome.Succeeded(boolean served) && served) {
+      // With the one token that it was asked for the prompt is computed.
+      ending.firstToken();
+    }
     ending.settle(outcome);
     return answer;
   }
 
-  HoldAnswer settle(long now, Outcome outcome, TokenCounts tokens) {
+  /**
+   * The first token has come, as the client sees it; of no effect the second time. Does not put the
+   * expiry off.
+   */
+  HoldAnswer answered(long now) {
+    Lease answering;
+    HoldAnswer answer;
+    synchronized (this) {
+      HoldAnswer over = over(now);
+      if (over != null) {
+        return over;
+      }
+      answering = lease;
+      answer = HoldAnswer.goesOn(expiresAt - now);
+    }
+    if (answering != null) {
+      // No sign of progress: nobody promises another.
+      answering.firstToken();
+    }
+    return answer;
+  }
+
+  HoldAnswer settle(long now, Outcome outcome, EndReport report) {
     Parts ending;
     synchronized (this) {
       HoldAnswer over = over(now);
@@ -132,7 +159,11 @@ final class HeldLease {
       ending = end(State.SETTLED);
     }
     if (ending.lease != null) {
-      ending.lease.reported(tokens.usage());
+      Duration ttft = report.ttft();
+      if (ttft != null) {
+        ending.lease.firstTokenAfter(ttft.toNanos());
+      }
+      ending.lease.reported(report.tokens().usage());
     }
     settle(ending, outcome);
     return HoldAnswer.SETTLED;

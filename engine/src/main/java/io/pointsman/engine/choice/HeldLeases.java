@@ -116,11 +116,15 @@ final class HeldLeases {
     return with(id, now, (held, time) -> held.prefilled(time, outcome));
   }
 
-  HoldAnswer settle(String id, long now, Outcome outcome, TokenCounts tokens) {
-    HoldAnswer answer = with(id, now, (held, time) -> held.settle(time, outcome, tokens));
+  HoldAnswer answered(String id, long now) {
+    return with(id, now, HeldLease::answered);
+  }
+
+  HoldAnswer settle(String id, long now, Outcome outcome, EndReport report) {
+    HoldAnswer answer = with(id, now, (held, time) -> held.settle(time, outcome, report));
     if (answer.kind() == HoldAnswer.Kind.DONE) {
       open.decrementAndGet();
-      tally.settled(outcome, tokens);
+      tally.settled(outcome, report.tokens());
     }
     return answer;
   }

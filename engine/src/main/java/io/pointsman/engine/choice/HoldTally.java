@@ -23,7 +23,7 @@ public final class HoldTally {
       case Outcome.Ignored _ -> ignored.increment();
     }
     promptTokens.add(tokens.prompt());
-    cachedTokens.add(tokens.cached());
+    cachedTokens.add(Math.max(0, tokens.cached()));
     completionTokens.add(tokens.completion());
   }
 

@@ -53,6 +53,9 @@ public final class Lease {
   /** Whether the first token was told of; written through FIRST_TOKEN. */
   private volatile boolean firstToken;
 
+  /** Written by the thread that tells of it, before it does. */
+  private long firstTokenAt;
+
   private volatile Usage usage = Usage.UNKNOWN;
 
   /** Only grows once the lease is handed on; written through STATE. */
@@ -148,12 +151,38 @@ public final class Lease {
    * without effect. A head alone does not say so, since engines send it before they compute.
    */
   public void firstToken() {
-    if (!firstToken
-        && state < SETTLED
-        && listener.observes()
-        && FIRST_TOKEN.compareAndSet(this, false, true)) {
+    if (untold()) {
+      firstTokenAt(worker.now());
+    }
+  }
+
+  /**
+   * The same of a token that came so many nanoseconds after the placement, said when that is over:
+   * one that lies ahead comes now.
+   */
+  public void firstTokenAfter(long nanos) {
+    if (untold()) {
+      firstTokenAt(placedAt + Math.clamp(nanos, 0, Math.max(0, worker.now() - placedAt)));
+    }
+  }
+
+  private boolean untold() {
+    return !firstToken && state < SETTLED && listener.observes();
+  }
+
+  private void firstTokenAt(long at) {
+    if (FIRST_TOKEN.compareAndSet(this, false, true)) {
+      firstTokenAt = at;
       listener.answered(this);
     }
+  }
+
+  /**
+   * When the first token came, by the engine's ticker; for whoever is told that it has, on the
+   * thread that tells.
+   */
+  public long firstTokenAt() {
+    return firstTokenAt;
   }
 
   /**

@@ -397,6 +397,11 @@ public final class Worker {
     progressed(pendingDone, ticker.nanos());
   }
 
+  /** The time by the engine's ticker. */
+  long now() {
+    return ticker.nanos();
+  }
+
   private void progressed(int pendingDone, long now) {
     lastProgressAt = now;
     if (pendingDone > 0) {

@@ -153,12 +153,15 @@ final class Course {
     return yardstick.read(request, own, now);
   }
 
-  void answered(Lease told) {
+  /**
+   * @param at when the first token came; may have passed
+   */
+  void answered(Lease told, long at) {
     Running under = running.get(told);
     if (under != null) {
       under.lease.progressed();
-      under.lease.firstToken();
-      yardstick.answered(under.request, under.lease);
+      under.lease.firstTokenAfter(at - under.lease.placedAt());
+      yardstick.answered(under.request, under.lease, at);
     }
   }
 

@@ -54,7 +54,7 @@ public final class ShadowPolicy implements AnswerLearner {
 
     record Placed(RoutingRequest request, Lease lease, long at) implements Event {}
 
-    record Answered(Lease lease, long at) implements Event {}
+    record Answered(Lease lease, long tokenAt, long at) implements Event {}
 
     record Ended(Lease lease, Outcome outcome, Usage usage, long at) implements Event {}
   }
@@ -148,7 +148,7 @@ public final class ShadowPolicy implements AnswerLearner {
   @Override
   public void answered(RoutingRequest request, Lease lease) {
     if (followed.contains(lease)) {
-      put(new Event.Answered(lease, ticker.nanos()));
+      put(new Event.Answered(lease, lease.firstTokenAt(), ticker.nanos()));
     }
   }
 
@@ -218,9 +218,9 @@ public final class ShadowPolicy implements AnswerLearner {
         }
         follow(request, lease);
       }
-      case Event.Answered(Lease lease, long _) -> {
-        acting.answered(lease);
-        shadow.answered(lease);
+      case Event.Answered(Lease lease, long tokenAt, long _) -> {
+        acting.answered(lease, tokenAt);
+        shadow.answered(lease, tokenAt);
       }
       case Event.Ended(Lease lease, Outcome outcome, Usage usage, long _) -> {
         acting.ended(lease, outcome, usage, true);

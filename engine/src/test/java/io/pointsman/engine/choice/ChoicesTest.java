@@ -331,8 +331,36 @@ class ChoicesTest {
   @Test
   void whatAPlaneDoesNotTellIsNotTakenForNothing() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
-    fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, new TokenCounts(100, 0, 0));
-    assertThat(fleet.usages).containsExactly(new Usage(100, -1, -1));
+    TokenCounts promptAlone = new TokenCounts(100, TokenCounts.NOT_TOLD, 0);
+    fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, promptAlone);
+    fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, new TokenCounts(100, 0, 7));
+    fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, TokenCounts.NONE);
+
+    assertThat(fleet.usages)
+        .containsExactly(new Usage(100, -1, -1), new Usage(100, 0, 7), Usage.UNKNOWN);
+    assertThat(fleet.choices.tally().cachedTokens()).isZero();
+  }
+
+  @Test
+  void aFirstTokenIsToldWhileTheLeaseIsHeldAndDoesNotHoldItLonger() {
+    ChoiceFleet fleet = ChoiceFleet.of("cost", 1);
+    String lease = fleet.held().lease();
+    fleet.pass(Duration.ofSeconds(10));
+
+    assertThat(fleet.choices.firstToken(lease))
+        .isEqualTo(fleet.choices.firstToken(lease))
+        .isEqualTo(HoldAnswer.goesOn(Duration.ofSeconds(20).toNanos()));
+    fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE);
+    assertThat(fleet.choices.firstToken(lease).kind()).isEqualTo(Kind.REPEATED);
+    assertThat(fleet.choices.firstToken("1-2").kind()).isEqualTo(Kind.UNKNOWN);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {-1, 86_400_001})
+  void aTimeToTheFirstTokenThatCannotBeIsRefused(long millis) {
+    Duration ttft = Duration.ofMillis(millis);
+
+    assertThatThrownBy(() -> new EndReport(TokenCounts.NONE, ttft)).hasMessageContaining("ttft: ");
   }
 
   @Test

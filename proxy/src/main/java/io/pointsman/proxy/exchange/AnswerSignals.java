@@ -9,41 +9,55 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a policy learns from an answer that passes: when a stream begins, and the token counts at
- * its end. No event is parsed; the last bytes are copied and looked at once. Belongs to the event
- * loop.
+ * its end. No event is parsed; the last bytes are copied and looked at once. Of a compressed answer
+ * only the beginning tells something. Belongs to the event loop.
  */
 final class AnswerSignals {
   private static final int OK = 200;
 
-  private final Lease lease;
-  private final boolean events;
-  private final AnswerTail tail = new AnswerTail(UsageTail.BYTES);
-  private boolean begun;
+  /**
+   * Compressors may write what their streams begin with (gzip 10 bytes, zstd 18 at most) before
+   * they have an event; no event is as short as that.
+   */
+  private static final int CODING_HEAD = 18;
 
-  private AnswerSignals(Lease lease, boolean events) {
+  private final Lease lease;
+
+  /** Null if nothing can be read at the end. */
+  private final @Nullable AnswerTail tail;
+
+  /** Bytes that are no token yet; below 0 when the first token is told, or will not be. */
+  private int before;
+
+  private AnswerSignals(Lease lease, boolean events, boolean encoded) {
     this.lease = lease;
-    this.events = events;
+    tail = encoded ? null : new AnswerTail(UsageTail.BYTES);
+    before = events ? (encoded ? CODING_HEAD : 0) : -1;
   }
 
-  /** Null if the answer has nothing to learn from: an error, or compressed. */
+  /** Null if the answer has nothing to learn from: an error, or compressed and no stream. */
   static @Nullable AnswerSignals of(Lease lease, ResponseHead head) {
-    boolean readable = head.status() == OK && !head.encoded();
-    return readable ? new AnswerSignals(lease, head.eventStream()) : null;
+    boolean tells = head.status() == OK && (head.eventStream() || !head.encoded());
+    return tells ? new AnswerSignals(lease, head.eventStream(), head.encoded()) : null;
   }
 
   /** {@code in} continues the body; it is left as it is. */
   void bodyArrived(ByteBuf in) {
-    if (!begun && in.isReadable()) {
-      begun = true;
-      if (events) {
+    if (before >= 0) {
+      before -= in.readableBytes();
+      if (before < 0) {
         lease.firstToken();
       }
     }
-    tail.append(in);
+    if (tail != null) {
+      tail.append(in);
+    }
   }
 
   /** The answer is complete; called before the lease is settled. */
   void ended() {
-    lease.reported(UsageTail.read(tail.bytes(), 0, tail.length()));
+    if (tail != null) {
+      lease.reported(UsageTail.read(tail.bytes(), 0, tail.length()));
+    }
   }
 }

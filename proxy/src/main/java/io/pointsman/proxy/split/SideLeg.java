@@ -218,6 +218,8 @@ final class SideLeg extends WorkerCall {
   private void answered() {
     byte[] whole = body == null ? new byte[0] : ByteBufUtil.getBytes(body);
     if (lease.observed()) {
+      // Asked for one token: with it the prompt is computed.
+      lease.firstToken();
       lease.reported(UsageTail.read(whole, 0, whole.length));
     }
     complete(surplus);

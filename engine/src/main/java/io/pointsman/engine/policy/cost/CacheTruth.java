@@ -3,7 +3,6 @@ package io.pointsman.engine.policy.cost;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
-import io.pointsman.engine.policy.cost.WorkerModel.InFlight;
 
 /**
  * How large a worker's cache is: as declared, corrected by what its answers say of cached tokens. A

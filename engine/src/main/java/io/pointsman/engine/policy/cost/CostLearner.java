@@ -14,7 +14,6 @@ import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.cost.WorkerModel.InFlight;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.HashMap;
@@ -176,11 +175,15 @@ public final class CostLearner implements AnswerLearner {
 
   @Override
   public void answered(RoutingRequest request, Lease lease) {
+    answered(request, lease, lease.firstTokenAt());
+  }
+
+  /** The same with the time of the first token, which may have passed. */
+  void answered(RoutingRequest request, Lease lease, long at) {
     WorkerModel model = model(lease.worker());
-    long now = ticker.nanos();
     double predicted = request.notes().predictedMillis();
-    if (model != null && model.answered(lease, now) && !Double.isNaN(predicted)) {
-      predictions.add(predicted, (now - lease.placedAt()) / 1e6);
+    if (model != null && model.answered(lease, at) && !Double.isNaN(predicted)) {
+      predictions.add(predicted, (at - lease.placedAt()) / 1e6);
     }
   }
 

@@ -7,7 +7,6 @@ import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.cost.WorkerModel.InFlight;
 import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;

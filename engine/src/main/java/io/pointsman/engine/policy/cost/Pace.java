@@ -24,9 +24,11 @@ final class Pace {
   /** Beyond so many times its prediction an interval was spent waiting for memory. */
   private static final double LONGEST_OF_PREDICTED = 5;
 
-  private long busySince;
   private long start;
-  private long end;
+
+  /** Of no token so far: long before any. */
+  private long end = Long.MIN_VALUE / 2;
+
   private long tokens;
   private double util;
   private boolean spoilt;
@@ -38,11 +40,6 @@ final class Pace {
   /** Time that the worker takes, in parts of what its kind takes. */
   double speed() {
     return speed;
-  }
-
-  /** It had nothing to compute and has something now. */
-  void begins(long now) {
-    busySince = now;
   }
 
   /** Something was given up before it was computed: nobody knows how much was done of it. */
@@ -58,19 +55,27 @@ final class Pace {
   /**
    * A first token has come; what was computed for it is told by {@link #computed}.
    *
+   * @param at when it came; may have passed
+   * @param busySince since when the worker has had something to compute, as of the request's
+   *     placement
    * @param utilBefore share of the KV memory that decoding has read
+   * @return false if a later one was told before, so that this one says nothing of the pace
    */
-  void firstToken(long now, double utilBefore, LatencyModel latency) {
-    if (now - end <= SAME_STEP_NANOS && tokens > 0) {
-      return;
+  boolean firstToken(long at, long busySince, double utilBefore, LatencyModel latency) {
+    if (at - end < 0) {
+      return false;
+    }
+    if (at - end <= SAME_STEP_NANOS && tokens > 0) {
+      return true;
     }
     learn(latency);
     start = Math.max(end, busySince);
-    end = now;
+    end = at;
     tokens = 0;
     util = utilBefore;
     spoilt = nextSpoilt;
     nextSpoilt = false;
+    return true;
   }
 
   private void learn(LatencyModel latency) {

@@ -41,8 +41,11 @@ final class WorkerModel {
   private final long joinedAt;
   private final Map<Lease, InFlight> inFlight = new HashMap<>();
 
-  /** Those in flight that are answered in one piece and may not be computed yet, in order. */
+  /** Those in flight of which nothing may be heard before their end, not computed yet, in order. */
   private final ArrayDeque<InFlight> silent = new ArrayDeque<>();
+
+  /** Those of them that are taken to be computed and are not told to the pace, in order. */
+  private final ArrayDeque<InFlight> assumed = new ArrayDeque<>();
 
   private volatile PoolModel pool;
   private boolean closed;
@@ -53,6 +56,9 @@ final class WorkerModel {
   private int notComputed;
   private int computed;
   private long changedAt;
+
+  /** Since when it has had something to compute, if it has. */
+  private long busySince;
 
   private double speed = 1;
 
@@ -74,48 +80,6 @@ final class WorkerModel {
       HitLedger ledger,
       KvIndex announced,
       AtomicLong bytesLeft) {}
-
-  /** One request from its placement to its end. */
-  static final class InFlight {
-    final PrefixBlocks prefix;
-    final int tokens;
-    final int held;
-    final long placedAt;
-    final Expectation expected;
-
-    final HitLedger.Prospect prospect;
-    boolean computed;
-
-    /** At its end: whether its worker has started anew. */
-    boolean emptied;
-
-    /** At its end: whether its worker's memory has been too small for all that was sent there. */
-    boolean roomWasShort;
-
-    InFlight(
-        PrefixBlocks prefix,
-        int tokens,
-        int held,
-        HitLedger.Prospect prospect,
-        long placedAt,
-        Expectation expected) {
-      this.prefix = prefix;
-      this.tokens = tokens;
-      this.held = held;
-      this.prospect = prospect;
-      this.placedAt = placedAt;
-      this.expected = expected;
-    }
-
-    /** When its first token is expected. */
-    long dueAt() {
-      return placedAt + (long) (expected.ttft() * 1e6);
-    }
-
-    int uncached() {
-      return tokens - held;
-    }
-  }
 
   /**
    * @param kvTokens tokens of its KV memory, unless it says so itself
@@ -196,6 +160,7 @@ final class WorkerModel {
       cache.clear(hash -> ghosts.add(hash, GhostList.Fate.LEFT));
       inFlight.clear();
       silent.clear();
+      assumed.clear();
     }
   }
 
@@ -236,12 +201,15 @@ final class WorkerModel {
     if (!request.heard()) {
       silent.add(entry);
     }
-    begin(uncached, now);
+    begin(entry, now);
     fit();
     publish();
   }
 
-  /** Of answers in one piece nothing is heard: their prompts are computed when it was predicted. */
+  /**
+   * Of answers in one piece and of those that pass by another way nothing is heard, or late: their
+   * prompts are computed when it was predicted.
+   */
   private void assumeComputed(long now) {
     for (InFlight first = silent.peek();
         first != null && (first.computed || now - first.dueAt() >= 0);
@@ -250,6 +218,7 @@ final class WorkerModel {
       if (!first.computed) {
         computedOrGone(first, now);
         decodes(first);
+        assumed.add(first);
       }
     }
   }
@@ -260,20 +229,23 @@ final class WorkerModel {
     return prefix.ratio(known) - prefix.ratio(held);
   }
 
-  private void begin(int uncached, long now) {
-    aheadTokens += uncached;
+  private void begin(InFlight entry, long now) {
+    aheadTokens += entry.uncached();
     if (notComputed++ == 0) {
-      pace.begins(now);
+      busySince = now;
       changedAt = now;
       pool.prefilling(1);
     }
+    entry.busySince = busySince;
     pool.pending(1);
   }
 
   /** Takes a request off the list of what is to be computed. */
   private void computedOrGone(InFlight entry, long now) {
     aheadTokens -= entry.uncached();
-    changedAt = now;
+    if (now - changedAt > 0) {
+      changedAt = now;
+    }
     if (--notComputed == 0) {
       pool.prefilling(-1);
     }
@@ -289,34 +261,54 @@ final class WorkerModel {
   /**
    * The first token of a request has come.
    *
+   * @param at when it came; may have passed
    * @return whether it is news
    */
-  synchronized boolean answered(Lease lease, long now) {
+  synchronized boolean answered(Lease lease, long at) {
     InFlight entry = inFlight.get(lease);
-    if (entry == null || entry.computed || closed) {
+    if (entry == null || entry.heard || closed) {
       return false;
     }
+    entry.heard = true;
     Expectation expected = entry.expected;
     if (!expected.waitsForRoom()) {
-      double took = (now - entry.placedAt) / 1e6;
+      double took = (at - entry.placedAt) / 1e6;
       pool.delayed(expected.busy(), took - (expected.ttft() - expected.delay()));
     }
-    pace.firstToken(now, standing.util(), pool.latency);
+    boolean inOrder = pace.firstToken(at, entry.busySince, standing.util(), pool.latency);
     if (pool.latency.learns()) {
       speed = pace.speed();
     }
+    countAssumed(entry, inOrder);
     // Prompts are computed in the order of their arrival, be their answers heard of or not.
     for (InFlight first = silent.peek();
         first != null && first.placedAt - entry.placedAt <= 0;
         first = silent.peek()) {
       silent.remove();
       if (!first.computed) {
-        compute(first, now);
+        compute(first, at);
       }
     }
-    compute(entry, now);
+    if (!entry.computed) {
+      compute(entry, at);
+    }
     publish();
     return true;
+  }
+
+  /**
+   * What was assumed to be computed up to {@code last}, and belongs to the same time of work, was
+   * computed by its first token; of what was told out of order nobody knows the interval.
+   */
+  private void countAssumed(InFlight last, boolean inOrder) {
+    for (InFlight first = assumed.peek();
+        first != null && first.placedAt - last.placedAt <= 0;
+        first = assumed.peek()) {
+      assumed.remove();
+      if (inOrder && first.busySince == last.busySince) {
+        pace.computed(first.uncached());
+      }
+    }
   }
 
   private void compute(InFlight entry, long now) {
@@ -344,6 +336,7 @@ final class WorkerModel {
       computedOrGone(entry, now);
       pace.spoilt();
     } else {
+      assumed.remove(entry);
       computed--;
       contextTokens -= entry.tokens;
     }

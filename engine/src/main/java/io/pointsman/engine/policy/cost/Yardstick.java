@@ -77,6 +77,11 @@ public final class Yardstick implements AnswerLearner {
     learner.answered(request, lease);
   }
 
+  /** The same where {@code lease} itself is not told: its first token came at {@code at}. */
+  public void answered(RoutingRequest request, Lease lease, long at) {
+    learner.answered(request, lease, at);
+  }
+
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
     learner.ended(request, lease, outcome);

@@ -1,0 +1,54 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+
+/** One request on one worker from its placement to its end. Guarded by its worker's lock. */
+final class InFlight {
+  final PrefixBlocks prefix;
+  final int tokens;
+  final int held;
+  final long placedAt;
+
+  final Expectation expected;
+
+  final HitLedger.Prospect prospect;
+
+  /** Since when its worker has had something to compute, as of its placement. */
+  long busySince;
+
+  /** Whether its prompt is computed, as heard or as assumed. */
+  boolean computed;
+
+  /** Whether its first token was told of. */
+  boolean heard;
+
+  /** At its end: whether its worker has started anew. */
+  boolean emptied;
+
+  /** At its end: whether its worker's memory has been too small for all that was sent there. */
+  boolean roomWasShort;
+
+  InFlight(
+      PrefixBlocks prefix,
+      int tokens,
+      int held,
+      HitLedger.Prospect prospect,
+      long placedAt,
+      Expectation expected) {
+    this.prefix = prefix;
+    this.tokens = tokens;
+    this.held = held;
+    this.prospect = prospect;
+    this.placedAt = placedAt;
+    this.expected = expected;
+  }
+
+  /** When its first token is expected. */
+  long dueAt() {
+    return placedAt + (long) (expected.ttft() * 1e6);
+  }
+
+  int uncached() {
+    return tokens - held;
+  }
+}

@@ -1,0 +1,174 @@
+package io.pointsman.engine.policy.cost;
+
+import static io.pointsman.engine.policy.cost.CostFleet.request;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.pointsman.engine.choice.Choice;
+import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.EndReport;
+import io.pointsman.engine.choice.HoldAnswer;
+import io.pointsman.engine.choice.HoldSettings;
+import io.pointsman.engine.choice.TokenCounts;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Test;
+
+/** What {@code cost} learns of requests whose bytes pass by another way. */
+class CostOnOtherPlanesTest {
+  private static final Duration TTL = Duration.ofMinutes(1);
+  private static final Offset<Double> SAME = within(1e-6);
+
+  /** Twice as slow as is thought at first. */
+  private static final Duration FIRST_TOKEN = Duration.ofMillis(700);
+
+  private static final int BLOCKS = 150;
+
+  private final CostFleet fleet = new CostFleet(1, CostSettings.DEFAULTS);
+  private final Choices choices = choices(fleet);
+
+  private static Choices choices(CostFleet of) {
+    return new Choices(of.engine, HoldSettings.DEFAULTS, of.fleet::now, of.fleet.dice);
+  }
+
+  private static String held(Choices choices, RoutingRequest request) {
+    if (choices.choose(request, TTL) instanceof Choice.Held held) {
+      return held.lease();
+    }
+    throw new AssertionError("not held");
+  }
+
+  private static EndReport after(Duration ttft) {
+    return new EndReport(TokenCounts.NONE, ttft);
+  }
+
+  /** What is expected of a prompt that nobody has seen. */
+  private static double expected(CostFleet of) {
+    RoutingRequest fresh = request(Prompt.of(99_999, BLOCKS));
+    of.place(fresh).ignored();
+    return fresh.notes().predictedMillis();
+  }
+
+  /** Requests one after the other, each with an end long after its first token. */
+  private interface Way {
+    void serve(CostFleet on, Choices choices, int round);
+  }
+
+  private static double learned(Way way) {
+    CostFleet of = new CostFleet(1, CostSettings.DEFAULTS);
+    Choices choices = choices(of);
+    for (int i = 0; i < 300; i++) {
+      way.serve(of, choices, i);
+      of.fleet.clock.advance(Duration.ofSeconds(1));
+    }
+    return expected(of);
+  }
+
+  private static void builtIn(CostFleet on, Choices choices, int round) {
+    Lease lease = on.place(Prompt.of(round, BLOCKS));
+    on.fleet.clock.advance(FIRST_TOKEN);
+    lease.firstToken();
+    on.fleet.clock.advance(Duration.ofSeconds(4));
+    lease.succeeded();
+  }
+
+  private static void toldAtOnce(CostFleet on, Choices choices, int round) {
+    String lease = held(choices, request(Prompt.of(round, BLOCKS)));
+    on.fleet.clock.advance(FIRST_TOKEN);
+    choices.firstToken(lease);
+    on.fleet.clock.advance(Duration.ofSeconds(4));
+    choices.settle(lease, Outcome.SUCCEEDED, EndReport.NONE);
+  }
+
+  private static void toldAtTheEnd(CostFleet on, Choices choices, int round) {
+    String lease = held(choices, request(Prompt.of(round, BLOCKS)));
+    on.fleet.clock.advance(FIRST_TOKEN.plusSeconds(4));
+    choices.settle(lease, Outcome.SUCCEEDED, after(FIRST_TOKEN));
+  }
+
+  private static void untold(CostFleet on, Choices choices, int round) {
+    String lease = held(choices, request(Prompt.of(round, BLOCKS)));
+    on.fleet.clock.advance(FIRST_TOKEN.plusSeconds(4));
+    choices.settle(lease, Outcome.SUCCEEDED, EndReport.NONE);
+  }
+
+  @Test
+  void firstTokensTeachTheSameWhoeverTellsOfThemAndWhen() {
+    double known = learned(CostOnOtherPlanesTest::builtIn);
+
+    assertThat(known).isBetween(600.0, 800.0);
+    assertThat(learned(CostOnOtherPlanesTest::toldAtOnce)).isEqualTo(known, SAME);
+    assertThat(learned(CostOnOtherPlanesTest::toldAtTheEnd)).isEqualTo(known, SAME);
+    assertThat(learned(CostOnOtherPlanesTest::untold)).isLessThan(0.8 * known);
+  }
+
+  /**
+   * One to four at a time, computed one after the other; the last one ends first, and is told of
+   * then.
+   */
+  private static void crowd(CostFleet on, Choices choices, int round, boolean told) {
+    int size = 1 + round % 4;
+    List<String> leases = new ArrayList<>();
+    List<Lease> heard = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      PrefixBlocks prompt = Prompt.of(4L * round + i, BLOCKS);
+      if (told) {
+        leases.add(held(choices, request(prompt)));
+      } else {
+        heard.add(on.place(prompt));
+      }
+    }
+    for (int i = 0; i < size; i++) {
+      on.fleet.clock.advance(FIRST_TOKEN);
+      if (!told) {
+        heard.get(i).firstToken();
+      }
+    }
+    for (int i = size - 1; i >= 0; i--) {
+      on.fleet.clock.advance(Duration.ofSeconds(1));
+      if (told) {
+        choices.settle(leases.get(i), Outcome.SUCCEEDED, after(FIRST_TOKEN.multipliedBy(i + 1)));
+      } else {
+        heard.get(i).succeeded();
+      }
+    }
+  }
+
+  @Test
+  void firstTokensThatAreToldOutOfOrderDoNotMislead() {
+    double known = learned((on, choices, round) -> crowd(on, choices, round, false));
+
+    assertThat(learned((on, choices, round) -> crowd(on, choices, round, true)))
+        .isBetween(0.75 * known, 1.25 * known);
+  }
+
+  @Test
+  void firstTokenThatNobodyExpectedCountsOnce() {
+    String early = held(choices, request(Prompt.of(1, 4000)));
+    choices.firstToken(early);
+    choices.firstToken(early);
+    held(choices, request(Prompt.of(2, 4000)));
+    RoutingRequest next = request(Prompt.of(3, 10));
+    fleet.place(next);
+
+    // The second one is waited for; had the first been counted twice, nobody would wait.
+    assertThat(next.notes().predictedMillis()).isGreaterThan(500);
+  }
+
+  @Test
+  void aFirstTokenIsNeverLaterThanItWasTold() {
+    String lease = held(choices, request(Prompt.of(1, BLOCKS)));
+    fleet.fleet.clock.advance(Duration.ofMillis(100));
+
+    HoldAnswer answer = choices.settle(lease, Outcome.SUCCEEDED, after(Duration.ofHours(3)));
+
+    assertThat(answer.kind()).isEqualTo(HoldAnswer.Kind.DONE);
+    assertThat(expected(fleet)).isLessThan(1000);
+  }
+}
