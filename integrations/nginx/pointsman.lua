@@ -387,6 +387,8 @@ local function outcome(state)
     return '{"outcome":"failed","failure":"timeout"}'
   elseif status >= 500 then
     return '{"outcome":"failed"}'
+  elseif status >= 400 then
+    return '{"outcome":"refused"}'
   end
   -- Broken off by one side or the other: nginx does not say by which.
   return ngx.var.request_completion == "OK" and '{"outcome":"succeeded"}' or '{"outcome":"ignored"}'

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeasesApi {
   private static final String LEASES = "/v1/leases/";
-  private static final List<String> OUTCOMES = List.of("succeeded", "failed", "ignored");
+  private static final List<String> OUTCOMES = List.of("succeeded", "failed", "ignored", "refused");
   private static final List<String> FAILURES = List.of("connect", "error", "timeout");
   private static final List<String> COUNTS = List.of("prompt", "cached", "completion");
   private static final long MOST_TOKENS = 1L << 40;
@@ -87,6 +87,7 @@ public final class LeasesApi {
     return switch (outcome) {
       case "succeeded" -> Outcome.SUCCEEDED;
       case "failed" -> new Outcome.Failed(failure(body.path("failure")));
+      case "refused" -> Outcome.REFUSED;
       default -> Outcome.IGNORED;
     };
   }

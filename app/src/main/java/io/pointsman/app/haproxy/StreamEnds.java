@@ -32,6 +32,7 @@ final class StreamEnds implements AutoCloseable {
   private static final String COMPLAINT = "pointsman: ";
 
   private static final String SUCCEEDED = "{\"outcome\":\"succeeded\"}";
+  private static final String REFUSED = "{\"outcome\":\"refused\"}";
   private static final String IGNORED = "{\"outcome\":\"ignored\"}";
   private static final int AT_ONCE = 64;
   private static final int BUFFER = 1 << 20;
@@ -126,12 +127,22 @@ final class StreamEnds implements AutoCloseable {
       return failed("connect");
     }
     return switch (signs.charAt(0)) {
-      case '-' ->
-          status == 503 || status == 429 ? IGNORED : status < 500 ? SUCCEEDED : failed("error");
+      case '-' -> whole(status);
       case 'S' -> failed(signs.charAt(1) == 'C' ? "connect" : "error");
       case 's' -> failed(signs.charAt(1) == 'C' ? "connect" : "timeout");
       default -> IGNORED;
     };
+  }
+
+  /** The answer came to its end. */
+  private static String whole(int status) {
+    if (status == 503 || status == 429) {
+      return IGNORED;
+    }
+    if (status >= 500) {
+      return failed("error");
+    }
+    return status >= 400 ? REFUSED : SUCCEEDED;
   }
 
   private static String failed(String failure) {

@@ -24,6 +24,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DecideApiTest {
+  /** For {@code cost}, which gives short hits up for a worker that has nothing to do. */
+  private static final String LONG = CHAT.replace("word ", "word ".repeat(100));
+
   private static final String DECIDE = "/v1/decide";
 
   private static String question(String body, String more) {
@@ -103,6 +106,43 @@ class DecideApiTest {
     assertThat(answer.has("expires_in_ms")).isFalse();
     assertThat(plane.inFlight()).isZero();
     assertThat(plane.choices.open()).isZero();
+  }
+
+  @Test
+  void underCostAPromptIsHeldFromAnAnswerWithoutHold() throws Exception {
+    DecideFixture cost = new DecideFixture("cost").withWorkers(4);
+    String question = "{\"hold\":false,\"body\":" + LONG + "}";
+    JsonNode first = cost.decided(question);
+    cost.clock.advance(Duration.ofMinutes(1));
+    JsonNode second = cost.decided(question);
+
+    assertThat(first.path("explanation").path("matched_blocks").asInt()).isZero();
+    assertThat(second.path("explanation").path("matched_blocks").asInt())
+        .isEqualTo(second.path("explanation").path("prompt_blocks").asInt())
+        .isPositive();
+    assertThat(second.path("worker")).isEqualTo(first.path("worker"));
+    assertThat(cost.inFlight()).isZero();
+  }
+
+  @Test
+  void underCostALeaseThatExpiresOrIsRefusedGivesItsPromptUp() throws Exception {
+    DecideFixture cost = new DecideFixture("cost").withWorkers(4);
+    String question = "{\"body\":" + LONG + "}";
+    cost.decided(question);
+    cost.clock.advance(Duration.ofSeconds(30));
+    cost.choices.expireDue();
+    JsonNode afterExpiry = cost.decided(question);
+    cost.clock.advance(Duration.ofSeconds(10));
+    String lease = afterExpiry.path("lease").asText();
+    cost.post("/v1/leases/" + lease + "/settle", "{\"outcome\":\"refused\"}");
+    JsonNode afterRefusal = cost.decided(question);
+    lease = afterRefusal.path("lease").asText();
+    cost.post("/v1/leases/" + lease + "/settle", "{\"outcome\":\"succeeded\"}");
+    JsonNode afterSuccess = cost.decided(question);
+
+    assertThat(afterExpiry.path("explanation").path("matched_blocks").asInt()).isZero();
+    assertThat(afterRefusal.path("explanation").path("matched_blocks").asInt()).isZero();
+    assertThat(afterSuccess.path("explanation").path("matched_blocks").asInt()).isPositive();
   }
 
   @Test

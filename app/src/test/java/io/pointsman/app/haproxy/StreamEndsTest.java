@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -14,7 +15,8 @@ class StreamEndsTest {
   @ParameterizedTest
   @CsvSource({
     "200, --, w3, succeeded",
-    "400, --, w3, succeeded",
+    "400, --, w3, refused",
+    "499, --, w3, refused",
     "429, --, w3, ignored",
     "503, --, w3, ignored",
     "500, --, w3, error",
@@ -36,7 +38,7 @@ class StreamEndsTest {
   void anEndingIsReadFromHaproxysSigns(int status, String signs, String decided, String outcome) {
     String told = StreamEnds.ending(status, signs, "w3", decided);
 
-    boolean failed = !outcome.equals("succeeded") && !outcome.equals("ignored");
+    boolean failed = !Set.of("succeeded", "refused", "ignored").contains(outcome);
     assertThat(told)
         .isEqualTo(
             failed

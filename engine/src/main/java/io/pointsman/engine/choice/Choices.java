@@ -109,8 +109,8 @@ public final class Choices {
   }
 
   /**
-   * Chooses a worker for a plane that will not say how it ended. Teaches policies like any other
-   * choice, and counts for load no longer than the choice itself.
+   * Chooses a worker for a plane that will not say how it ended. Teaches policies as a request that
+   * is sent at once; counts for load no longer than the choice itself.
    */
   public Choice point(RoutingRequest request) {
     request.passesElsewhere();
@@ -122,7 +122,7 @@ public final class Choices {
 
   static Choice pointed(Lease lease) {
     Worker worker = lease.worker();
-    lease.ignored();
+    lease.settle(Outcome.POINTED);
     return new Choice.Pointed(worker);
   }
 

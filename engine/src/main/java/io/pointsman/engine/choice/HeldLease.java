@@ -178,7 +178,7 @@ final class HeldLease {
       }
       ending = end(State.EXPIRED);
     }
-    settle(ending, Outcome.IGNORED);
+    settle(ending, Outcome.EXPIRED);
     return true;
   }
 
@@ -203,14 +203,18 @@ final class HeldLease {
   }
 
   /**
-   * Outside the lock: those who hear of it may take their time. A failure is the decode worker's:
-   * that of prefill is told by itself.
+   * Outside the lock: those who hear of it may take their time. A failure or a refusal is the decode
+   * worker's: that of prefill is told by itself.
    */
   private static void settle(Parts ending, Outcome outcome) {
     try {
       if (ending.prefill != null) {
         ending.prefill.settle(
-            outcome instanceof Outcome.Succeeded ? Outcome.SUCCEEDED : Outcome.IGNORED);
+            switch (outcome) {
+              case Outcome.Succeeded _ -> Outcome.SUCCEEDED;
+              case Outcome.Failed _ -> Outcome.IGNORED;
+              case Outcome.Ignored _ -> outcome;
+            });
       }
     } finally {
       if (ending.lease != null) {

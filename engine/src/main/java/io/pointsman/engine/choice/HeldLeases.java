@@ -158,7 +158,7 @@ final class HeldLeases {
     return expired;
   }
 
-  /** Ends what is overdue by {@code now}, as ignored; how many that were. */
+  /** Ends what is overdue by {@code now}, as expired; how many that were. */
   int expire(long now) {
     if (open.get() == 0 || now - firstExpiry.get() < 0) {
       return 0;

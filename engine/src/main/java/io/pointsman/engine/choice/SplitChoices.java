@@ -15,6 +15,7 @@ import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.protocol.PdProtocol;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -150,7 +151,8 @@ public final class SplitChoices {
     Worker prefill = split.prefill().worker();
     Worker decode = split.decode().worker();
     if (ttl == null) {
-      giveBack(split);
+      split.prefill().settle(Outcome.POINTED);
+      split.decode().settle(Outcome.POINTED);
       return new SplitChoice.Two(prefill, decode, plan, null, 0);
     }
     // Decode's place is reserved already.

@@ -16,10 +16,24 @@ public sealed interface Outcome {
   /**
    * Nothing can be said of the worker: the client left, the worker was busy, the request never
    * reached it.
+   *
+   * @param rest what becomes of the request, for those who keep account of its prompt
    */
-  record Ignored() implements Outcome {}
+  record Ignored(Rest rest) implements Outcome {}
+
+  /** What becomes of a request of which nothing more is said. */
+  enum Rest {
+    /** It is over: what the worker has computed of it by now stands. */
+    OVER,
+    /** It goes to the worker by another way, and nobody will say how it ends. */
+    GOES_ON,
+    /** Nobody has said in time whether it was sent at all. */
+    UNKNOWN
+  }
 
   Outcome SUCCEEDED = new Succeeded(true);
   Outcome REFUSED = new Succeeded(false);
-  Outcome IGNORED = new Ignored();
+  Outcome IGNORED = new Ignored(Rest.OVER);
+  Outcome POINTED = new Ignored(Rest.GOES_ON);
+  Outcome EXPIRED = new Ignored(Rest.UNKNOWN);
 }

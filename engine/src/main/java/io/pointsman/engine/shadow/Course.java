@@ -180,7 +180,7 @@ final class Course {
     boolean found = sameCaches && own.worker().id().equals(told.worker().id());
     int cached = found ? usage.cachedTokens() : -1;
     own.reported(new Usage(usage.promptTokens(), cached, usage.completionTokens()));
-    Outcome ending = outcome instanceof Outcome.Succeeded ? outcome : Outcome.IGNORED;
+    Outcome ending = outcome instanceof Outcome.Failed ? Outcome.IGNORED : outcome;
     own.settle(ending);
     yardstick.ended(under.request, own, ending);
   }

@@ -101,7 +101,7 @@ class ChoicesTest {
     assertThat(fleet.inFlight()).isZero();
     assertThat(fleet.choices.open()).isZero();
     assertThat(fleet.choices.tally().expired()).isEqualTo(1000);
-    assertThat(fleet.settled).hasSize(1000).containsOnly(Outcome.IGNORED);
+    assertThat(fleet.settled).hasSize(1000).containsOnly(Outcome.EXPIRED);
     assertThat(held)
         .allSatisfy(
             each ->
@@ -118,7 +118,7 @@ class ChoicesTest {
     assertThat(fleet.choices.settle(lease, Outcome.SUCCEEDED, TokenCounts.NONE).kind())
         .isEqualTo(Kind.UNKNOWN);
     assertThat(fleet.inFlight()).isZero();
-    assertThat(fleet.settled).containsExactly(Outcome.IGNORED);
+    assertThat(fleet.settled).containsExactly(Outcome.EXPIRED);
     assertThat(fleet.choices.expireDue()).isZero();
   }
 

@@ -24,6 +24,7 @@ final class CacheModel {
 
   private final AtomicLong bytesLeft;
   private final LongConsumer evicted;
+  private final LongConsumer withdrawn;
   private long[] hashes = new long[0];
   private int[] tokens = new int[0];
   private int[] users = new int[0];
@@ -48,11 +49,13 @@ final class CacheModel {
 
   /**
    * @param bytesLeft what all workers may still take
-   * @param evicted hears of each block that is forgotten
+   * @param evicted hears of each block that had to make room
+   * @param withdrawn hears of each block that was expected and not computed
    */
-  CacheModel(AtomicLong bytesLeft, LongConsumer evicted) {
+  CacheModel(AtomicLong bytesLeft, LongConsumer evicted, LongConsumer withdrawn) {
     this.bytesLeft = bytesLeft;
     this.evicted = evicted;
+    this.withdrawn = withdrawn;
   }
 
   /** Distinct prompt tokens of the requests in flight. */
@@ -155,6 +158,7 @@ final class CacheModel {
       append(node);
       idleTokens += tokens[node];
     } else {
+      withdrawn.accept(hashes[node]);
       forget(node);
     }
   }
@@ -171,6 +175,7 @@ final class CacheModel {
     int node = oldest;
     unlink(node);
     idleTokens -= tokens[node];
+    evicted.accept(hashes[node]);
     forget(node);
   }
 
@@ -286,7 +291,6 @@ final class CacheModel {
   }
 
   private void forget(int node) {
-    evicted.accept(hashes[node]);
     remove(hashes[node]);
     tokens[node] = NONE;
     next[node] = free;

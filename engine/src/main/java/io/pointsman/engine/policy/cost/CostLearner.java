@@ -2,7 +2,6 @@ package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.env.LargePages;
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
@@ -193,10 +192,8 @@ public final class CostLearner implements AnswerLearner {
     if (model == null) {
       return;
     }
-    boolean good = outcome instanceof Outcome.Succeeded;
-    boolean refused =
-        outcome instanceof Outcome.Failed(Failure failure) && failure == Failure.CONNECT;
-    InFlight entry = model.ended(lease, good, refused, ticker.nanos());
+    InFlight entry = model.ended(lease, outcome, ticker.nanos());
+    boolean good = outcome instanceof Outcome.Succeeded(boolean served) && served;
     Usage usage = lease.usage();
     if (entry != null && good && request.role() != Role.DECODE) {
       ledger.book(entry, usage, request.notes());

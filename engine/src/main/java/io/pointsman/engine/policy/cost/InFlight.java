@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.policy.cost.Inquiry.Expectation;
 import io.pointsman.engine.prefix.PrefixBlocks;
 
 /** One request on one worker from its placement to its end. Guarded by its worker's lock. */

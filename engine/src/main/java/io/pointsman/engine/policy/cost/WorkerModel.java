@@ -1,6 +1,8 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
@@ -93,7 +95,7 @@ final class WorkerModel {
     ledger = shared.ledger();
     this.joinedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
-    cache = new CacheModel(shared.bytesLeft(), this::evicted);
+    cache = new CacheModel(shared.bytesLeft(), this::evicted, this::withdrawn);
     truth = new CacheTruth(worker, shared.announced(), kvTokens);
     pool.workers(1);
     standing = figures();
@@ -102,6 +104,10 @@ final class WorkerModel {
   private void evicted(long hash) {
     index.remove(hash, tenancy);
     ghosts.add(hash, GhostList.Fate.EVICTED);
+  }
+
+  private void withdrawn(long hash) {
+    index.remove(hash, tenancy);
   }
 
   private void emptied(long hash) {
@@ -320,11 +326,9 @@ final class WorkerModel {
   /**
    * A request has ended.
    *
-   * @param good whether the worker has answered
-   * @param refused whether there was nobody to take it: the engine and its cache are gone
    * @return what was known of it; null if nothing was
    */
-  synchronized @Nullable InFlight ended(Lease lease, boolean good, boolean refused, long now) {
+  synchronized @Nullable InFlight ended(Lease lease, Outcome outcome, long now) {
     InFlight entry = inFlight.remove(lease);
     if (entry == null || closed) {
       return null;
@@ -341,10 +345,11 @@ final class WorkerModel {
       contextTokens -= entry.tokens;
     }
     long before = cache.pinnedTokens();
-    cache.release(entry.prefix, entry.computed || good);
+    cache.release(entry.prefix, leavesPrompt(entry, outcome, usage));
     drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
     entry.roomWasShort = cache.everFull();
-    entry.emptied = refused || truth.restarted(entry, usage);
+    boolean gone = outcome instanceof Outcome.Failed(Failure failure) && failure == Failure.CONNECT;
+    entry.emptied = gone || truth.restarted(entry, usage);
     if (entry.emptied) {
       cache.clear(this::emptied);
     }
@@ -354,6 +359,20 @@ final class WorkerModel {
     fit();
     publish();
     return entry;
+  }
+
+  /** Whether the worker has computed the prompt of a request that has ended, or will have. */
+  private static boolean leavesPrompt(InFlight entry, Outcome outcome, Usage usage) {
+    return switch (outcome) {
+      case Outcome.Succeeded(boolean served) -> served || entry.heard;
+      case Outcome.Failed _ -> entry.computed;
+      case Outcome.Ignored(Outcome.Rest rest) ->
+          switch (rest) {
+            case OVER -> entry.computed || usage.promptTokens() > 0;
+            case GOES_ON -> true;
+            case UNKNOWN -> entry.heard;
+          };
+    };
   }
 
   private void drain(long tokens, long now) {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class CacheModelTest {
   private final AtomicLong bytes = new AtomicLong(1 << 20);
   private final List<Long> evicted = new ArrayList<>();
-  private final CacheModel cache = new CacheModel(bytes, evicted::add);
+  private final CacheModel cache = new CacheModel(bytes, evicted::add, evicted::add);
 
   private void serve(PrefixBlocks prompt) {
     cache.acquire(prompt, 16);
@@ -101,7 +101,7 @@ class CacheModelTest {
 
   @Test
   void memoryIsBoundedAndComesBack() {
-    CacheModel small = new CacheModel(new AtomicLong(100 * CacheModel.NODE_BYTES), evicted::add);
+    CacheModel small = new CacheModel(new AtomicLong(100 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
     for (int n = 0; n < 50; n++) {
       small.acquire(Prompt.of(n, 10), 16);
       small.release(Prompt.of(n, 10), true);
@@ -118,7 +118,7 @@ class CacheModelTest {
 
   @Test
   void cachesThatAreFullOfWhatIsInUseTakeNoMore() {
-    CacheModel small = new CacheModel(new AtomicLong(64 * CacheModel.NODE_BYTES), evicted::add);
+    CacheModel small = new CacheModel(new AtomicLong(64 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
     for (int n = 0; n < 10; n++) {
       small.acquire(Prompt.of(n, 10), 16);
     }

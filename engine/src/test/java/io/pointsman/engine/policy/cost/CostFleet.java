@@ -11,6 +11,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.LostHits;
@@ -75,6 +76,10 @@ final class CostFleet implements EngineListener {
     Lease lease = place(prompt);
     serve(lease, prompt.count() * 16, cached);
     return lease;
+  }
+
+  int inFlight() {
+    return fleet.pool().workers().stream().mapToInt(Worker::inFlight).sum();
   }
 
   /** Tokens lost for all reasons. */

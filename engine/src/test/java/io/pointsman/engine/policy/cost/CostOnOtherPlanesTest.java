@@ -12,11 +12,13 @@ import io.pointsman.engine.choice.HoldSettings;
 import io.pointsman.engine.choice.TokenCounts;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
@@ -170,5 +172,133 @@ class CostOnOtherPlanesTest {
 
     assertThat(answer.kind()).isEqualTo(HoldAnswer.Kind.DONE);
     assertThat(expected(fleet)).isLessThan(1000);
+  }
+
+  /** Blocks of a prompt that some worker is thought to hold. */
+  private static int held(CostFleet of, PrefixBlocks prompt) {
+    RoutingRequest again = request(prompt);
+    of.place(again).ignored();
+    return again.notes().knownBlocks();
+  }
+
+  /** A prompt that is held for a plane until {@code end} says something. */
+  private int heldAfter(Consumer<String> end) {
+    PrefixBlocks prompt = Prompt.of(1, BLOCKS);
+    String lease = held(choices, request(prompt));
+    end.accept(lease);
+    assertThat(fleet.inFlight()).isZero();
+    return held(fleet, prompt);
+  }
+
+  private void pass(Duration time) {
+    fleet.fleet.clock.advance(time);
+  }
+
+  @Test
+  void aPromptThatIsSentByAnotherWayIsHeldFromThenOn() {
+    CostFleet four = new CostFleet(4, CostSettings.DEFAULTS);
+    Choice first = choices(four).point(request(Prompt.of(1, BLOCKS)));
+    four.fleet.clock.advance(Duration.ofMinutes(1));
+
+    assertThat(four.inFlight()).isZero();
+    assertThat(held(four, Prompt.of(1, BLOCKS))).isEqualTo(BLOCKS);
+    for (int i = 0; i < 8; i++) {
+      RoutingRequest next = request(Prompt.of(1, BLOCKS, 10 + i, 4));
+      assertThat(choices(four).point(next)).isEqualTo(first);
+    }
+    assertThat(held(four, Prompt.of(2, BLOCKS))).isZero();
+  }
+
+  @Test
+  void anExpiredLeaseLeavesNeitherLoadNorPromptBehind() {
+    int held =
+        heldAfter(
+            lease -> {
+              pass(TTL);
+              assertThat(choices.expireDue()).isEqualTo(1);
+            });
+    assertThat(held).isZero();
+    assertThat(expected(fleet)).isEqualTo(expected(new CostFleet(1, CostSettings.DEFAULTS)), SAME);
+  }
+
+  @Test
+  void aPromptThatWasGivenUpCountsNotAsEvicted() {
+    heldAfter(
+        lease -> {
+          pass(TTL);
+          choices.expireDue();
+        });
+    fleet.served(Prompt.of(1, BLOCKS), 0);
+
+    assertThat(fleet.lost.tokens(LostHit.EVICTED)).isZero();
+    assertThat(fleet.lost.tokens(LostHit.NEVER_SEEN)).isEqualTo(16 * BLOCKS);
+  }
+
+  @Test
+  void aPromptWhoseFirstTokenCameOutlivesItsLease() {
+    int held =
+        heldAfter(
+            lease -> {
+              choices.firstToken(lease);
+              pass(TTL);
+              choices.expireDue();
+            });
+    assertThat(held).isEqualTo(BLOCKS);
+  }
+
+  @Test
+  void ofAnIgnoredRequestStandsWhatWasComputedUntilThen() {
+    assertThat(heldAfter(lease -> settle(lease, Outcome.IGNORED))).isZero();
+    int late =
+        heldAfter(
+            lease -> {
+              pass(Duration.ofSeconds(5));
+              settle(lease, Outcome.IGNORED);
+            });
+    assertThat(late).isEqualTo(BLOCKS);
+  }
+
+  @Test
+  void ofAnIgnoredRequestThatWasCountedThePromptStands() {
+    TokenCounts counts = new TokenCounts(16 * BLOCKS, TokenCounts.NOT_TOLD, 3);
+
+    assertThat(heldAfter(lease -> choices.settle(lease, Outcome.IGNORED, counts)))
+        .isEqualTo(BLOCKS);
+  }
+
+  @Test
+  void anErrorOfTheClientsHasComputedNothingHoweverLateItComes() {
+    int held =
+        heldAfter(
+            lease -> {
+              pass(Duration.ofSeconds(5));
+              settle(lease, Outcome.REFUSED);
+            });
+    assertThat(held).isZero();
+    assertThat(fleet.lost.promptTokens()).isZero();
+  }
+
+  private void settle(String lease, Outcome outcome) {
+    choices.settle(lease, outcome, EndReport.NONE);
+  }
+
+  @Test
+  void aThousandLeasesOfADeadPlaneLeaveNothingBehind() {
+    CostFleet eight = new CostFleet(8, CostSettings.DEFAULTS);
+    Choices plane = choices(eight);
+    for (int i = 0; i < 1000; i++) {
+      held(plane, request(Prompt.of(i, BLOCKS)));
+    }
+    assertThat(eight.inFlight()).isEqualTo(1000);
+    eight.fleet.clock.advance(TTL.minusNanos(1));
+    assertThat(plane.expireDue()).isZero();
+    eight.fleet.clock.advance(Duration.ofNanos(1));
+
+    assertThat(plane.expireDue()).isEqualTo(1000);
+    assertThat(eight.inFlight()).isZero();
+    for (int i = 0; i < 1000; i++) {
+      assertThat(held(eight, Prompt.of(i, BLOCKS))).isZero();
+    }
+    assertThat(expected(eight)).isEqualTo(expected(new CostFleet(8, CostSettings.DEFAULTS)), SAME);
   }
 }
