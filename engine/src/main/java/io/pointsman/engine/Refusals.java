@@ -1,12 +1,12 @@
 package io.pointsman.engine;
 
 import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 
 /** Says why no worker was chosen, and when to try again. */
 final class Refusals {
@@ -22,20 +22,17 @@ final class Refusals {
 
   /**
    * The model is unknown if nobody's models are pending and at least one worker that is up has told
-   * its own, or all have. A worker that is down says nothing for or against. What a worker has told
-   * already, but this snapshot does not show yet, is pending, too.
+   * its own, or all have. A worker that is down says nothing for or against.
    */
   private static RejectReason ofModel(FleetSnapshot snapshot, Role role) {
     List<Worker> workers = snapshot.pool(role).workers();
-    Set<String> shown = snapshot.models(role).keySet();
     boolean allTold = true;
     boolean oneUpTold = false;
     for (Worker worker : workers) {
-      boolean later = worker.anyModel() && snapshot.ofAnyModel(role) == null;
-      if (later || worker.modelsPending() || !shown.containsAll(worker.models())) {
+      boolean told = snapshot.models(worker).known();
+      if (!told && mayTell(worker)) {
         return RejectReason.MODELS_PENDING;
       }
-      boolean told = !worker.models().isEmpty();
       allTold &= told;
       oneUpTold |= told && worker.health().healthy();
     }
@@ -43,6 +40,15 @@ final class Refusals {
       return RejectReason.NO_WORKERS;
     }
     return allTold || oneUpTold ? RejectReason.UNKNOWN_MODEL : RejectReason.NONE_AVAILABLE;
+  }
+
+  /**
+   * Whether a worker that has not told its models may still turn out to serve any: it has not been
+   * probed yet, or it is well and has not been heard on them. One that is down may not.
+   */
+  private static boolean mayTell(Worker worker) {
+    HealthState.Status status = worker.health().status();
+    return status == HealthState.Status.UNKNOWN || status == HealthState.Status.HEALTHY;
   }
 
   /** None of the candidates may be chosen. */

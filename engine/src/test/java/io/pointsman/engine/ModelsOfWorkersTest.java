@@ -10,8 +10,11 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Which workers a request's model leads to, and what is said where it leads to none. */
@@ -76,6 +79,28 @@ class ModelsOfWorkersTest {
 
     fleet.fleet.learnModels(fresh, Set.of("another"));
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
+  }
+
+  /** Whoever decides while a fleet changes decides by what it was. */
+  @Test
+  void modelIsPendingUntilTheSnapshotThatShowsItIsTheEngines() {
+    Worker fresh = fleet.add(spec("new"));
+    List<Decision> meanwhile = new ArrayList<>();
+    AtomicReference<RoutingEngine> late = new AtomicReference<>();
+    fleet.fleet.listen(
+        _ -> {
+          RoutingEngine behind = late.get();
+          if (behind != null) {
+            meanwhile.add(behind.decide(request("another")));
+          }
+        });
+    late.set(engine(UnknownModel.REJECT));
+    fleet.fleet.learnModels(fresh, Set.of("another"));
+    fleet.fleet.learnModels(fresh, Set.of());
+
+    assertThat(meanwhile.getFirst())
+        .isEqualTo(new Decision.Rejected(RejectReason.MODELS_PENDING, 0));
+    assertThat(meanwhile.getLast()).isInstanceOf(Decision.Routed.class);
   }
 
   @Test

@@ -6,6 +6,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.ServedModels;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.upstream.Descriptors;
 import java.io.IOException;
@@ -233,7 +234,7 @@ public final class Prober implements AutoCloseable {
    * once per worker. What is no news costs nothing.
    */
   private void learn(Worker worker, Set<String> models) {
-    if (worker.hasTold(models)) {
+    if (fleet.snapshot().models(worker).equals(ServedModels.told(models))) {
       return;
     }
     synchronized (learned) {

@@ -4,6 +4,7 @@ import io.pointsman.engine.env.Ticker;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +26,9 @@ public final class Fleet {
   /** In the order of their registration. */
   private final Map<String, Worker> workers = new LinkedHashMap<>();
 
+  /** Shown by the next snapshot. */
+  private final Map<Worker, ServedModels> served = new HashMap<>();
+
   private final List<Worker> leaving = new ArrayList<>();
   private final List<FleetListener> listeners = new CopyOnWriteArrayList<>();
   private volatile FleetSnapshot snapshot;
@@ -33,7 +37,7 @@ public final class Fleet {
     this.settings = settings;
     this.ticker = ticker;
     board = new LoadBoard(settings.maxWorkers());
-    snapshot = new FleetSnapshot(0, Map.of(), null, board);
+    snapshot = new FleetSnapshot(0, Map.of(), Map.of(), null, board);
   }
 
   /** The newest snapshot. */
@@ -87,6 +91,7 @@ public final class Fleet {
     Worker worker = new Worker(limited(spec), slot, board, settings, ticker);
     slotsInUse.set(slot);
     workers.put(spec.id(), worker);
+    served.put(worker, new ServedModels(spec.models(), false));
     return worker;
   }
 
@@ -128,6 +133,7 @@ public final class Fleet {
   public synchronized @Nullable Worker remove(String id) {
     Worker worker = workers.remove(id);
     if (worker != null) {
+      served.remove(worker);
       worker.leave();
       leaving.add(worker);
       publish();
@@ -150,7 +156,8 @@ public final class Fleet {
     for (Map.Entry<Worker, Set<String>> each : learned.entrySet()) {
       Worker worker = each.getKey();
       if (workers.get(worker.id()) == worker) {
-        changed |= worker.learnModels(each.getValue());
+        ServedModels told = ServedModels.told(each.getValue());
+        changed |= !told.equals(served.put(worker, told));
       }
     }
     if (changed) {
@@ -191,7 +198,9 @@ public final class Fleet {
   }
 
   private void publish() {
-    snapshot = new FleetSnapshot(snapshot.version() + 1, workers, snapshot, board);
+    snapshot = new FleetSnapshot(snapshot.version() + 1, workers, served, snapshot, board);
+    // Not before, or models would be seen that no snapshot has pools for.
+    served.forEach(Worker::shown);
     for (FleetListener listener : listeners) {
       listener.changed(snapshot);
     }

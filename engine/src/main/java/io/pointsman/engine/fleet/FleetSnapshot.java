@@ -17,6 +17,7 @@ public final class FleetSnapshot {
   private final long version;
   private final List<Worker> workers;
   private final Map<String, Worker> byId;
+  private final Map<Worker, ServedModels> served;
   private final Map<Role, Pool> byRole = new EnumMap<>(Role.class);
   private final Map<Role, Map<String, Pool>> byModel = new EnumMap<>(Role.class);
   private final Map<Role, Pool> ofAnyModel = new EnumMap<>(Role.class);
@@ -26,10 +27,16 @@ public final class FleetSnapshot {
    * not be built again.
    *
    * @param workers by id, in the order of the snapshot
+   * @param served what each of them serves
    */
   FleetSnapshot(
-      long version, Map<String, Worker> workers, @Nullable FleetSnapshot before, LoadBoard board) {
+      long version,
+      Map<String, Worker> workers,
+      Map<Worker, ServedModels> served,
+      @Nullable FleetSnapshot before,
+      LoadBoard board) {
     this.version = version;
+    this.served = Map.copyOf(served);
     this.workers = List.copyOf(workers.values());
     byId = Map.copyOf(workers);
     for (Role role : Role.values()) {
@@ -37,7 +44,7 @@ public final class FleetSnapshot {
       Pool all = pool(ofRole, before == null ? null : before.pool(role), board);
       byRole.put(role, all);
       byModel.put(role, poolsByModel(all, before == null ? Map.of() : before.models(role), board));
-      List<Worker> any = all.workers().stream().filter(Worker::anyModel).toList();
+      List<Worker> any = all.workers().stream().filter(w -> models(w).any()).toList();
       if (!any.isEmpty()) {
         Pool known = before == null ? null : before.ofAnyModel.get(role);
         ofAnyModel.put(role, any.size() == all.size() ? all : pool(any, known, board));
@@ -45,20 +52,20 @@ public final class FleetSnapshot {
     }
   }
 
-  private static Map<String, Pool> poolsByModel(
+  private Map<String, Pool> poolsByModel(
       Pool all, Map<String, Pool> before, LoadBoard board) {
     Map<String, List<Worker>> lists = new HashMap<>();
     for (Worker worker : all.workers()) {
-      for (String model : worker.models()) {
+      for (String model : models(worker).names()) {
         lists.putIfAbsent(model, new ArrayList<>());
       }
     }
     for (Worker worker : all.workers()) {
-      if (worker.anyModel()) {
+      if (models(worker).any()) {
         lists.values().forEach(list -> list.add(worker));
       } else {
-        worker
-            .models()
+        models(worker)
+            .names()
             .forEach(model -> lists.computeIfAbsent(model, _ -> new ArrayList<>()).add(worker));
       }
     }
@@ -85,6 +92,11 @@ public final class FleetSnapshot {
   /** The worker with this id, or null. */
   public @Nullable Worker worker(String id) {
     return byId.get(id);
+  }
+
+  /** What a worker serves, as this snapshot shows it; not known of one that is not in it. */
+  public ServedModels models(Worker worker) {
+    return served.getOrDefault(worker, ServedModels.UNKNOWN);
   }
 
   /** All workers of a role, whatever they serve. */

@@ -37,8 +37,7 @@ public final class Worker {
   private final ServiceTime serviceTime = new ServiceTime();
   private final LongAdder failed = new LongAdder();
 
-  private volatile Set<String> models;
-  private volatile boolean anyModel;
+  private volatile ServedModels models;
   private volatile int kvTokens;
   private volatile long restUntil;
   private volatile long lastProgressAt;
@@ -53,7 +52,7 @@ public final class Worker {
     this.slot = slot;
     this.board = board;
     this.ticker = ticker;
-    models = spec.models();
+    models = new ServedModels(spec.models(), false);
     lastProgressAt = ticker.nanos();
     health = new HealthState(settings.health(), this::healthChanged);
     breaker = new CircuitBreaker(settings.breaker(), this::breakerChanged);
@@ -79,45 +78,22 @@ public final class Worker {
     return slot;
   }
 
-  /** The models it serves, as configured or learned; empty while not known or not told. */
+  /**
+   * The models it serves, as configured or learned; empty while not known or not told. As the
+   * newest snapshot shows them: whoever decides by another one asks that.
+   */
   public Set<String> models() {
-    return models;
+    return models.names();
   }
 
   /** Whether it does not tell its models although it is well: it is taken to serve any. */
   public boolean anyModel() {
-    return anyModel;
+    return models.any();
   }
 
-  /**
-   * Whether it may still turn out to serve a model that nobody is known to serve: it has not been
-   * probed yet, or it is well and has not been heard on its models. One that is down may not.
-   */
-  public boolean modelsPending() {
-    HealthState.Status status = health.status();
-    return models.isEmpty()
-        && !anyModel
-        && (status == HealthState.Status.UNKNOWN || status == HealthState.Status.HEALTHY);
-  }
-
-  /**
-   * @param learned empty if it does not tell
-   * @return whether that is news
-   */
-  boolean learnModels(Set<String> learned) {
-    boolean news = !hasTold(learned);
-    models = Set.copyOf(learned);
-    anyModel = learned.isEmpty();
-    return news;
-  }
-
-  /**
-   * Whether these are the models that it is known to serve.
-   *
-   * @param told empty if it is known not to tell
-   */
-  public boolean hasTold(Set<String> told) {
-    return told.isEmpty() == anyModel && told.equals(models);
+  /** A snapshot shows these from now on. */
+  void shown(ServedModels served) {
+    models = served;
   }
 
   /** Tokens that its KV memory holds, as it says; 0 if it does not. */

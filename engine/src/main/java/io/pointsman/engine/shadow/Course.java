@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.ServedModels;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -89,8 +90,9 @@ final class Course {
       if (copied.put(worker.id(), worker) == null) {
         own.probed(true);
       }
-      if (!own.models().equals(worker.models()) || own.anyModel() != worker.anyModel()) {
-        models.put(own, worker.models());
+      ServedModels served = present.models(worker);
+      if (served.known() && !served.equals(fleet.snapshot().models(own))) {
+        models.put(own, served.names());
       }
     }
     fleet.learnModels(models);

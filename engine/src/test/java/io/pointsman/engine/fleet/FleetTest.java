@@ -124,6 +124,23 @@ class FleetTest {
   }
 
   @Test
+  void modelsAreSeenWithTheSnapshotThatShowsThem() {
+    Worker worker = fleet.add(spec("a"));
+    FleetSnapshot before = fleet.snapshot();
+    List<Set<String>> seen = new ArrayList<>();
+    fleet.listen(snapshot -> seen.add(snapshot.models(worker).names()));
+
+    fleet.learnModels(worker, Set.of("m1"));
+
+    assertThat(seen).containsExactly(Set.of(), Set.of("m1"));
+    assertThat(worker.models()).containsExactly("m1");
+    assertThat(before.models(worker).known()).isFalse();
+    assertThat(before.pool(Role.REGULAR, "m1")).isNull();
+    fleet.remove("a");
+    assertThat(fleet.snapshot().models(worker).known()).isFalse();
+  }
+
+  @Test
   void modelsOfAWorkerThatHasLeftAreNotPublished() {
     Worker gone = fleet.add(spec("a"));
     fleet.remove("a");
