@@ -18,6 +18,8 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A plane of another process: asks the router over HTTP and carries the bytes itself. */
 final class DecideOnlyPlaneTest {
@@ -69,8 +71,8 @@ final class DecideOnlyPlaneTest {
   }
 
   /** Hit rate of the engines' caches after conversations that grow turn by turn. */
-  private static double hitRate(Plane plane) throws Exception {
-    try (Cluster cluster = Cluster.of(8).policy("cache_aware").start()) {
+  private static double hitRate(String policy, Plane plane) throws Exception {
+    try (Cluster cluster = Cluster.of(8).policy(policy).start()) {
       List<Integer> statuses =
           Crowd.of(CONVERSATIONS, AT_ONCE, i -> () -> converse(plane, cluster, i));
       assertThat(statuses).allMatch(status -> status == 200);
@@ -85,7 +87,7 @@ final class DecideOnlyPlaneTest {
   private static int converse(Plane plane, Cluster cluster, int conversation) throws Exception {
     StringBuilder messages = new StringBuilder();
     for (int turn = 0; turn < TURNS; turn++) {
-      String words = ("talk " + conversation + " turn " + turn + " ").repeat(60);
+      String words = ("talk " + conversation + " turn " + turn + " ").repeat(600);
       messages.append(turn == 0 ? "" : ",");
       messages.append("{\"role\":\"user\",\"content\":\"").append(words).append("\"}");
       String body =
@@ -99,18 +101,26 @@ final class DecideOnlyPlaneTest {
     return 200;
   }
 
-  @Test
-  void enginesCachesHitAsOftenAsBehindTheBuiltInProxy() throws Exception {
-    double proxied = hitRate(DecideOnlyPlaneTest::proxied);
+  @ParameterizedTest
+  @ValueSource(strings = {"cache_aware", "cost"})
+  void enginesCachesHitAsOftenAsBehindTheBuiltInProxy(String policy) throws Exception {
+    double proxied = hitRate(policy, DecideOnlyPlaneTest::proxied);
 
     assertThat(proxied).isGreaterThan(0.5);
-    assertThat(hitRate(DecideOnlyPlaneTest::decided)).isGreaterThan(proxied - 0.02);
-    assertThat(hitRate(DecideOnlyPlaneTest::routed)).isGreaterThan(proxied - 0.02);
+    assertThat(hitRate(policy, DecideOnlyPlaneTest::decided)).isGreaterThan(proxied - 0.02);
+    assertThat(hitRate(policy, DecideOnlyPlaneTest::routed)).isGreaterThan(proxied - 0.02);
   }
 
-  @Test
-  void aThousandLeasesOfADeadPlaneAreCountedBackAndNoneBeforeItsReport() throws Exception {
-    try (Cluster cluster = Cluster.of(4).policy("least_load").start()) {
+  private static String abandoned(int i) {
+    return "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}"
+        .formatted(Cluster.MODEL, ("abandoned " + i + " ").repeat(100));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"least_load", "cost"})
+  void aThousandLeasesOfADeadPlaneAreCountedBackAndNoneBeforeItsReport(String policy)
+      throws Exception {
+    try (Cluster cluster = Cluster.of(4).policy(policy).start()) {
       List<Long> ends =
           Crowd.of(
               ABANDONED,
@@ -118,9 +128,7 @@ final class DecideOnlyPlaneTest {
               i ->
                   () -> {
                     long asked = System.nanoTime();
-                    String body =
-                        "{\"body\":{\"model\":\"%s\",\"messages\":[]},\"ttl_ms\":%d}"
-                            .formatted(Cluster.MODEL, 3000 + i);
+                    String body = "{\"body\":%s,\"ttl_ms\":%d}".formatted(abandoned(i), 3000 + i);
                     Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", body);
                     long held = Long.parseLong(found(EXPIRY, answer.text()));
                     assertThat(held).isEqualTo(3000 + i);
@@ -142,6 +150,10 @@ final class DecideOnlyPlaneTest {
       assertThat(
               cluster.router().metric("pointsman_held_leases_ended_total", "outcome=\"expired\""))
           .isEqualTo(ABANDONED);
+      // Nobody knows whether they were ever sent.
+      String question = "{\"hold\":false,\"body\":" + abandoned(7) + "}";
+      Answer again = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
+      assertThat(again.text()).contains("\"matched_blocks\":0");
     }
   }
 

@@ -8,6 +8,8 @@ public enum RouterFault {
   OUT_OF_DESCRIPTORS,
   /** The disk that the log is written to is full. */
   LOG_DISK_FULL,
+  /** The disk that requests are captured on is full. */
+  CAPTURE_DISK_FULL,
   /** The machine's clock jumps. */
   CLOCK_JUMPS,
   /** The configuration is read anew under load. */

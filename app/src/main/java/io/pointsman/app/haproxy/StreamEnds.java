@@ -25,8 +25,7 @@ final class StreamEnds implements AutoCloseable {
    * the milliseconds to the first token, if that was seen.
    */
   private static final Pattern LINE =
-      Pattern.compile(
-          "pm ([0-9a-z]+-[0-9a-z]+) (-?\\d+) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
+      Pattern.compile("pm ([0-9a-z]+-[0-9a-z]+) (-?\\d+) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
 
   /** Of the Lua script: why requests are balanced without the router. */
   private static final String COMPLAINT = "pointsman: ";
@@ -102,9 +101,7 @@ final class StreamEnds implements AutoCloseable {
     String ttft = line.group(6);
     return new Settlement(
         line.group(1),
-        ttft == null
-            ? body
-            : body.substring(0, body.length() - 1) + ",\"ttft_ms\":" + ttft + "}");
+        ttft == null ? body : body.substring(0, body.length() - 1) + ",\"ttft_ms\":" + ttft + "}");
   }
 
   /** What the router is told at the end of a stream. */

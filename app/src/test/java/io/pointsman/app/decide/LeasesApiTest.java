@@ -123,8 +123,8 @@ class LeasesApiTest {
         "settle|{\"outcome\":\"failed\",\"tokens\":{\"cached\":1}}|cached: 1 (expected: 0 to"
             + " prompt, 0)",
         "settle|{\"outcome\":\"failed\",\"tokens\":{\"total\":1}}|total: unknown field",
-        "settle|{\"outcome\":\"failed\",\"ttft_ms\":-1}|ttft_ms: -1 (expected: a whole number from 0"
-            + " to 86400000)",
+        "settle|{\"outcome\":\"failed\",\"ttft_ms\":-1}|ttft_ms: -1 (expected: a whole number from"
+            + " 0 to 86400000)",
         "settle|{\"outcome\":\"failed\",\"ttft_ms\":\"1\"}|ttft_ms: \"1\" (expected:",
         "first-token|{\"ttft_ms\":1}|ttft_ms: unknown field",
         "renew|{\"ttl_ms\":0}|ttl_ms: 0 (expected: a whole number from 1 to 600000)",

@@ -53,8 +53,7 @@ class StreamEndsTest {
             new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"succeeded\",\"ttft_ms\":412}"));
     assertThat(StreamEnds.read("pm 1z-k3 500 -- w3 w3 -\n"))
         .isEqualTo(
-            new StreamEnds.Settlement(
-                "1z-k3", "{\"outcome\":\"failed\",\"failure\":\"error\"}"));
+            new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"failed\",\"failure\":\"error\"}"));
     assertThat(StreamEnds.read("pm - 200 -- w3 - -")).isNull();
   }
 

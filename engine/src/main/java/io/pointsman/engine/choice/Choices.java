@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * speaks of in time ends by itself, as one of which nothing can be said.
  *
  * <p>A held lease owes no sign of progress: its answer passes by another way, which the request is
- * marked with. Free of I/O; safe for
- * use by any number of threads. Somebody must call {@link #expireDue} from time to time.
+ * marked with. Free of I/O; safe for use by any number of threads. Somebody must call {@link
+ * #expireDue} from time to time.
  */
 public final class Choices {
   private final RoutingEngine engine;

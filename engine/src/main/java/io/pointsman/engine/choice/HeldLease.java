@@ -203,8 +203,8 @@ final class HeldLease {
   }
 
   /**
-   * Outside the lock: those who hear of it may take their time. A failure or a refusal is the decode
-   * worker's: that of prefill is told by itself.
+   * Outside the lock: those who hear of it may take their time. A failure or a refusal is the
+   * decode worker's: that of prefill is told by itself.
    */
   private static void settle(Parts ending, Outcome outcome) {
     try {

@@ -52,8 +52,7 @@ public final class FleetSnapshot {
     }
   }
 
-  private Map<String, Pool> poolsByModel(
-      Pool all, Map<String, Pool> before, LoadBoard board) {
+  private Map<String, Pool> poolsByModel(Pool all, Map<String, Pool> before, LoadBoard board) {
     Map<String, List<Worker>> lists = new HashMap<>();
     for (Worker worker : all.workers()) {
       for (String model : models(worker).names()) {

@@ -3,6 +3,8 @@ package io.pointsman.it.plane;
 import static io.pointsman.it.plane.PlaneRig.completion;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.app.wiring.Router;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
@@ -21,7 +23,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A real proxy that a router decides for, in front of eight simulated engines. */
 @ParameterizedClass
@@ -222,9 +226,10 @@ final class PlaneTest {
     assertThat(served(router)).isEqualTo(before);
   }
 
-  @Test
-  void cachesHitAsOftenAsBehindTheBuiltInProxy() throws Exception {
-    rig.router("cache_aware");
+  @ParameterizedTest
+  @ValueSource(strings = {"cache_aware", "cost"})
+  void cachesHitAsOftenAsBehindTheBuiltInProxy(String policy) throws Exception {
+    rig.router(policy);
     rig.carrier();
     double through = hitRate(rig.port());
     double proxied = hitRate(rig.routerPort());
@@ -243,10 +248,11 @@ final class PlaneTest {
     return (double) (tokens(false) - hits) / (tokens(true) - queries);
   }
 
+  /** Long turns: {@code cost} gives short hits up for a worker that has nothing to do. */
   private static int converse(int port, String begin) throws Exception {
     StringBuilder text = new StringBuilder(begin);
     for (int turn = 0; turn < 5; turn++) {
-      text.append(" turn ").append(turn).append(" goes on".repeat(60));
+      text.append(" turn ").append(turn).append(" goes on".repeat(2000));
       int status = PlaneRig.send(port, completion(text.toString())).status();
       if (status != 200) {
         return status;
@@ -260,6 +266,26 @@ final class PlaneTest {
         .map(engine -> engine.state().tokens())
         .mapToLong(tokens -> queries ? tokens.cacheQueries() : tokens.cacheHits())
         .sum();
+  }
+
+  @Test
+  void firstTokensOfStreamsAreLearnedAndNoOthers() throws Exception {
+    rig.router("cost", "decisions.sample", "1");
+    rig.carrier();
+    rig.awaitNoLoad();
+    assertThat(rig.send(completion("in one piece")).status()).isEqualTo(200);
+    Answer streamed = rig.send(completion("piece by piece").replace("{", "{\"stream\":true,"));
+    assertThat(streamed.status()).isEqualTo(200);
+    rig.awaitNoLoad();
+
+    String log = RawClient.call(rig.routerPort(), "GET", "/decisions", "").text();
+    JsonNode newest = new ObjectMapper().readTree(log).path("decisions");
+    JsonNode stream = newest.path(0).path("measured");
+    assertThat(stream.path("ttft_ms").asDouble(-1))
+        .isBetween(0.0, stream.path("e2e_ms").asDouble(0));
+    JsonNode whole = newest.path(1).path("measured");
+    assertThat(whole.path("outcome").asText()).isEqualTo("succeeded");
+    assertThat(whole.has("ttft_ms")).isFalse();
   }
 
   @Test

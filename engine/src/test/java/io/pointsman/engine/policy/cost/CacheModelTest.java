@@ -101,7 +101,8 @@ class CacheModelTest {
 
   @Test
   void memoryIsBoundedAndComesBack() {
-    CacheModel small = new CacheModel(new AtomicLong(100 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
+    CacheModel small =
+        new CacheModel(new AtomicLong(100 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
     for (int n = 0; n < 50; n++) {
       small.acquire(Prompt.of(n, 10), 16);
       small.release(Prompt.of(n, 10), true);
@@ -118,7 +119,8 @@ class CacheModelTest {
 
   @Test
   void cachesThatAreFullOfWhatIsInUseTakeNoMore() {
-    CacheModel small = new CacheModel(new AtomicLong(64 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
+    CacheModel small =
+        new CacheModel(new AtomicLong(64 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
     for (int n = 0; n < 10; n++) {
       small.acquire(Prompt.of(n, 10), 16);
     }

@@ -1,0 +1,83 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.it.support.RouterProcess;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The disk that requests are captured on is full: played by a limit on the size of files, under
+ * which every write to one fails.
+ */
+@Timeout(180)
+final class CaptureDiskFullTest {
+  private static final int ROUNDS = 20;
+
+  @TempDir Path directory;
+
+  @Test
+  void requestsAreServedAndTheCaptureGoesOnWhenThereIsRoomAgain() throws Exception {
+    Path file = directory.resolve("traffic.jsonl");
+    try (ScriptedEngine engine =
+            ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
+        RouterProcess router =
+            RouterProcess.serve(List.of(engine.url()), "--trace-out", file.toString())) {
+      ask(router);
+      Await.until("it captures", Await.LONG, () -> lines(file) == 1);
+      router.failFileWrites(true);
+      for (int i = 0; i < ROUNDS; i++) {
+        ask(router);
+        Await.pause(50); // the capture is written by a thread of its own
+      }
+      assertThat(lines(file)).isEqualTo(1);
+      router.failFileWrites(false);
+      Await.until(
+          "it captures again",
+          Await.LONG,
+          () -> {
+            ask(router);
+            return lines(file) > 1;
+          });
+      // Only capture that was refused says so, as soon as the log can be written too.
+      Await.until(
+          router::output,
+          Await.LONG,
+          () -> router.output().contains("requests are written down again"));
+      router.terminate();
+      assertThat(router.awaitExit()).isZero();
+    }
+    for (String line : Files.readAllLines(file)) {
+      assertThat(new ObjectMapper().readTree(line).has("hash_ids")).isTrue();
+    }
+  }
+
+  private static void ask(RouterProcess router) {
+    try {
+      String body = FaultRig.request(false);
+      assertThat(RawClient.call(router.port(), "POST", "/v1/completions", body).status())
+          .isEqualTo(200);
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static int lines(Path file) {
+    try {
+      return Files.exists(file) ? Files.readAllLines(file).size() : 0;
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
