@@ -15,7 +15,6 @@ import io.pointsman.sim.zmq.EventFormat;
 import io.pointsman.sim.zmq.EventOptions;
 import java.io.IOException;
 import java.net.URI;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,15 +23,17 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class KvTextsTest {
   private static final int CONVERSATIONS = 10;
   private static final String TOKENS = "pointsman_kv_token_requests_total";
-  private static final UnaryOperator<SimConfig> PUBLISHING =
-      engine -> engine.withKv(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
+
+  private static SimConfig publishing(SimConfig engine) {
+    return engine.withKv(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
+  }
 
   private static Cluster cluster(int engines, String policy, boolean renders) throws IOException {
     return Cluster.of(engines)
         .policy(policy)
         .set("kv-events.mode", "auto")
         .set("kv-tokens.timeout", "500ms")
-        .engines(engine -> PUBLISHING.apply(engine).withScaleOut(renders))
+        .engines(engine -> publishing(engine).withScaleOut(renders))
         .start();
   }
 

@@ -24,7 +24,8 @@ public final class TokenTally {
 
   private final Map<Result, LongAdder> counts = new EnumMap<>(Result.class);
 
-  TokenTally() {
+  /** Nothing asked yet. */
+  public TokenTally() {
     for (Result result : Result.values()) {
       counts.put(result, new LongAdder());
     }

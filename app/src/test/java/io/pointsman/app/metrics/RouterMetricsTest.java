@@ -8,6 +8,7 @@ import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.app.kvevents.KvEventTally;
 import io.pointsman.app.kvevents.KvEvents;
+import io.pointsman.app.kvtokens.TokenTally;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
@@ -23,6 +24,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvEvent;
 import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
@@ -464,6 +466,7 @@ class RouterMetricsTest {
     metrics.heldLeases(choices());
     metrics.splitWaiting(() -> 0);
     metrics.kvEvents(hearing(), new KvEventTally());
+    metrics.kvTokens(new TokenTally(), new KnownTexts(1 << 20, clock::nanos));
     assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
     assertThat(scraped().value("pointsman_prefix_index_max_bytes")).isEqualTo(2);
     assertThat(scraped().value("pointsman_shadow_placements_total{result=\"differed\"}"))
