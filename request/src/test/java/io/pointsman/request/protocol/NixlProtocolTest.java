@@ -143,6 +143,16 @@ class NixlProtocolTest {
             "{\"kv_transfer_params\":"
                 + HANDED_OVER.replace("\"localhost\"", "\"" + sent + "\"")
                 + "}");
+
+    ruled.setup.listeners().getFirst().prefilled(ruled.prefill, pushingFrom(said));
+    PdPlan.Concurrent pushed = ruled.concurrent(Endpoint.COMPLETIONS, "{}");
+    assertThat(Edits.edited("{}", pushed.decode().edits()))
+        .containsOnlyOnce("\"remote_host\"")
+        .contains("\"remote_host\":\"" + sent + "\"");
+  }
+
+  private static PrefillReply pushingFrom(String host) {
+    return answer(pushing("push").replace("10.2.0.11", host));
   }
 
   @Test

@@ -63,7 +63,9 @@ final class NixlProtocol implements PdProtocol {
                 settings.minTokens(),
                 turn == null ? put(KEEP_BLOCKS, KV_TRANSFER_PARAMS) : described(turn)));
     if (pusher != null) {
-      BodyEdit params = put(pushed(id, pusher), KV_TRANSFER_PARAMS);
+      BodyEdit params =
+          new BodyEdit.Put(
+              List.of(KV_TRANSFER_PARAMS), pushed(id, pusher), reachable(prefill, pusher.host()));
       Leg decodeLeg = Legs.leg(request, decode, id, List.of(params));
       return new PdPlan.Concurrent(
           prefillLeg, decodeLeg, Legs.together(request, Bond.ANY_DECODE, settings));
