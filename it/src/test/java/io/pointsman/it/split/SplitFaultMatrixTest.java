@@ -19,9 +19,12 @@ import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.testkit.SplitFault;
 import java.io.IOException;
+import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -45,6 +48,11 @@ class SplitFaultMatrixTest {
   private static final Set<KvConnector> AHEAD_OF_DECODE =
       EnumSet.of(KvConnector.NIXL_PUSH, KvConnector.MOONCAKE, KvConnector.MORIIO_WRITE);
 
+  /** They need a timeout that strikes, or a pause. */
+  private static final Set<SplitFault> ELSEWHERE =
+      EnumSet.of(
+          SplitFault.PREFILL_HANGS, SplitFault.DECODE_HANGS, SplitFault.CLIENT_LEAVES_BETWEEN);
+
   private static boolean atOnce(KvConnector connector) {
     return AHEAD_OF_DECODE.contains(connector) || connector == KvConnector.SGLANG;
   }
@@ -62,20 +70,40 @@ class SplitFaultMatrixTest {
         .top("health", "{interval: 1s, max-retry: 500ms}");
   }
 
+  /** A timeout that comes before the fault would be another fault: none does. */
   @ParameterizedTest
   @EnumSource
   void noFaultLeavesAnythingBehind(KvConnector connector) throws IOException {
     try (SplitCluster cluster =
-        setup(connector).set("prefill-timeout", "1s").set("decode-timeout", "1500ms").start()) {
+        setup(connector).set("prefill-timeout", "2m").set("decode-timeout", "2m").start()) {
       cluster.awaitSplit(8);
       for (SplitFault fault : SplitFault.values()) {
-        if (fault != SplitFault.CLIENT_LEAVES_BETWEEN
+        if (!ELSEWHERE.contains(fault)
             && !(fault == SplitFault.PREFILL_BREAKS_OFF && NAMED_BY_ANSWER.contains(connector))) {
           cluster.awaitSplit(2); // NIXL's prefill engines say anew that they push
-          inject(cluster, connector, fault);
-          check(cluster, connector + " " + fault);
+          strike(cluster, connector, fault);
         }
       }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aPrefillThatHangsLeavesNothingBehind(KvConnector connector) throws IOException {
+    try (SplitCluster cluster =
+        setup(connector).set("prefill-timeout", "2s").set("decode-timeout", "2m").start()) {
+      cluster.awaitSplit(8);
+      strike(cluster, connector, SplitFault.PREFILL_HANGS);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aDecodeThatHangsLeavesNothingBehind(KvConnector connector) throws IOException {
+    try (SplitCluster cluster =
+        setup(connector).set("prefill-timeout", "2m").set("decode-timeout", "2s").start()) {
+      cluster.awaitSplit(8);
+      strike(cluster, connector, SplitFault.DECODE_HANGS);
     }
   }
 
@@ -109,6 +137,66 @@ class SplitFaultMatrixTest {
       cluster.awaitQuiet();
       assertThat(cluster.leaked()).as(cluster.state()).isEqualTo(1);
       assertThat(succeeds(cluster).header("x-pointsman-split")).isEqualTo("split");
+    }
+  }
+
+  /** Has a fault strike, and checks that it was that one, and what it has left. */
+  private static void strike(SplitCluster cluster, KvConnector connector, SplitFault fault)
+      throws IOException {
+    Map<Seen, Double> before = new EnumMap<>(Seen.class);
+    for (Seen each : Seen.values()) {
+      before.put(each, each.count(cluster));
+    }
+    inject(cluster, connector, fault);
+    Seen seen = Seen.of(fault);
+    if (seen != null) {
+      Await.until(
+          () -> fault + " is seen: " + cluster.state(),
+          Await.LONG,
+          () -> seen.count(cluster) > before.getOrDefault(seen, 0.0));
+    }
+    if (fault != SplitFault.PREFILL_HANGS && fault != SplitFault.DECODE_HANGS) {
+      for (Seen timeout : EnumSet.of(Seen.PREFILL_TIMEOUT, Seen.RETRY_AFTER_TIMEOUT)) {
+        assertThat(timeout.count(cluster))
+            .as(connector + " " + fault + ": " + timeout)
+            .isEqualTo(before.get(timeout));
+      }
+    }
+    check(cluster, connector + " " + fault);
+  }
+
+  /** What the router counts when a fault has struck. */
+  private enum Seen {
+    PREFILL_ERROR("pointsman_split_prefills_total", "end=\"error\""),
+    PREFILL_TIMEOUT("pointsman_split_prefills_total", "end=\"timeout\""),
+    PREFILL_ABORTED("pointsman_split_prefills_total", "end=\"aborted\""),
+    RETRY_AFTER_STATUS("pointsman_retries_total", "reason=\"status\""),
+    RETRY_AFTER_TIMEOUT("pointsman_retries_total", "reason=\"timeout\""),
+    RETRY_AFTER_CONNECT("pointsman_retries_total", "reason=\"connect\"");
+
+    private final String metric;
+    private final String label;
+
+    Seen(String metric, String label) {
+      this.metric = metric;
+      this.label = label;
+    }
+
+    double count(SplitCluster cluster) {
+      return cluster.metric(metric, label);
+    }
+
+    /** Null for a client that leaves when nothing is cut short but its own stream. */
+    static @Nullable Seen of(SplitFault fault) {
+      return switch (fault) {
+        case PREFILL_FAILS, PREFILL_BREAKS_OFF -> PREFILL_ERROR;
+        case PREFILL_HANGS -> PREFILL_TIMEOUT;
+        case DECODE_FAILS, CLIENT_LEAVES_BETWEEN -> RETRY_AFTER_STATUS;
+        case DECODES_REFUSE -> RETRY_AFTER_CONNECT;
+        case DECODE_HANGS -> RETRY_AFTER_TIMEOUT;
+        case CLIENT_LEAVES_IN_PREFILL -> PREFILL_ABORTED;
+        case CLIENT_LEAVES_IN_STREAM -> null;
+      };
     }
   }
 

@@ -58,10 +58,17 @@ final class SplitFaults {
     return engine.state().requests().inFlight() > 0;
   }
 
-  /** Has the request that hangs on an engine fail in another way. */
+  /** Has the request that hangs on an engine fail in another way; it must still be there. */
   static void goOnWith(SimEngine engine, Fault fault) {
-    fail(engine, 1, fault);
+    int id = engine.failures().add(Failure.times(1, fault).on(PATH));
     engine.resumeHung();
+    assertThat(engine.failures().active())
+        .as("the fault has struck")
+        .anySatisfy(
+            active -> {
+              assertThat(active.id()).isEqualTo(id);
+              assertThat(active.struck()).isEqualTo(1);
+            });
   }
 
   static void fail(List<SimEngine> engines, int times, Fault fault) {
