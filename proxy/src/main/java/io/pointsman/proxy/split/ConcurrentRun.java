@@ -1,6 +1,9 @@
 package io.pointsman.proxy.split;
 
 import io.pointsman.engine.disagg.Placement;
+import io.pointsman.engine.disagg.plan.Continuation;
+import io.pointsman.engine.disagg.plan.FirstToken;
+import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
@@ -83,23 +86,55 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
 
   @Override
   public void answered(SideLeg leg, byte[] body) {
+    ReplyReader.Result read = course.tools().replies().read(body, 0, body.length);
+    if (plan.promise() != null && read instanceof ReplyReader.Result.Unreadable) {
+      leg.lease().failed(Failure.ERROR);
+      failed(leg, RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+      return;
+    }
     leg.lease().succeeded();
     held = frees();
     repliedAt = course.now();
     course.prefills().succeeded();
     course.plane().listener().prefill(PrefillEnd.DONE);
     course.plane().listener().stage(Stage.PREFILL, leg.nanos());
-    if (course.tools().replies().read(body, 0, body.length)
-        instanceof ReplyReader.Result.Read(PrefillReply reply)) {
+    if (read instanceof ReplyReader.Result.Read(PrefillReply reply)) {
       cached = reply.cachedTokens();
       course
           .plane()
           .protocol()
           .listeners()
           .forEach(listener -> listener.prefilled(leg.lease().worker(), reply));
+      PdPlan.Promise promise = plan.promise();
+      if (promise != null && !promise.kept().test(reply)) {
+        course.guarded(() -> broken(promise, reply));
+      }
     } else {
       cached = EventUsage.cached(course.tools().replies(), body);
     }
+  }
+
+  /** Decode waits for what does not come: it is taken back, and the request decided anew. */
+  private void broken(PdPlan.Promise promise, PrefillReply reply) {
+    tellFailed();
+    if (!withdraw()) {
+      return;
+    }
+    held = false;
+    abandoned = true;
+    if (reply.kvTransferParams() == null) {
+      course.plane().listener().handover(HandoverEnd.EMPTY);
+    } else {
+      course.plane().listener().handover(HandoverEnd.RECOMPUTED);
+      free(worker -> fetched(promise.fetch().to(worker, reply)), course.body(), repliedAt);
+    }
+    course.place();
+  }
+
+  private static @Nullable Leg fetched(Continuation continuation) {
+    return continuation instanceof Continuation.Decode(Leg leg, @Nullable FirstToken _)
+        ? leg
+        : null;
   }
 
   @Override
@@ -200,9 +235,12 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
    * @param since when prefill has answered
    */
   private void free(byte[] body, long since) {
+    free(plan.decode()::to, body, since);
+  }
+
+  private void free(Freeing.Fetch fetch, byte[] body, long since) {
     long until = since + plan.terms().lease().toNanos();
-    new Freeing(course, new Freeing.Held(split, plan.terms(), plan.decode()::to, body, until))
-        .begin();
+    new Freeing(course, new Freeing.Held(split, plan.terms(), fetch, body, until)).begin();
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.pointsman.request.protocol;
 import static io.pointsman.request.protocol.Exchange.decodeLeg;
 import static io.pointsman.request.protocol.Exchange.log;
 import static io.pointsman.request.protocol.Exchange.reply;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.disagg.plan.Conversation;
@@ -175,6 +176,20 @@ class NixlProtocolTest {
     assertThat(plan.prefill().headers())
         .containsExactly(new Header(Header.REQUEST_ID, Exchange.NONCE));
     Exchange.heldUnlessCancelled(plan, Terms.Bond.ANY_DECODE);
+  }
+
+  @Test
+  void decodeReliesOnAPushThatTheAnswerMayDeny() {
+    exchange.setup.listeners().getFirst().prefilled(exchange.prefill, answer(pushing("push")));
+    PdPlan.Promise promise =
+        requireNonNull(exchange.concurrent(Endpoint.COMPLETIONS, "{}").promise());
+
+    assertThat(promise.kept()).accepts(answer(pushing("push")));
+    assertThat(promise.kept()).rejects(answer("null"), answer(HANDED_OVER), answer("{}"));
+    assertThat(
+            Edits.edited(
+                "{}", decodeLeg(promise.fetch().to(exchange.decode, answer(HANDED_OVER))).edits()))
+        .isEqualTo("{\"kv_transfer_params\":" + HANDED_OVER + "}");
   }
 
   @ParameterizedTest

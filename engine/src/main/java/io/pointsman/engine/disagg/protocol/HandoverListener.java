@@ -23,8 +23,8 @@ public interface HandoverListener {
   void decoded(PdRequest request, Worker decode, PrefillReply reply, @Nullable PrefixMark next);
 
   /**
-   * Of two requests sent at once one has failed, by a worker's fault: what {@code prefill} told of
-   * itself may no longer be true.
+   * Of two requests sent at once one has failed, by a worker's fault, or prefill has answered
+   * otherwise than decode relied on: what {@code prefill} told of itself may no longer be true.
    */
   void failedTogether(Worker prefill);
 

@@ -65,7 +65,8 @@ final class MooncakeProtocol implements PdProtocol {
     return new PdPlan.Concurrent(
         prefillLeg,
         Legs.leg(request, decode, List.of(put(toDecode, KV_TRANSFER_PARAMS))),
-        Legs.together(request, Bond.ANY_DECODE, settings));
+        Legs.together(request, Bond.ANY_DECODE, settings),
+        null);
   }
 
   /** The worker's own rank, or any of its engine's, each as often as the others. */

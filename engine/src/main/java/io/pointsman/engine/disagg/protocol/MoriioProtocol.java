@@ -70,7 +70,8 @@ final class MoriioProtocol implements PdProtocol {
           new PdPlan.Concurrent(
               first,
               Legs.leg(request, decode, id, written(request, prefill, from)),
-              Legs.together(request, Bond.THIS_DECODE, settings));
+              Legs.together(request, Bond.THIS_DECODE, settings),
+              null);
     };
   }
 

@@ -40,6 +40,11 @@ final class NixlMemory implements HandoverListener {
     turns = new TurnTable(settings.turnTtl(), settings.maxTurns(), settings.maxTurnBytes(), ticker);
   }
 
+  /** Whether a prefill, by its answer, writes into decode's blocks. */
+  static boolean pushes(PrefillReply reply) {
+    return reply.says("transfer_mode", PUSH);
+  }
+
   /** How to ask decode for what {@code prefill} will push; null if it does not push. */
   @Nullable PushIdentity pusher(Worker prefill) {
     Pusher known = pushers.get(prefill);
@@ -66,7 +71,7 @@ final class NixlMemory implements HandoverListener {
     RawJson engine = reply.param("remote_engine_id");
     RawJson host = reply.param("remote_host");
     RawJson port = reply.param("remote_port");
-    boolean pushes = reply.says("transfer_mode", PUSH);
+    boolean pushes = pushes(reply);
     if (pushes && engine != null && host != null && port != null) {
       PushIdentity identity = new PushIdentity(engine, host, port, reply.param("tp_size"));
       pushers.put(prefill, new Pusher(identity, prefill.health().outages()));

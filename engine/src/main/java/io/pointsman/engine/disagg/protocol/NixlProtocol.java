@@ -67,8 +67,13 @@ final class NixlProtocol implements PdProtocol {
           new BodyEdit.Put(
               List.of(KV_TRANSFER_PARAMS), pushed(id, pusher), reachable(prefill, pusher.host()));
       Leg decodeLeg = Legs.leg(request, decode, id, List.of(params));
+      PdPlan.Promise promise =
+          new PdPlan.Promise(
+              NixlMemory::pushes,
+              (worker, reply) ->
+                  Legs.decode(Legs.leg(request, worker, id, carried(prefill, reply))));
       return new PdPlan.Concurrent(
-          prefillLeg, decodeLeg, Legs.together(request, Bond.ANY_DECODE, settings));
+          prefillLeg, decodeLeg, Legs.together(request, Bond.ANY_DECODE, settings), promise);
     }
     return new PdPlan.Sequential(
         prefillLeg,

@@ -38,7 +38,8 @@ final class SglangProtocol implements PdProtocol {
     return new PdPlan.Concurrent(
         Legs.leg(request, prefill, edits),
         Legs.leg(request, decode, edits),
-        new Terms(Terms.Bond.THIS_DECODE, WAIT, Terms.Release.CANCEL_BOTH, List.of()));
+        new Terms(Terms.Bond.THIS_DECODE, WAIT, Terms.Release.CANCEL_BOTH, List.of()),
+        null);
   }
 
   /** 63 bits of the nonce: engines read rooms as signed numbers. */
