@@ -1,12 +1,13 @@
 package io.pointsman.bench.split;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * How a rule did.
  *
  * @param requests that were answered
- * @param failures that were not
+ * @param failed sessions that had no whole answer, by reason
  * @param splitPercent of the requests, served by two workers
  * @param ttft median and 95th percentile of the time to the first token, milliseconds of engine
  *     time
@@ -19,7 +20,7 @@ import java.util.List;
 record Outcome(
     Rule rule,
     long requests,
-    long failures,
+    Map<String, Long> failed,
     double splitPercent,
     Pair ttft,
     Pair shortTtft,
@@ -27,6 +28,15 @@ record Outcome(
     double tokenMillis,
     double tokensPerSecond,
     long leaks) {
+  Outcome {
+    failed = Map.copyOf(failed);
+  }
+
+  /** Sessions that failed. */
+  long failures() {
+    return failed.values().stream().mapToLong(Long::longValue).sum();
+  }
+
   /** Two percentiles. */
   record Pair(double p50, double p95) {
     static Pair of(List<Double> values) {

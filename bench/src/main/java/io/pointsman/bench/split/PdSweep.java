@@ -7,8 +7,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -130,6 +132,22 @@ public final class PdSweep implements Callable<Integer> {
         each.tokensPerSecond(),
         each.failures(),
         each.leaks());
+    System.out.print(reasons(each));
+  }
+
+  /** A line for each reason, the most frequent first. */
+  static String reasons(Outcome outcome) {
+    StringBuilder lines = new StringBuilder();
+    outcome.failed().entrySet().stream()
+        .sorted(
+            Map.Entry.<String, Long>comparingByValue(Comparator.reverseOrder())
+                .thenComparing(Map.Entry.comparingByKey()))
+        .forEach(
+            each ->
+                lines.append(
+                    String.format(
+                        Locale.ROOT, "  %d failed: %s%n", each.getValue(), each.getKey())));
+    return lines.toString();
   }
 
   private static String pair(Outcome.Pair pair) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Iterator;
 import java.util.Random;
 import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Plays sessions: each request is the one before, its answer and something new. */
@@ -19,6 +20,8 @@ final class SessionClient implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofMinutes(2);
   private static final int LETTERS = 26;
+  private static final int MOST_ERROR_LINES = 10;
+  private static final int MOST_ERROR_CHARS = 300;
 
   private final URI url;
   private final String model;
@@ -56,7 +59,8 @@ final class SessionClient implements AutoCloseable {
   /**
    * Asks.
    *
-   * @throws IOException if there is no whole answer with status 200
+   * @throws IOException if there is no whole answer with status 200; its message has the status and
+   *     the beginning of the error
    */
   Answer ask(String prompt, int output) throws IOException, InterruptedException {
     String body =
@@ -76,10 +80,16 @@ final class SessionClient implements AutoCloseable {
     HttpResponse<Stream<String>> response = http.send(request, BodyHandlers.ofLines());
     try (Stream<String> lines = response.body()) {
       if (response.statusCode() != 200) {
-        throw new IOException("status " + response.statusCode());
+        throw new IOException("status " + response.statusCode() + ": " + start(lines));
       }
       return read(lines.iterator(), begin);
     }
+  }
+
+  /** What an error says, as far as it fits on a line. */
+  private static String start(Stream<String> lines) {
+    String text = lines.limit(MOST_ERROR_LINES).collect(Collectors.joining(" ")).strip();
+    return text.substring(0, Math.min(text.length(), MOST_ERROR_CHARS));
   }
 
   private static Answer read(Iterator<String> lines, long begin) throws IOException {

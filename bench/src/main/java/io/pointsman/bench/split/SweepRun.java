@@ -20,7 +20,7 @@ final class SweepRun {
   private final List<Double> shortTtft = Collections.synchronizedList(new ArrayList<>());
   private final List<Double> longTtft = Collections.synchronizedList(new ArrayList<>());
   private final List<Double> tokenMillis = Collections.synchronizedList(new ArrayList<>());
-  private final AtomicLong failures = new AtomicLong();
+  private final Failures failures = new Failures();
   private final AtomicLong tokens = new AtomicLong();
 
   private SweepRun(Rule rule, SweepOptions options) {
@@ -67,7 +67,7 @@ final class SweepRun {
         note(session, turn, answer);
       }
     } catch (IOException | UncheckedIOException e) {
-      failures.incrementAndGet();
+      failures.add(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -97,7 +97,7 @@ final class SweepRun {
     return new Outcome(
         rule,
         all.size(),
-        failures.get(),
+        failures.counts(),
         all.isEmpty() ? 0 : 100.0 * rig.prefilled() / all.size(),
         Outcome.Pair.of(all),
         Outcome.Pair.of(shortTtft),

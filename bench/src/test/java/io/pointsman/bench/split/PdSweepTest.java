@@ -1,11 +1,20 @@
 package io.pointsman.bench.split;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.net.httpserver.HttpServer;
 import io.pointsman.bench.split.Outcome.Pair;
 import io.pointsman.bench.split.Rule.Kind;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -13,8 +22,9 @@ import org.junit.jupiter.api.Timeout;
 class PdSweepTest {
   private static Outcome outcome(Kind kind, double ttft, double tokensPerSecond, long failures) {
     Pair pair = new Pair(ttft, ttft);
+    Map<String, Long> failed = failures == 0 ? Map.of() : Map.of("status 503", failures);
     return new Outcome(
-        new Rule(kind, 1024), 10, failures, 50, pair, pair, pair, 10, tokensPerSecond, 0);
+        new Rule(kind, 1024), 10, failed, 50, pair, pair, pair, 10, tokensPerSecond, 0);
   }
 
   @Test
@@ -48,6 +58,51 @@ class PdSweepTest {
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 106, 1000, 0)))).isFalse();
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 90, 970, 0)))).isFalse();
     assertThat(PdSweep.holds(List.of(input, outcome(Kind.UNCACHED, 90, 1000, 1)))).isFalse();
+  }
+
+  @Test
+  void failedSessionsAreCountedByReasonAndTold() {
+    Failures failures = new Failures();
+    failures.add(new IOException("status 503: {}"));
+    failures.add(new UncheckedIOException(new EOFException()));
+    failures.add(new IOException("status 503: {}"));
+    assertThat(failures.counts())
+        .isEqualTo(Map.of("IOException: status 503: {}", 2L, "EOFException", 1L));
+
+    for (int i = 0; i < 100; i++) {
+      failures.add(new IOException("each another " + i));
+    }
+    assertThat(failures.counts()).hasSize(Failures.MOST_REASONS + 1);
+    Pair none = new Pair(0, 0);
+    Outcome outcome =
+        new Outcome(new Rule(Kind.ALWAYS, 0), 0, failures.counts(), 0, none, none, none, 0, 0, 0);
+    assertThat(outcome.failures()).isEqualTo(103);
+    assertThat(PdSweep.reasons(outcome).lines())
+        .hasSize(Failures.MOST_REASONS + 1)
+        .startsWith("  86 failed: " + Failures.OTHERS, "  2 failed: IOException: status 503: {}");
+  }
+
+  @Test
+  void anErrorSaysWhatItSaid() throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          byte[] error = "{\"error\":{\"code\":\"full\"}}".getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(503, error.length);
+          exchange.getResponseBody().write(error);
+          exchange.close();
+        });
+    server.start();
+    String url = "http://127.0.0.1:" + server.getAddress().getPort();
+    try (SessionClient client = new SessionClient(url, "m")) {
+      assertThatThrownBy(() -> client.ask("a", 1))
+          .isInstanceOf(IOException.class)
+          .hasMessage("status 503: {\"error\":{\"code\":\"full\"}}");
+    } finally {
+      server.stop(0);
+    }
   }
 
   /** Small, and quickly; what is compared is who served, not how fast. */
