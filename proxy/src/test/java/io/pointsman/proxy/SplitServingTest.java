@@ -323,11 +323,13 @@ class SplitServingTest {
       assertThat(response.status()).isEqualTo(200);
       assertThat(response.text()).isEqualTo("data: {\"b\":1}\n\ndata: [DONE]\n\n");
       assertThat(breaks.requests()).hasSize(1);
-      assertThat(prefill.requests()).hasSize(1);
-      assertThat(rig.heard).contains("HANDOVER_RETAKEN");
+      assertThat(prefill.requests()).as("its blocks may be gone").hasSize(2);
+      assertThat(rig.heard).contains("HANDOVER_RECOMPUTED");
       assertThat(first.inFlight()).isZero();
       assertThat(rig.proxy.outcomes)
-          .containsExactly(Outcome.SUCCEEDED, new Outcome.Failed(Failure.ERROR), Outcome.SUCCEEDED);
+          .startsWith(Outcome.SUCCEEDED, new Outcome.Failed(Failure.ERROR))
+          .filteredOn(Outcome.Failed.class::isInstance)
+          .hasSize(1);
     }
   }
 

@@ -4,8 +4,10 @@ import static io.pointsman.it.split.SplitFaults.BODY;
 import static io.pointsman.it.split.SplitFaults.LONG_STREAM;
 import static io.pointsman.it.split.SplitFaults.PATH;
 import static io.pointsman.it.split.SplitFaults.asked;
+import static io.pointsman.it.split.SplitFaults.awaitHung;
 import static io.pointsman.it.split.SplitFaults.body;
 import static io.pointsman.it.split.SplitFaults.fail;
+import static io.pointsman.it.split.SplitFaults.goOnWith;
 import static io.pointsman.it.split.SplitFaults.handovers;
 import static io.pointsman.it.split.SplitFaults.nixl;
 import static io.pointsman.it.split.SplitFaults.refused;
@@ -35,16 +37,20 @@ class SplitDecodeFailuresTest {
     return nixl().engines(1, 2).set("decode-policy", "round_robin");
   }
 
+  /** It may have fetched the blocks before: nobody else is given the same hand-over. */
   @Test
-  void anotherDecodeWorkerTakesTheSameHandOver() throws IOException {
+  void afterAFailedDecodeThePromptIsComputedAnew() throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
       for (int i = 0; i < 2; i++) {
         succeeds(cluster);
       }
-      assertThat(asked(cluster.prefills)).as("one prefill for each request").isEqualTo(2);
-      assertThat(asked(cluster.decodes)).isEqualTo(3);
-      assertThat(handovers(cluster, "retaken")).isEqualTo(1);
+      assertThat(asked(cluster.prefills)).isEqualTo(3);
+      assertThat(handovers(cluster, "recomputed")).isEqualTo(1);
+      assertThat(handovers(cluster, "retaken")).isZero();
+      cluster.awaitQuiet();
+      assertThat(asked(cluster.decodes)).as("one frees the first blocks").isEqualTo(4);
+      assertThat(handovers(cluster, "released")).isEqualTo(1);
     }
   }
 
@@ -75,8 +81,8 @@ class SplitDecodeFailuresTest {
   }
 
   /**
-   * It has fetched the blocks by then: the next one finds nothing, and the prompt is computed anew.
-   * What the router has got of an answer in one piece is not the client's yet.
+   * It has fetched the blocks by then: the prompt is computed anew, and whoever is asked to free
+   * them finds nothing. What the router has got of an answer in one piece is not the client's yet.
    */
   @ParameterizedTest
   @CsvSource({"0,false", "0,true", "400,false"})
@@ -92,6 +98,7 @@ class SplitDecodeFailuresTest {
       }
       assertThat(asked(cluster.prefills)).isEqualTo(3);
       assertThat(handovers(cluster, "recomputed")).isEqualTo(1);
+      assertThat(handovers(cluster, "retaken")).isZero();
       assertThat(cluster.metric("pointsman_retries_total", "reason=\"reset\"")).isEqualTo(1);
     }
   }
@@ -103,8 +110,9 @@ class SplitDecodeFailuresTest {
       for (int i = 0; i < 2; i++) {
         succeeds(cluster);
       }
-      assertThat(asked(cluster.prefills)).as("the same hand-over").isEqualTo(2);
-      assertThat(handovers(cluster, "retaken")).isEqualTo(1);
+      assertThat(asked(cluster.prefills)).isEqualTo(3);
+      assertThat(handovers(cluster, "recomputed")).isEqualTo(1);
+      assertThat(handovers(cluster, "retaken")).isZero();
       assertThat(cluster.metric("pointsman_retries_total", "reason=\"timeout\"")).isEqualTo(1);
     }
   }
@@ -186,21 +194,19 @@ class SplitDecodeFailuresTest {
 
   /** It is over before the next attempt: nobody is sent to blocks that may be gone. */
   @Test
-  void aHandOverWhoseLeaseIsOverIsNotTaken() throws IOException {
+  void aHandOverWhoseLeaseIsOverIsNotTaken() throws IOException, InterruptedException {
     try (SplitCluster cluster =
-        nixl()
-            .engines(1, 2)
-            .set("decode-policy", "round_robin")
-            .options(o -> o.withLease(1))
-            .set("lease", "1ms")
-            .top("retry", "{initial-backoff: 50ms, max-backoff: 50ms}")
-            .start()) {
+        nixl().engines(1, 2).options(o -> o.withLease(1)).set("lease", "1ms").start()) {
       cluster.expectLeaks();
-      fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
-      for (int i = 0; i < 2; i++) {
-        succeeds(cluster);
-      }
-      assertThat(asked(cluster.prefills)).as("one of the two was computed again").isEqualTo(3);
+      fail(cluster.decodes, 1, new Fault.Hang(0));
+      RawClient client = send(cluster, BODY);
+      SimEngine busy = awaitHung(cluster.decodes);
+      Thread.sleep(5); // the lease
+      goOnWith(busy, new Fault.Status(503, 1));
+      Answer answer = client.read();
+      client.close();
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(asked(cluster.prefills)).as("computed again").isEqualTo(2);
       assertThat(handovers(cluster, "recomputed")).isEqualTo(1);
       assertThat(handovers(cluster, "retaken")).isZero();
       assertThat(handovers(cluster, "left")).isEqualTo(1);

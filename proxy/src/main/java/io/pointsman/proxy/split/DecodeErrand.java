@@ -40,6 +40,10 @@ final class DecodeErrand implements Errand {
   private final Expected expected;
   private long sentAt;
   private boolean written;
+
+  /** Also on a connection that broke before it was sent once more to the same worker. */
+  private boolean everWritten;
+
   private @Nullable RetryReason failure;
   private int status;
 
@@ -61,14 +65,12 @@ final class DecodeErrand implements Errand {
     return failure == null && (status > 0 ? status < 400 : written);
   }
 
-  /** Whether the whole of it has left the router. */
-  boolean sentWhole() {
-    return written;
-  }
-
-  /** Whether it was answered with an error that is not that the worker is busy. */
-  boolean refused() {
-    return failure == RetryReason.STATUS;
+  /**
+   * Whether the worker may have fetched what prefill holds: it has got a whole request and has not
+   * said that it is too busy for it.
+   */
+  boolean mayHaveFetched() {
+    return everWritten && failure != RetryReason.BUSY;
   }
 
   /** Whether it failed otherwise than by the worker being busy. */
@@ -120,6 +122,7 @@ final class DecodeErrand implements Errand {
   @Override
   public void written() {
     written = true;
+    everWritten = true;
   }
 
   @Override

@@ -48,11 +48,8 @@ final class SequentialRun implements Run, SideLeg.Owner {
   /** The last decode worker that failed. */
   private @Nullable Worker failed;
 
-  /** Whether a decode worker that failed had got the hand-over before, and may have fetched it. */
+  /** Whether a decode worker that failed may have fetched the hand-over. */
   private boolean maybeFetched;
-
-  /** Whether the hand-over may be gone: a second decode worker could make nothing of it. */
-  private boolean doubtful;
 
   SequentialRun(
       SplitCourse course, Placement.Split split, PdRequest request, PdPlan.Sequential plan) {
@@ -192,20 +189,12 @@ final class SequentialRun implements Run, SideLeg.Owner {
     return asked && read.kvTransferParams() == null;
   }
 
-  /**
-   * One that failed after it got the hand-over may have fetched it: the error of the next one then
-   * says nothing of that worker, which may be asked again, but that the prompt is to be computed
-   * anew.
-   */
   @Override
   public void decodeFailed(Worker worker) {
     DecodeErrand last = errand;
-    doubtful = maybeFetched && last != null && last.refused();
-    maybeFetched |= last != null && last.sentWhole();
+    maybeFetched |= last != null && last.mayHaveFetched();
     failed = worker;
-    if (!doubtful) {
-      course.request().decode().exclude(worker);
-    }
+    course.request().decode().exclude(worker);
   }
 
   @Override
@@ -214,7 +203,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     if (read == null || failed == null) {
       return false;
     }
-    if (doubtful || plan.terms().bond() != Terms.Bond.ANY_DECODE || !leased()) {
+    if (plan.terms().bond() != Terms.Bond.ANY_DECODE || maybeGone(read) || !leased()) {
       recompute(read);
       return false;
     }
@@ -234,6 +223,14 @@ final class SequentialRun implements Run, SideLeg.Owner {
       }
     }
     return true;
+  }
+
+  /**
+   * Prefill frees what has been fetched, and may give its place to another prompt. A second fetch
+   * need not be refused: then the client would get the answer to a prompt that is not its own.
+   */
+  private boolean maybeGone(PrefillReply read) {
+    return maybeFetched && plan.terms().release() != Terms.Release.NOTHING && !nothingHeld(read);
   }
 
   /** Whether prefill still holds what it has computed, if nobody has fetched it. */

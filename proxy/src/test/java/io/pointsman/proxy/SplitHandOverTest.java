@@ -1,0 +1,109 @@
+package io.pointsman.proxy;
+
+import static io.pointsman.proxy.SplitRig.request;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Which hand-over the client's answer is made from when a decode worker has failed. The decode
+ * engines here refuse none: they answer to each with its number, as one does that finds another
+ * prompt's blocks in the place of those that were freed.
+ */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class SplitHandOverTest {
+  /** How a decode engine fails that has read the whole request. */
+  enum AfterReading {
+    ERROR,
+    RESET,
+    RESET_BEHIND_HEAD;
+
+    EngineScript script() {
+      return switch (this) {
+        case ERROR -> new Answer(500, "{\"error\":{}}");
+        case RESET -> (_, connection) -> connection.reset();
+        case RESET_BEHIND_HEAD -> (_, connection) -> connection.beginEvents().reset();
+      };
+    }
+  }
+
+  private static ScriptedEngine numbering() throws IOException {
+    AtomicInteger handOvers = new AtomicInteger();
+    return ScriptedEngine.start(
+        (asked, connection) ->
+            new Answer(200, "{\"kv_transfer_params\":{\"n\":" + handOvers.incrementAndGet() + "}}")
+                .answer(asked, connection));
+  }
+
+  private static ScriptedEngine decoding() throws IOException {
+    return ScriptedEngine.start(
+        (asked, connection) -> {
+          boolean first = asked.bodyText().contains("\"n\":1");
+          new Answer(200, first ? "{\"of\":1}" : "{\"of\":2}").answer(asked, connection);
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void oneThatMayHaveBeenFetchedAnswersNoClient(AfterReading failure) throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = numbering();
+        ScriptedEngine fails = ScriptedEngine.start(failure.script());
+        ScriptedEngine decode = decoding()) {
+      rig.prefill(prefill);
+      rig.decode(fails);
+      rig.decode(decode);
+      WireResponse response = rig.proxy.ask(request(""));
+
+      assertThat(fails.requests()).hasSize(1);
+      assertThat(response.text()).isEqualTo("{\"of\":2}");
+      assertThat(prefill.requests()).hasSize(2);
+      assertThat(rig.heard).contains("HANDOVER_RECOMPUTED").doesNotContain("HANDOVER_RETAKEN");
+    }
+  }
+
+  @Test
+  void oneThatABusyWorkerWasOfferedGoesToAnother() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = numbering();
+        ScriptedEngine busy = ScriptedEngine.start(new Answer(429, "{\"error\":{}}"));
+        ScriptedEngine decode = decoding()) {
+      rig.prefill(prefill);
+      rig.decode(busy);
+      rig.decode(decode);
+      WireResponse response = rig.proxy.ask(request(""));
+
+      assertThat(busy.requests()).hasSize(1);
+      assertThat(response.text()).isEqualTo("{\"of\":1}");
+      assertThat(prefill.requests()).hasSize(1);
+      assertThat(rig.heard).contains("HANDOVER_RETAKEN");
+    }
+  }
+
+  @Test
+  void oneThatCouldNotBeSentGoesToAnother() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = numbering();
+        ScriptedEngine gone = decoding();
+        ScriptedEngine decode = decoding()) {
+      rig.prefill(prefill);
+      rig.decode(gone);
+      rig.decode(decode);
+      gone.stopListening();
+      WireResponse response = rig.proxy.ask(request(""));
+
+      assertThat(response.text()).isEqualTo("{\"of\":1}");
+      assertThat(prefill.requests()).hasSize(1);
+      assertThat(rig.heard).contains("HANDOVER_RETAKEN");
+    }
+  }
+}
