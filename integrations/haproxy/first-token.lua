@@ -12,6 +12,10 @@ function FirstToken:new()
 end
 
 local function is_stream(message)
+  local status = message:get_stline()
+  if not status or tonumber(status.code) ~= 200 then
+    return false
+  end
   local headers = message:get_headers()
   local kind = headers["content-type"]
   return kind and kind[0]:lower():find("^text/event%-stream") and not headers["content-encoding"]

@@ -28,6 +28,24 @@ public final class HaproxyPlane implements AutoCloseable {
   /** Two more tries before a lease ends. */
   private static final int RENEWALS_IN_A_TTL = 3;
 
+  /**
+   * Runs HAProxy and ends it when this process has ended, however that was: the pipe that it holds
+   * is closed then. A HAProxy left behind would go on with a fleet that nobody follows and leases
+   * that nobody settles.
+   */
+  private static final String WATCHED =
+      """
+      exec 3<&0
+      "$@" 3<&- & it=$!
+      trap 'kill $it' TERM INT
+      { cat <&3 >/dev/null; kill $it; } 2>/dev/null & watch=$!
+      exec 3<&-
+      wait $it; code=$?
+      while kill -0 $it 2>/dev/null; do wait $it; code=$?; done
+      kill $watch 2>/dev/null
+      exit $code
+      """;
+
   private final HaproxySettings settings;
   private final int port;
   private final RouterCalls router;
@@ -69,7 +87,15 @@ public final class HaproxyPlane implements AutoCloseable {
   private Process launched() throws IOException {
     try {
       Process started =
-          new ProcessBuilder(settings.executable(), "-db", "-f", files.configuration())
+          new ProcessBuilder(
+                  "/bin/sh",
+                  "-c",
+                  WATCHED,
+                  "sh",
+                  settings.executable(),
+                  "-db",
+                  "-f",
+                  files.configuration())
               .redirectErrorStream(true)
               .redirectOutput(files.output().toFile())
               .start();

@@ -25,7 +25,8 @@ final class StreamEnds implements AutoCloseable {
    * the milliseconds to the first token, if that was seen.
    */
   private static final Pattern LINE =
-      Pattern.compile("pm ([0-9a-z]+-[0-9a-z]+) (-?\\d+) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
+      Pattern.compile(
+          "pm ([0-9a-z]+-[0-9a-z]+) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
 
   /** Of the Lua script: why requests are balanced without the router. */
   private static final String COMPLAINT = "pointsman: ";
@@ -98,7 +99,8 @@ final class StreamEnds implements AutoCloseable {
     }
     String body =
         ending(Integer.parseInt(line.group(2)), line.group(3), line.group(4), line.group(5));
-    String ttft = line.group(6);
+    // How soon an error came tells nothing of prompts.
+    String ttft = body.equals(SUCCEEDED) ? line.group(6) : null;
     return new Settlement(
         line.group(1),
         ttft == null ? body : body.substring(0, body.length() - 1) + ",\"ttft_ms\":" + ttft + "}");

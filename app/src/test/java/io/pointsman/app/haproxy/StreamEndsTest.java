@@ -55,6 +55,17 @@ class StreamEndsTest {
         .isEqualTo(
             new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"failed\",\"failure\":\"error\"}"));
     assertThat(StreamEnds.read("pm - 200 -- w3 - -")).isNull();
+    assertThat(StreamEnds.read("pm 1z-k3 99999999999 -- w3 w3 -")).isNull();
+  }
+
+  @Test
+  void howSoonAnErrorCameTellsNothing() {
+    for (int status : new int[] {400, 404, 429, 500, 503}) {
+      assertThat(StreamEnds.read("pm 1z-k3 " + status + " -- w3 w3 3"))
+          .asString()
+          .contains("1z-k3")
+          .doesNotContain("ttft_ms");
+    }
   }
 
   @ParameterizedTest
