@@ -19,6 +19,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A plane of another process: asks the router over HTTP and carries the bytes itself. */
@@ -71,10 +72,10 @@ final class DecideOnlyPlaneTest {
   }
 
   /** Hit rate of the engines' caches after conversations that grow turn by turn. */
-  private static double hitRate(String policy, Plane plane) throws Exception {
+  private static double hitRate(String policy, int atOnce, Plane plane) throws Exception {
     try (Cluster cluster = Cluster.of(8).policy(policy).start()) {
       List<Integer> statuses =
-          Crowd.of(CONVERSATIONS, AT_ONCE, i -> () -> converse(plane, cluster, i));
+          Crowd.of(CONVERSATIONS, atOnce, i -> () -> converse(alone(atOnce, plane), cluster, i));
       assertThat(statuses).allMatch(status -> status == 200);
       assertThat(cluster.router().workers()).allMatch(worker -> worker.inFlight() == 0);
       List<EngineState.Tokens> tokens =
@@ -82,6 +83,16 @@ final class DecideOnlyPlaneTest {
       double queries = tokens.stream().mapToLong(EngineState.Tokens::cacheQueries).sum();
       return tokens.stream().mapToLong(EngineState.Tokens::cacheHits).sum() / queries;
     }
+  }
+
+  /** If one request is under way at a time: sent when the end of the last one is known. */
+  private static Plane alone(int atOnce, Plane plane) {
+    return atOnce > 1
+        ? plane
+        : (cluster, body) -> {
+          Await.until("no load", Await.LONG, () -> inFlight(cluster) == 0);
+          return plane.send(cluster, body);
+        };
   }
 
   private static int converse(Plane plane, Cluster cluster, int conversation) throws Exception {
@@ -101,14 +112,18 @@ final class DecideOnlyPlaneTest {
     return 200;
   }
 
+  /**
+   * One after the other under {@code cost}: it gives a hit up for a worker that answers sooner, so
+   * that with several at once the rate depends on how soon the end of a turn is told.
+   */
   @ParameterizedTest
-  @ValueSource(strings = {"cache_aware", "cost"})
-  void enginesCachesHitAsOftenAsBehindTheBuiltInProxy(String policy) throws Exception {
-    double proxied = hitRate(policy, DecideOnlyPlaneTest::proxied);
+  @CsvSource({"cache_aware, 8", "cost, 1"})
+  void enginesCachesHitAsOftenAsBehindTheBuiltInProxy(String policy, int atOnce) throws Exception {
+    double proxied = hitRate(policy, atOnce, DecideOnlyPlaneTest::proxied);
 
     assertThat(proxied).isGreaterThan(0.5);
-    assertThat(hitRate(policy, DecideOnlyPlaneTest::decided)).isGreaterThan(proxied - 0.02);
-    assertThat(hitRate(policy, DecideOnlyPlaneTest::routed)).isGreaterThan(proxied - 0.02);
+    assertThat(hitRate(policy, atOnce, DecideOnlyPlaneTest::decided)).isGreaterThan(proxied - 0.02);
+    assertThat(hitRate(policy, atOnce, DecideOnlyPlaneTest::routed)).isGreaterThan(proxied - 0.02);
   }
 
   private static String abandoned(int i) {
@@ -146,15 +161,19 @@ final class DecideOnlyPlaneTest {
             return counted == 0;
           });
 
+      // A place is given back before its end is counted.
+      Await.until("ends counted", Await.LONG, () -> expired(cluster) >= ABANDONED);
+      assertThat(expired(cluster)).isEqualTo(ABANDONED);
       assertThat(cluster.router().metric("pointsman_held_leases", "")).isZero();
-      assertThat(
-              cluster.router().metric("pointsman_held_leases_ended_total", "outcome=\"expired\""))
-          .isEqualTo(ABANDONED);
       // Nobody knows whether they were ever sent.
       String question = "{\"hold\":false,\"body\":" + abandoned(7) + "}";
       Answer again = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
       assertThat(again.text()).contains("\"matched_blocks\":0");
     }
+  }
+
+  private static double expired(Cluster cluster) {
+    return cluster.router().metric("pointsman_held_leases_ended_total", "outcome=\"expired\"");
   }
 
   private static int inFlight(Cluster cluster) {
