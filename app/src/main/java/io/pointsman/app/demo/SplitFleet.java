@@ -8,16 +8,13 @@ import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.sim.FreePorts;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.sim.kv.KvOptions;
 import io.pointsman.sim.kv.KvRole;
 import io.pointsman.sim.kv.KvState;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -52,7 +49,7 @@ public final class SplitFleet implements AutoCloseable {
 
   private SplitFleet(KvConnector connector) {
     this.connector = connector;
-    router = "127.0.0.1:" + freePort();
+    router = "127.0.0.1:" + FreePorts.next();
   }
 
   /**
@@ -97,15 +94,6 @@ public final class SplitFleet implements AutoCloseable {
       kv = kv.withStore("127.0.0.1:" + prefills.getFirst().kvState().port());
     }
     return SimEngine.start(config.withHandOver(kv), loops);
-  }
-
-  /** A port that is free at this moment: engines are told the router's before it runs. */
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   public List<SimEngine> prefills() {

@@ -1,8 +1,7 @@
 package io.pointsman.it.plane;
 
+import io.pointsman.sim.FreePorts;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,10 +34,7 @@ final class NginxProcess implements AutoCloseable {
    */
   static NginxProcess start(int router, Duration ttl, String key) throws IOException {
     Path directory = Files.createTempDirectory("pointsman-nginx");
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    int port = FreePorts.next();
     for (String name : List.of("nginx.conf", "pointsman.lua")) {
       String text =
           Files.readString(SOURCES.resolve(name))

@@ -12,13 +12,12 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.sim.FreePorts;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import java.io.File;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -54,8 +53,8 @@ final class PlaneRig implements AutoCloseable {
   }
 
   private final Way way;
-  private final int routerPort = freePort();
-  private final int spoePort = freePort();
+  private final int routerPort = FreePorts.next();
+  private final int spoePort = FreePorts.next();
   private final List<SimEngine> engines = new ArrayList<>();
   private final List<WorkerSpec> workers = new ArrayList<>();
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
@@ -72,14 +71,6 @@ final class PlaneRig implements AutoCloseable {
         .as("%s on the PATH", program)
         .isTrue();
     assumeThat(way != Way.NGINX || NginxProcess.installed()).as("nginx's Lua module").isTrue();
-  }
-
-  private static int freePort() {
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return free.getLocalPort();
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
   }
 
   /** Has something closed with the rig. */

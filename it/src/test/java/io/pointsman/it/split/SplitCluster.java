@@ -10,6 +10,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.DefectLog;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RunningRouter;
+import io.pointsman.sim.FreePorts;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.kv.KvConnector;
@@ -18,8 +19,6 @@ import io.pointsman.sim.kv.KvRole;
 import io.pointsman.sim.kv.KvState;
 import io.pointsman.sim.kv.RequestLog.Logged;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,7 +47,7 @@ final class SplitCluster implements AutoCloseable {
   private boolean wrongFieldsExpected;
 
   private SplitCluster(Setup setup) throws IOException {
-    told = setup.told() ? "127.0.0.1:" + freePort() : "";
+    told = setup.told() ? "127.0.0.1:" + FreePorts.next() : "";
     for (int i = 0; i < setup.prefillCount; i++) {
       prefills.add(start(setup, KvRole.PREFILL, "p" + i));
     }
@@ -83,13 +82,6 @@ final class SplitCluster implements AutoCloseable {
     }
     SimConfig config = setup.engine.withModels("sim").withScaleOut(true).withId(id);
     return SimEngine.start(config.withHandOver(setup.options.apply(options)), loops);
-  }
-
-  /** A port that is free at this moment: engines are told the router's before it runs. */
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 
   static Setup of(String protocol, KvConnector connector) {
