@@ -6,13 +6,14 @@ import io.pointsman.engine.policy.RoutingRequest;
 
 /**
  * Hears of what the engine decides. Called on the deciding or settling thread; must neither block
- * nor throw.
+ * nor throw. What a listener does not care for it leaves out, but for the faults of policies.
  */
+@FunctionalInterface
 public interface EngineListener {
   /** {@code lease} was placed for {@code request}, for the reason in its notes. */
-  void routed(RoutingRequest request, Lease lease);
+  default void routed(RoutingRequest request, Lease lease) {}
 
-  void rejected(RoutingRequest request, RejectReason reason);
+  default void rejected(RoutingRequest request, RejectReason reason) {}
 
   /**
    * Whether the decision on {@code request}, which is about to be placed, shall be explained in its
@@ -22,7 +23,7 @@ public interface EngineListener {
     return false;
   }
 
-  void settled(Lease lease, Outcome outcome);
+  default void settled(Lease lease, Outcome outcome) {}
 
   /** A policy threw; the request was placed by least load instead. */
   void policyFailed(RuntimeException failure);

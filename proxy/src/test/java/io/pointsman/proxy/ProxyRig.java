@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -280,9 +279,6 @@ final class ProxyRig implements AutoCloseable {
     public void routed(RoutingRequest request, Lease lease) {
       inDecision.run();
     }
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
 
     @Override
     public void settled(Lease lease, Outcome outcome) {

@@ -9,7 +9,6 @@ import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
 import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.engine.EngineListener;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Alternatives;
@@ -20,8 +19,6 @@ import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
-import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -49,20 +46,7 @@ public final class EmbeddedEngine implements AutoCloseable {
   private static final Duration LEASE_LOOK = Duration.ofMillis(50);
 
   /** Metrics are for whoever embeds it. */
-  private static final EngineListener NOBODY =
-      new EngineListener() {
-        @Override
-        public void routed(RoutingRequest request, Lease lease) {}
-
-        @Override
-        public void rejected(RoutingRequest request, RejectReason reason) {}
-
-        @Override
-        public void settled(Lease lease, Outcome outcome) {}
-
-        @Override
-        public void policyFailed(RuntimeException failure) {}
-      };
+  private static final EngineListener NOBODY = _ -> {};
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final Fleet fleet;

@@ -6,10 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
-import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -94,15 +91,6 @@ class MaintenanceApiTest {
   }
 
   private static final class NoListener implements EngineListener {
-    @Override
-    public void routed(RoutingRequest request, Lease lease) {}
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {}
-
     @Override
     public void policyFailed(RuntimeException failure) {}
   }

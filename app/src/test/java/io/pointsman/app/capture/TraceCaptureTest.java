@@ -8,7 +8,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
@@ -252,15 +251,6 @@ class TraceCaptureTest implements EngineListener {
                     clock::nanos))
         .isInstanceOf(IOException.class);
   }
-
-  @Override
-  public void routed(RoutingRequest request, Lease lease) {}
-
-  @Override
-  public void rejected(RoutingRequest request, RejectReason reason) {}
-
-  @Override
-  public void settled(Lease lease, Outcome outcome) {}
 
   @Override
   public void policyFailed(RuntimeException failure) {

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.choice.Choices;
@@ -182,15 +181,6 @@ final class DecideFixture implements EngineListener {
   int inFlight() {
     return fleet.snapshot().workers().stream().mapToInt(Worker::inFlight).sum();
   }
-
-  @Override
-  public void routed(RoutingRequest request, Lease lease) {}
-
-  @Override
-  public void rejected(RoutingRequest request, RejectReason reason) {}
-
-  @Override
-  public void settled(Lease lease, Outcome outcome) {}
 
   @Override
   public void policyFailed(RuntimeException failure) {

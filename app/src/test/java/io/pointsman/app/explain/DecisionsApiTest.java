@@ -8,12 +8,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -186,15 +184,6 @@ class DecisionsApiTest implements EngineListener {
   public boolean explains(RoutingRequest request) {
     return log.draws();
   }
-
-  @Override
-  public void routed(RoutingRequest request, Lease lease) {}
-
-  @Override
-  public void rejected(RoutingRequest request, RejectReason reason) {}
-
-  @Override
-  public void settled(Lease lease, Outcome outcome) {}
 
   @Override
   public void policyFailed(RuntimeException failure) {

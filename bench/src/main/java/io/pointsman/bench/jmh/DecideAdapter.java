@@ -3,13 +3,11 @@ package io.pointsman.bench.jmh;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
@@ -98,15 +96,6 @@ public class DecideAdapter {
   }
 
   private static final class Deaf implements EngineListener {
-    @Override
-    public void routed(RoutingRequest request, Lease lease) {}
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {}
-
     @Override
     public void policyFailed(RuntimeException failure) {
       throw failure;

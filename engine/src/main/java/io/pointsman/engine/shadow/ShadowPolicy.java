@@ -3,7 +3,6 @@ package io.pointsman.engine.shadow;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
@@ -270,15 +269,6 @@ public final class ShadowPolicy implements AnswerLearner {
 
   /** The policy's own faults; a request that it cannot place is not served worse for it. */
   private final class Faults implements EngineListener {
-    @Override
-    public void routed(RoutingRequest request, Lease lease) {}
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {}
-
     @Override
     public void policyFailed(RuntimeException failure) {
       failures.increment();

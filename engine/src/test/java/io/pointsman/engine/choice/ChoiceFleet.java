@@ -2,7 +2,6 @@ package io.pointsman.engine.choice;
 
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
@@ -79,9 +78,6 @@ final class ChoiceFleet implements EngineListener {
   public synchronized void routed(RoutingRequest request, Lease lease) {
     routed++;
   }
-
-  @Override
-  public void rejected(RoutingRequest request, RejectReason reason) {}
 
   @Override
   public synchronized void settled(Lease lease, Outcome outcome) {

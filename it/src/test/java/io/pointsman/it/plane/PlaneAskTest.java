@@ -6,10 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.app.embed.Pointsman;
 import io.pointsman.app.haproxy.HaproxyPlane;
 import io.pointsman.app.wiring.Router;
+import io.pointsman.sim.FreePorts;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,10 +43,7 @@ final class PlaneAskTest {
     try (Router router = router("")) {
       assertThat(HaproxyPlane.spoeOf(URI.create(router.url()), "")).isNull();
     }
-    int free;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      free = socket.getLocalPort();
-    }
-    assertThat(HaproxyPlane.spoeOf(URI.create("http://127.0.0.1:" + free), "")).isNull();
+    URI nobody = URI.create("http://127.0.0.1:" + FreePorts.next());
+    assertThat(HaproxyPlane.spoeOf(nobody, "")).isNull();
   }
 }

@@ -9,13 +9,9 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
-import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
-import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.Admission;
@@ -336,15 +332,6 @@ public final class RelayFuzz {
   }
 
   private static final class Deaf implements EngineListener {
-    @Override
-    public void routed(RoutingRequest request, Lease lease) {}
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {}
-
     @Override
     public void policyFailed(RuntimeException failure) {}
   }

@@ -6,12 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -118,15 +116,6 @@ final class CacheAwareFixture {
   }
 
   private static final class Strict implements EngineListener {
-    @Override
-    public void routed(RoutingRequest request, Lease lease) {}
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {}
-
     @Override
     public void policyFailed(RuntimeException failure) {
       throw new AssertionError(failure);

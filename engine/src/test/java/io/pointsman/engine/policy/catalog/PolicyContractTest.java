@@ -8,7 +8,6 @@ import io.pointsman.engine.Decision.Rejected;
 import io.pointsman.engine.Decision.Routed;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
@@ -79,12 +78,6 @@ class PolicyContractTest {
         throw new AssertionError("policy found nobody");
       }
     }
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {}
 
     @Override
     public void policyFailed(RuntimeException failure) {

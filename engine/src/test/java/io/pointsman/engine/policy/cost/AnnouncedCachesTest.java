@@ -7,11 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.Announcer;
 import io.pointsman.engine.kv.KvEvent;
@@ -46,20 +44,8 @@ class AnnouncedCachesTest {
             PolicySettings.DEFAULTS,
             new KvKnowledge(index, TokenKeys.NONE));
     EngineListener listener =
-        new EngineListener() {
-          @Override
-          public void routed(RoutingRequest request, Lease lease) {}
-
-          @Override
-          public void rejected(RoutingRequest request, RejectReason reason) {}
-
-          @Override
-          public void settled(Lease lease, Outcome outcome) {}
-
-          @Override
-          public void policyFailed(RuntimeException failure) {
-            throw new AssertionError(failure);
-          }
+        failure -> {
+          throw new AssertionError(failure);
         };
     return new RoutingEngine(
         fleet.fleet,

@@ -5,11 +5,9 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.Insight;
@@ -95,15 +93,6 @@ final class CostFleet implements EngineListener {
   public boolean explains(RoutingRequest request) {
     return explains;
   }
-
-  @Override
-  public void routed(RoutingRequest request, Lease lease) {}
-
-  @Override
-  public void rejected(RoutingRequest request, RejectReason reason) {}
-
-  @Override
-  public void settled(Lease lease, Outcome outcome) {}
 
   @Override
   public void policyFailed(RuntimeException failure) {

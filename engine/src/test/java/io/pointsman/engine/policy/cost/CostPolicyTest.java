@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
@@ -48,12 +47,6 @@ class CostPolicyTest {
     public void routed(RoutingRequest request, Lease lease) {
       assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_COST);
     }
-
-    @Override
-    public void rejected(RoutingRequest request, RejectReason reason) {}
-
-    @Override
-    public void settled(Lease lease, Outcome outcome) {}
 
     @Override
     public void policyFailed(RuntimeException failure) {

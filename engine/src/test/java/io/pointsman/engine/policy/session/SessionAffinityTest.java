@@ -6,12 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.pointsman.engine.Decision.Routed;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Policy;
@@ -51,12 +49,6 @@ class SessionAffinityTest {
           lastReason = request.notes().reason();
           lastBlocks = request.notes().matchedBlocks();
         }
-
-        @Override
-        public void rejected(RoutingRequest request, RejectReason reason) {}
-
-        @Override
-        public void settled(Lease lease, Outcome outcome) {}
 
         @Override
         public void policyFailed(RuntimeException failure) {

@@ -6,13 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.Decision.Routed;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.Requests;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
-import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Policy;
@@ -48,12 +46,6 @@ class SessionTableTest {
           public void routed(RoutingRequest request, Lease lease) {
             lastReason = request.notes().reason();
           }
-
-          @Override
-          public void rejected(RoutingRequest request, RejectReason reason) {}
-
-          @Override
-          public void settled(Lease lease, Outcome outcome) {}
 
           @Override
           public void policyFailed(RuntimeException failure) {
