@@ -2,6 +2,8 @@ package io.pointsman.it.split;
 
 import static io.pointsman.it.split.SplitFaults.BODY;
 import static io.pointsman.it.split.SplitFaults.PATH;
+import static io.pointsman.it.split.SplitFaults.asked;
+import static io.pointsman.it.split.SplitFaults.awaitHung;
 import static io.pointsman.it.split.SplitFaults.body;
 import static io.pointsman.it.split.SplitFaults.fail;
 import static io.pointsman.it.split.SplitFaults.handovers;
@@ -19,6 +21,8 @@ import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * The client leaves, in each phase of its request. The cluster checks at its end that no lease is
@@ -49,6 +53,55 @@ class SplitClientGoneTest {
           "decode fetches", Await.LONG, () -> decode.kvState().transfers().inProgress() == 1);
       client.leave();
       cluster.awaitQuiet();
+    }
+  }
+
+  /** Decode has taken the request and does not go on: another one frees what prefill holds. */
+  @ParameterizedTest
+  @EnumSource(names = {"NIXL", "NIXL_PUSH", "MOONCAKE", "MORIIO_WRITE", "LMCACHE", "ORCHESTRATED"})
+  void whenTheClientOfAStreamLeavesWhileDecodeHangsTheBlocksAreFreed(KvConnector connector)
+      throws IOException {
+    try (SplitCluster cluster =
+        SplitCluster.telling(connector)
+            .engines(1, 2)
+            .direct()
+            .set("decode-timeout", "5m")
+            .start()) {
+      cluster.awaitSplit(8);
+      double prefilled = prefillsEnded(cluster, "done");
+      double released = handovers(cluster, "released");
+      fail(cluster.decodes, 1, new Fault.Hang(0));
+      RawClient client = send(cluster, body(5, true));
+      awaitHung(cluster.decodes);
+      Await.until(
+          "prefill has answered",
+          Await.LONG,
+          () -> prefillsEnded(cluster, "done") == prefilled + 1);
+      client.leave();
+      Await.until(
+          () -> "decode frees its blocks: " + cluster.state(),
+          Await.LONG,
+          () -> handovers(cluster, "released") == released + 1);
+      cluster.awaitQuiet();
+    }
+  }
+
+  /**
+   * Its head is missing as long as the answer is: that decode has the blocks must be believed, and
+   * its cancellation frees them.
+   */
+  @Test
+  void whenTheClientOfAnAnswerInOnePieceLeavesNobodyElseIsAskedForTheBlocks() throws IOException {
+    try (SplitCluster cluster = slowDecode().engines(1, 2).start()) {
+      RawClient client = send(cluster, body(20_000, false));
+      Await.until(
+          "decode generates",
+          Await.LONG,
+          () -> cluster.decodes.stream().anyMatch(d -> d.state().sequences().running() == 1));
+      client.leave();
+      cluster.awaitQuiet();
+      assertThat(asked(cluster.decodes)).isEqualTo(1);
+      assertThat(handovers(cluster, "released")).isEqualTo(1);
     }
   }
 

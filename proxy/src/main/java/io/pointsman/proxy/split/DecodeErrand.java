@@ -57,12 +57,17 @@ final class DecodeErrand implements Errand {
   }
 
   /**
-   * Whether the worker certainly knows of the hand-over, so that it frees what prefill holds. One
-   * that answers with an error may not have got as far as that, one that is busy may say so by a
-   * queue before its engine.
+   * Whether the worker may be taken to know of the hand-over, so that it frees what prefill holds.
+   * One that answers with an error may not have got as far as that, one that is busy may say so by
+   * a queue before its engine. Engines send the head of a stream when they have taken the request:
+   * where it is missing, they have not. That of an answer in one piece comes with its end, and says
+   * nothing until then.
    */
   boolean arrived() {
-    return failure == null && (status > 0 ? status < 400 : written);
+    if (failure != null) {
+      return false;
+    }
+    return status > 0 ? status < 400 : written && !request.facts().stream();
   }
 
   /**
