@@ -18,6 +18,14 @@ final class RayLlmConfig {
   private static final String SCALE = "replicas are started elsewhere";
   private static final int UNLIMITED = 1_000_000_000;
 
+  private static final String WEIGHT = "DYN_ROUTER_";
+  private static final Map<String, Double> WEIGHTS =
+      Map.of(
+          "DYN_ROUTER_PREFILL_LOAD_SCALE", 1.0,
+          "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT", 1.0,
+          "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT_DECAY", 0.0,
+          "DYN_ROUTER_DECODE_ACTIVE_REQUEST_WEIGHT", 0.0);
+
   private static final String ADAPTERS_KEPT = "max_num_adapters_per_replica";
   private static final int MOST_ADAPTERS = 1_000_000;
   private static final Map<String, String> IDLE_LORA =
@@ -114,6 +122,32 @@ final class RayLlmConfig {
                 "request_routing_stats_period_s", "replicas are not asked for statistics",
                 "request_routing_stats_timeout_s", "replicas are not asked for statistics",
                 "ingress_router_fallback", "the plane in front decides what it falls back to"));
+  }
+
+  /**
+   * Checks what Ray reads of the model's environment for {@code KVAwareRouter}: our policy has no
+   * such weights, so what asks for others than Ray's own cannot be honoured.
+   */
+  void checkWeights() {
+    RayNode variables = node.at("runtime_env").at("env_vars");
+    for (String name : variables.names()) {
+      RayNode weight = variables.at(name);
+      if (name.startsWith(WEIGHT) && !weight.absent() && !says(weight, WEIGHTS.get(name))) {
+        weight.wrong(
+            weight.text()
+                + " is not supported: kv_aware multiplies uncached tokens by requests in flight,"
+                + " without weights (expected: "
+                + (WEIGHTS.containsKey(name) ? WEIGHTS.get(name) + ", or nothing)" : "nothing)"));
+      }
+    }
+  }
+
+  private static boolean says(RayNode written, @Nullable Double number) {
+    try {
+      return number != null && Double.parseDouble(written.text().strip()) == number;
+    } catch (NumberFormatException e) {
+      return false;
+    }
   }
 
   /** Adapters that each of its workers keeps loaded; empty if it does not say. */

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -65,6 +66,11 @@ final class RayNode {
 
   private Map<String, Raw> entries() {
     return raw instanceof Raw.Entries(Map<String, Raw> entries, _) ? entries : Map.of();
+  }
+
+  /** The keys of this group, in the order in which they are written; none if it is none. */
+  Set<String> names() {
+    return entries().keySet();
   }
 
   /**

@@ -11,6 +11,9 @@ import java.util.TreeMap;
 
 /** Ray's request routers and their arguments, as policies and their keys. */
 final class RayRouters {
+  /** The policy that goes by what engines announce of their caches. */
+  static final String KV_AWARE = "kv_aware";
+
   private static final String DEFAULT_POLICY = "round_robin";
   private static final String MEMORY = "the index is bounded by cache.index-max-bytes instead";
 
@@ -47,9 +50,7 @@ final class RayRouters {
         "CapacityQueueRouter",
         new Router("", "is not there (nearest: PowerOfTwoChoicesRequestRouter)", (_, _) -> {}));
     ROUTERS.put(
-        "KVAwareRouter",
-        new Router(
-            "", "is not supported yet: events of caches and tokens of prompts", (_, _) -> {}));
+        "KVAwareRouter", new Router(KV_AWARE, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
   }
 
   private RayRouters() {}

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.KvEventLabels;
 import io.pointsman.app.config.YamlTree;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.FleetKeys;
@@ -299,12 +300,14 @@ public final class RayServeFile {
   private void settings(List<RayLlmConfig> configs) {
     RayLlmConfig first = configs.getFirst();
     RayRouters.translate(first.router(), values);
+    heed(first, values);
     backoff(first.router());
     health(first.deployment());
     List<ModelPolicy> own = new ArrayList<>();
     for (RayLlmConfig other : configs.subList(1, configs.size())) {
       ConfigValues routing = new ConfigValues();
       RayRouters.translate(other.router(), routing);
+      heed(other, routing);
       if (!settings(routing).equals(settings(values))) {
         own.add(new ModelPolicy(other.model, settings(routing)));
       }
@@ -324,6 +327,14 @@ public final class RayServeFile {
       values.set(RoutingKeys.MODEL_POLICIES, own);
     }
     queue(configs);
+  }
+
+  /** Has engines heard if a model's router goes by what they announce. */
+  private void heed(RayLlmConfig config, ConfigValues routing) {
+    if (routing.get(RoutingKeys.POLICY).equals(RayRouters.KV_AWARE)) {
+      KvEventLabels.askOthers(values);
+      config.checkWeights();
+    }
   }
 
   private static void agree(RayNode other, RayNode first, String model, List<String> keys) {

@@ -103,6 +103,8 @@ class RayServeFileTest {
     "ray.serve.experimental.round_robin_router:RoundRobinRouter, round_robin",
     "ray.serve.llm.request_router.PrefixCacheAffinityRouter, cache_aware",
     "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter, ray_consistent_hash",
+    "ray.serve.llm.request_router.KVAwareRouter, kv_aware",
+    "ray.serve.llm.request_router:KVAwareRouter, kv_aware",
     "ConsistentHashRouter, ray_consistent_hash"
   })
   void classesOfRayAreOurPolicies(String type, String policy) {
@@ -117,7 +119,6 @@ class RayServeFileTest {
             + " PrefixCacheAffinityRouter?)",
         "ray.serve.RoundRobbinRouter|unknown class (did you mean RoundRobinRouter?)",
         "mine:RoundRobinRouter|mine:RoundRobinRouter: unknown class",
-        "ray.serve.llm.request_router.KVAwareRouter|KVAwareRouter is not supported yet",
         "ray.serve.experimental.capacity_queue_router.CapacityQueueRouter|is not there"
       })
   void otherClassesAreErrors(String type, String problem) {
