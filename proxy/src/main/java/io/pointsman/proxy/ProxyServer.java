@@ -19,7 +19,7 @@ import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
-import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.BusyStatus;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.exchange.Cors;
@@ -116,7 +116,7 @@ public final class ProxyServer implements AutoCloseable {
         new Cors(settings.cors()),
         settings.retry(),
         new Backoff(settings.retry(), context.dice()),
-        new Admission(settings.admission(), context.ticker()),
+        new Admissions(settings.admission(), context.ticker()),
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
@@ -194,7 +194,7 @@ public final class ProxyServer implements AutoCloseable {
 
   /** Requests that wait for admission. */
   public int queued() {
-    return plane.admission().queued();
+    return plane.admissions().queued();
   }
 
   /**

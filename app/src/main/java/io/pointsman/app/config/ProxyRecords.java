@@ -6,9 +6,11 @@ import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.value.ModelQueue;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.admission.ModelLimit;
 import io.pointsman.proxy.exchange.CorsSettings;
 import io.pointsman.proxy.exchange.HeaderSettings;
 import io.pointsman.proxy.exchange.LimitSettings;
@@ -16,6 +18,8 @@ import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Builds the settings of the data plane. */
@@ -32,13 +36,7 @@ final class ProxyRecords {
             values.get(FrontKeys.BACKLOG)),
         limits(values),
         timeouts(values),
-        new AdmissionSettings(
-            values.get(FrontKeys.MAX_CONCURRENT),
-            values.get(FrontKeys.QUEUE_SIZE),
-            values.get(FrontKeys.QUEUE_TIMEOUT),
-            values.get(FrontKeys.QUEUE_TIMEOUT_STATUS),
-            values.get(FrontKeys.RATE_PER_SECOND),
-            values.get(FrontKeys.QUEUE_FULL_STATUS)),
+        group("limits", () -> admission(values)),
         group("retry", () -> retry(values)),
         group("api-key or pool", () -> upstream(values)),
         new HeaderSettings(
@@ -50,6 +48,30 @@ final class ProxyRecords {
                     values.get(FrontKeys.CORS_ENABLED), values.get(FrontKeys.CORS_ORIGINS))),
         values.get(FrontKeys.SSE_KEEPALIVE),
         values.get(OperationKeys.DRAIN_TIMEOUT));
+  }
+
+  private static AdmissionSettings admission(ConfigValues values) {
+    List<ModelLimit> models = new ArrayList<>();
+    for (ModelQueue each : values.get(FrontKeys.MODEL_QUEUES)) {
+      models.add(
+          new ModelLimit(
+              each.model(),
+              each.maxConcurrent(),
+              orElse(each.queueSize(), values.get(FrontKeys.QUEUE_SIZE)),
+              orElse(each.fullStatus(), values.get(FrontKeys.QUEUE_FULL_STATUS))));
+    }
+    return new AdmissionSettings(
+        values.get(FrontKeys.MAX_CONCURRENT),
+        values.get(FrontKeys.QUEUE_SIZE),
+        values.get(FrontKeys.QUEUE_TIMEOUT),
+        values.get(FrontKeys.QUEUE_TIMEOUT_STATUS),
+        values.get(FrontKeys.RATE_PER_SECOND),
+        values.get(FrontKeys.QUEUE_FULL_STATUS),
+        models);
+  }
+
+  private static int orElse(@Nullable Integer own, int ofAll) {
+    return own == null ? ofAll : own;
   }
 
   private static LimitSettings limits(ConfigValues values) {

@@ -91,7 +91,7 @@ public final class DecideApi {
       }
       case Choice.Pointed(Worker worker) -> chosen(body, worker, routing, question);
       case Choice.Refused(var rejection) ->
-          Refusal.of(rejection, facts.model(), planes.busyStatus());
+          Refusal.of(rejection, facts.model(), planes.busyStatus(facts.model()));
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
     };

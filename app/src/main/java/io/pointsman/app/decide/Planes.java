@@ -7,6 +7,7 @@ import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.request.AffinitySettings;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +19,7 @@ public final class Planes {
   private final Ticker ticker;
   private final Dice dice;
   private final boolean decodeServesWhole;
-  private final int busyStatus;
+  private final AdmissionSettings admission;
   private final @Nullable SplitPlaces split;
 
   /** In a fleet of regular workers, or where no other plane is told of two. */
@@ -27,16 +28,16 @@ public final class Planes {
       Choices choices,
       AffinitySettings affinity,
       boolean decodeServesWhole,
-      int busyStatus,
+      AdmissionSettings admission,
       Ticker ticker,
       Dice dice) {
-    this(engine, choices, affinity, decodeServesWhole, busyStatus, null, ticker, dice);
+    this(engine, choices, affinity, decodeServesWhole, admission, null, ticker, dice);
   }
 
   /**
    * @param affinity where requests say whom they belong to
    * @param decodeServesWhole whether workers for decode may serve whole requests
-   * @param busyStatus what is answered while all workers are busy: 429 or 503
+   * @param admission what is answered while all workers of a model are busy
    * @param split chooses two workers for a request; null if one serves each
    */
   public Planes(
@@ -44,12 +45,12 @@ public final class Planes {
       Choices choices,
       AffinitySettings affinity,
       boolean decodeServesWhole,
-      int busyStatus,
+      AdmissionSettings admission,
       @Nullable SplitPlaces split,
       Ticker ticker,
       Dice dice) {
     this.decodeServesWhole = decodeServesWhole;
-    this.busyStatus = busyStatus;
+    this.admission = requireNonNull(admission, "admission");
     this.split = split;
     this.engine = requireNonNull(engine, "engine");
     this.choices = requireNonNull(choices, "choices");
@@ -67,9 +68,9 @@ public final class Planes {
     return decode ? Role.DECODE : Role.REGULAR;
   }
 
-  /** What is answered while all workers are busy. */
-  int busyStatus() {
-    return busyStatus;
+  /** What is answered while all workers of {@code model} are busy: 429 or 503. */
+  int busyStatus(@Nullable String model) {
+    return admission.busyStatus(model);
   }
 
   /** Null if one worker serves each request. */

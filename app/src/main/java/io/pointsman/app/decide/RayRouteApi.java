@@ -106,7 +106,7 @@ public final class RayRouteApi implements LocalEndpoint {
       case Choice.Held(Worker worker, String lease, _) ->
           Json.answer(200, pointed(worker, model).put("lease", lease));
       case Choice.Refused(Decision.Rejected rejected) ->
-          holds ? Refusal.of(rejected, model, planes.busyStatus()) : refused(rejected, model);
+          holds ? Refusal.of(rejected, model, planes.busyStatus(model)) : refused(rejected, model);
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
     };
@@ -218,7 +218,8 @@ public final class RayRouteApi implements LocalEndpoint {
           case NO_WORKERS -> "no worker is registered for this request";
           case UNKNOWN_MODEL, NONE_AVAILABLE, ALL_TRIED -> "no worker is available at the moment";
         };
-    int status = rejected.reason() == RejectReason.ALL_BUSY ? planes.busyStatus() : UNAVAILABLE;
+    int status =
+        rejected.reason() == RejectReason.ALL_BUSY ? planes.busyStatus(model) : UNAVAILABLE;
     return error(status, why)
         .withHeader("retry-after", Long.toString(Reply.seconds(rejected.retryAfterNanos())));
   }

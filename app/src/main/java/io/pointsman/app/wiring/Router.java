@@ -46,6 +46,7 @@ import io.pointsman.engine.policy.tier.Tiers;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.proxy.ProxyContext;
 import io.pointsman.proxy.ProxyServer;
+import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.exchange.CourseFactory;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -380,9 +381,9 @@ public final class Router implements AutoCloseable {
       boolean decodeServes =
           config.disagg().enabled() && config.disagg().split().decodeServesWhole();
       SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
-      int busy = config.proxy().admission().busyStatus();
+      AdmissionSettings lines = config.proxy().admission();
       Planes planes =
-          new Planes(engine, choices, config.affinity(), decodeServes, busy, split, ticker, dice);
+          new Planes(engine, choices, config.affinity(), decodeServes, lines, split, ticker, dice);
       new DecideApi(planes, this::policyOf).addTo(routes);
       new LeasesApi(planes).addTo(routes);
       RayRouteApi route = new RayRouteApi(planes);

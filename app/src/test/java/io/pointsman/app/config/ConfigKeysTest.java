@@ -87,7 +87,8 @@ class ConfigKeysTest {
           "auto",
           "tcp://h:1",
           "m=random",
-          "other");
+          "other",
+          "m=7");
 
   @Test
   void defaultsAreThoseOfTheRecords() {

@@ -25,6 +25,7 @@ import io.pointsman.engine.policy.tier.AdapterSettings;
 import io.pointsman.engine.policy.tier.AdapterTable;
 import io.pointsman.engine.policy.tier.LocalitySettings;
 import io.pointsman.engine.policy.tier.Tiers;
+import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
@@ -98,7 +99,13 @@ final class DecideFixture implements EngineListener {
     choices = new Choices(engine, settings, clock::nanos, dice::roll);
     Planes planes =
         new Planes(
-            engine, choices, AffinitySettings.DEFAULT, true, busyStatus, clock::nanos, dice::roll);
+            engine,
+            choices,
+            AffinitySettings.DEFAULT,
+            true,
+            new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
+            clock::nanos,
+            dice::roll);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new DecideApi(planes, _ -> policy).addTo(builder);
     new LeasesApi(planes).addTo(builder);

@@ -1,7 +1,10 @@
 package io.pointsman.it.support;
 
+import io.pointsman.app.compat.ray.RayServeFile;
+import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.YamlConfig;
+import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.wiring.Router;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
@@ -9,7 +12,9 @@ import io.pointsman.engine.fleet.Worker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 /** The router in this process, started from the text of a configuration file. */
 public final class RunningRouter implements AutoCloseable {
@@ -27,6 +32,13 @@ public final class RunningRouter implements AutoCloseable {
   public static RunningRouter start(String yaml) {
     PointsmanConfig config = PointsmanConfig.from(YamlConfig.parse("cluster", yaml));
     return new RunningRouter(Router.start(config, "test"));
+  }
+
+  /** Starts a router from a file of Ray Serve's, but for the port of its metrics. */
+  public static RunningRouter rayServe(Path file) {
+    ConfigValues values = RayServeFile.read(file, Map.of()).values();
+    values.set(OperationKeys.METRICS_PORT, 0);
+    return new RunningRouter(Router.start(PointsmanConfig.from(values), "test"));
   }
 
   public List<Worker> workers() {

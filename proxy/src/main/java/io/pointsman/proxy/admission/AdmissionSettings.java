@@ -1,6 +1,8 @@
 package io.pointsman.proxy.admission;
 
 import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How many requests for workers are under way at once, and how many may wait for their turn.
@@ -15,6 +17,8 @@ import java.time.Duration;
  *     else one second's worth, may come in a burst. 0 means no limit. Those above it wait in the
  *     same queue.
  * @param queueFullStatus status of the answer to a request that finds the queue full; 400 to 599
+ * @param models models with a line of their own; their requests count in no other, nor towards the
+ *     rate
  */
 public record AdmissionSettings(
     int maxConcurrentRequests,
@@ -22,7 +26,8 @@ public record AdmissionSettings(
     Duration queueTimeout,
     int queueTimeoutStatus,
     int ratePerSecond,
-    int queueFullStatus) {
+    int queueFullStatus,
+    List<ModelLimit> models) {
 
   private static final int TOO_MANY = 429;
 
@@ -45,7 +50,29 @@ public record AdmissionSettings(
     this(maxConcurrentRequests, queueSize, queueTimeout, queueTimeoutStatus, ratePerSecond, 429);
   }
 
+  /** With one line for all models. */
+  public AdmissionSettings(
+      int maxConcurrentRequests,
+      int queueSize,
+      Duration queueTimeout,
+      int queueTimeoutStatus,
+      int ratePerSecond,
+      int queueFullStatus) {
+    this(
+        maxConcurrentRequests,
+        queueSize,
+        queueTimeout,
+        queueTimeoutStatus,
+        ratePerSecond,
+        queueFullStatus,
+        List.of());
+  }
+
   public AdmissionSettings {
+    models = List.copyOf(models);
+    if (models.stream().map(ModelLimit::model).distinct().count() < models.size()) {
+      throw new IllegalArgumentException("models: one appears twice (expected: each model once)");
+    }
     if (maxConcurrentRequests < 0) {
       throw new IllegalArgumentException(
           "maxConcurrentRequests: " + maxConcurrentRequests + " (expected: >= 0)");
@@ -69,12 +96,43 @@ public record AdmissionSettings(
     }
   }
 
+  /** The settings of a model's own line. */
+  AdmissionSettings with(ModelLimit limit) {
+    return new AdmissionSettings(
+        limit.maxConcurrentRequests(),
+        limit.queueSize(),
+        queueTimeout,
+        queueTimeoutStatus,
+        0,
+        limit.queueFullStatus());
+  }
+
   /**
-   * What those who cannot wait in the queue are told while all workers are busy: where others would
-   * wait, the same as when it is full, if that is 429; 503 otherwise. Proxies that ask for
-   * decisions pass on these two.
+   * What those who cannot wait in the queue are told while all workers of {@code model} are busy:
+   * where others would wait, the same as when it is full, if that is 429; 503 otherwise. Proxies
+   * that ask for decisions pass on these two.
+   *
+   * @param model null if the request names none
    */
-  public int busyStatus() {
+  public int busyStatus(@Nullable String model) {
+    ModelLimit own = ofModel(model);
+    return own == null ? busyStatus() : with(own).busyStatus();
+  }
+
+  private @Nullable ModelLimit ofModel(@Nullable String model) {
+    ModelLimit ofBase = null;
+    for (ModelLimit limit : models) {
+      if (limit.model().equals(model)) {
+        return limit;
+      }
+      if (model != null && model.indexOf(':') == limit.model().length()) {
+        ofBase = model.startsWith(limit.model()) ? limit : ofBase;
+      }
+    }
+    return ofBase;
+  }
+
+  private int busyStatus() {
     return maxConcurrentRequests > 0 && queueFullStatus == TOO_MANY ? TOO_MANY : 503;
   }
 }

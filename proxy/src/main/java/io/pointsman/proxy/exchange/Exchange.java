@@ -192,15 +192,15 @@ final class Exchange implements Conversation, Place.Holder {
       sniffer = new ResponseIdSniffer();
     }
     attempts = new Attempts(this, read, StoredResponse.of(plane.owners(), endpoint, head, read));
-    admit();
+    admit(read.model());
   }
 
   // Being admitted.
 
-  private void admit() {
+  private void admit(@Nullable String model) {
     phase = Phase.ADMITTING;
-    if (!place.enter()) {
-      reply(ProxyError.QUEUE_FULL, Rejections.queueFull(plane.admission()));
+    if (!place.enter(model)) {
+      reply(ProxyError.QUEUE_FULL, Rejections.queueFull(place.admission()));
     }
   }
 
@@ -216,8 +216,8 @@ final class Exchange implements Conversation, Place.Holder {
   @Override
   public void waitedTooLong() {
     ProxyError error = ProxyError.QUEUE_TIMEOUT;
-    int code = plane.admission().settings().queueTimeoutStatus();
-    long turn = plane.admission().nanosToTurn();
+    int code = place.admission().settings().queueTimeoutStatus();
+    long turn = place.admission().nanosToTurn();
     reply(error, Reply.of(error, code, error.message()).retryAfter(turn));
   }
 

@@ -27,8 +27,8 @@ final class Place implements Admission.Waiter {
   }
 
   private final LoopState state;
-  private final Admission admission;
   private final Holder holder;
+  private Admission admission;
   private Phase phase = Phase.NONE;
   private long queuedAt;
   private @Nullable Future<?> timer;
@@ -36,11 +36,21 @@ final class Place implements Admission.Waiter {
   Place(LoopState state, Holder holder) {
     this.state = state;
     this.holder = holder;
-    admission = state.plane().admission();
+    admission = state.plane().admissions().of(null);
   }
 
-  /** Asks for the place; false if even the queue is full. */
-  boolean enter() {
+  /** The line in which it stands, once it has asked. */
+  Admission admission() {
+    return admission;
+  }
+
+  /**
+   * Asks for the place; false if even the queue is full.
+   *
+   * @param model what the request asks for, which says in which line it stands; null if nothing
+   */
+  boolean enter(@Nullable String model) {
+    admission = state.plane().admissions().of(model);
     switch (admission.enter(this)) {
       case ADMITTED -> {
         phase = Phase.HELD;

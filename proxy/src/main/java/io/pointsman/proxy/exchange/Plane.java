@@ -2,7 +2,7 @@ package io.pointsman.proxy.exchange;
 
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.BusyStatus;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.local.CallerCheck;
@@ -36,7 +36,7 @@ public record Plane(
     Cors cors,
     RetrySettings retry,
     Backoff backoff,
-    Admission admission,
+    Admissions admissions,
     RequestIds requestIds,
     ResponseOwners owners,
     DrainGate gate,

@@ -162,9 +162,9 @@ class AdmissionTest {
   void whoCannotWaitIsToldWhatAFullQueueSaysIfProxiesPassItOn() {
     Duration wait = Duration.ofSeconds(1);
 
-    assertThat(AdmissionSettings.DEFAULTS.busyStatus()).isEqualTo(503);
-    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 429).busyStatus()).isEqualTo(429);
-    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 503).busyStatus()).isEqualTo(503);
-    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 529).busyStatus()).isEqualTo(503);
+    assertThat(AdmissionSettings.DEFAULTS.busyStatus(null)).isEqualTo(503);
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 429).busyStatus(null)).isEqualTo(429);
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 503).busyStatus(null)).isEqualTo(503);
+    assertThat(new AdmissionSettings(8, 0, wait, 503, 0, 529).busyStatus(null)).isEqualTo(503);
   }
 }

@@ -14,7 +14,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.ProxySettings;
-import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.BusyStatus;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.exchange.AnswerReference.Chunks;
@@ -300,7 +300,7 @@ public final class RelayFuzz {
             new Cors(settings.cors()),
             settings.retry(),
             new Backoff(settings.retry(), bound -> 0),
-            new Admission(settings.admission(), () -> 0),
+            new Admissions(settings.admission(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1),
             new DrainGate(),

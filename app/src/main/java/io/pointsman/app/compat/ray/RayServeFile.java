@@ -39,7 +39,6 @@ public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
   private static final int PORT = 8000;
-  private static final int LONGEST_QUEUE = 1_000_000;
   private static final Duration MILLI = Duration.ofMillis(1);
   private static final String CLUSTER = "there is no cluster to place it in";
 
@@ -296,7 +295,7 @@ public final class RayServeFile {
     }
   }
 
-  /** A model's router is its own; of the rest the entries must agree. */
+  /** A model's router and line are its own; of the rest the entries must agree. */
   private void settings(List<RayLlmConfig> configs) {
     RayLlmConfig first = configs.getFirst();
     RayRouters.translate(first.router(), values);
@@ -317,16 +316,12 @@ public final class RayServeFile {
           first.deployment(),
           first.model,
           List.of(
-              "max_queued_requests",
-              "backpressure_config",
-              "health_check_period_s",
-              "health_check_timeout_s",
-              "graceful_shutdown_timeout_s"));
+              "health_check_period_s", "health_check_timeout_s", "graceful_shutdown_timeout_s"));
     }
     if (!own.isEmpty()) {
       values.set(RoutingKeys.MODEL_POLICIES, own);
     }
-    queue(configs);
+    new RayQueues(values).translate(configs);
   }
 
   /** Has engines heard if a model's router goes by what they announce. */
@@ -406,48 +401,5 @@ public final class RayServeFile {
         .at("graceful_shutdown_timeout_s")
         .seconds(Duration.ZERO)
         .ifPresent(timeout -> values.set(OperationKeys.DRAIN_TIMEOUT, timeout));
-  }
-
-  /**
-   * With a limit on each worker, the sum of them is the limit of what runs, and what exceeds it
-   * waits. Ray counts for each deployment: with several models a common queue would let one of them
-   * block another, so there it is refused.
-   */
-  private void queue(List<RayLlmConfig> configs) {
-    RayNode deployment = configs.getFirst().deployment();
-    RayNode queued = deployment.at("max_queued_requests");
-    int most = queued.whole(-1, LONGEST_QUEUE).orElse(-1);
-    backpressure(deployment.at("backpressure_config"));
-    List<WorkerSpec> workers = values.get(RoutingKeys.WORKERS);
-    boolean discovers = configs.stream().anyMatch(config -> config.node().has("discovery"));
-    boolean limited = workers.stream().allMatch(worker -> worker.maxInFlight() > 0);
-    if (discovers && configs.getFirst().maxOngoing() > 0) {
-      deployment
-          .at("max_ongoing_requests")
-          .idle("on workers that are discovered; it holds for those that are listed");
-    }
-    if (discovers || !limited || configs.size() > 1) {
-      if (most >= 0 && configs.size() > 1) {
-        queued.wrong("is not supported with several models: there is one queue for all of them");
-      } else if (most >= 0) {
-        queued.idle("nothing waits unless all workers are listed and have max_ongoing_requests");
-      }
-      return;
-    }
-    long running = workers.stream().mapToLong(WorkerSpec::maxInFlight).sum();
-    values.set(FrontKeys.MAX_CONCURRENT, (int) Math.min(running, 10_000_000));
-    values.set(FrontKeys.QUEUE_SIZE, most < 0 ? LONGEST_QUEUE : most);
-  }
-
-  private void backpressure(RayNode config) {
-    config.keys(
-        List.of("status_code"),
-        Map.of("retry_after_s", "Retry-After says when a place is expected to be free"));
-    RayNode status = config.at("status_code");
-    int code = status.whole(400, 599).orElse(503);
-    if (code != 503 && code != 429) {
-      status.wrong(code + " (expected: 503 or 429)");
-    }
-    values.set(FrontKeys.QUEUE_FULL_STATUS, code);
   }
 }

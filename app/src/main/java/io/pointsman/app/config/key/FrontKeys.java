@@ -5,9 +5,11 @@ import static io.pointsman.app.config.value.ValueTypes.bytes;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.durationOrSwitch;
 import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.modelQueues;
 import static io.pointsman.app.config.value.ValueTypes.text;
 import static io.pointsman.app.config.value.ValueTypes.texts;
 
+import io.pointsman.app.config.value.ModelQueue;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
@@ -143,6 +145,17 @@ public final class FrontKeys {
               "408 makes some clients retry at once.")
           .flag("--queue-timeout-status");
 
+  public static final Key<List<ModelQueue>> MODEL_QUEUES =
+      Key.of(
+          "limits.models",
+          modelQueues(integer(1, 10_000_000), integer(0, 1_000_000), integer(400, 599)),
+          List.of(),
+          "Models with a waiting line of their own: a list of groups with model,"
+              + " max-concurrent-requests, queue-size and queue-full-status; of the latter two,"
+              + " what is not said is as for all models.",
+          "Requests for them and for their adapters stand in no other line, nor count towards"
+              + " limits.rate-per-second; a model that is not listed stands in the line of all.");
+
   public static final Key<Duration> SSE_KEEPALIVE =
       Key.of(
           "sse-keepalive",
@@ -233,6 +246,7 @@ public final class FrontKeys {
         QUEUE_FULL_STATUS,
         QUEUE_TIMEOUT,
         QUEUE_TIMEOUT_STATUS,
+        MODEL_QUEUES,
         SSE_KEEPALIVE,
         REQUEST_ID_HEADERS,
         SESSION_HEADER,

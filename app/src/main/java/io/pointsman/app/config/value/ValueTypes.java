@@ -276,6 +276,18 @@ public final class ValueTypes {
     return ModelPolicyType.list(keys);
   }
 
+  /**
+   * Waiting lines of models; a flag may be repeated or hold several, separated by commas.
+   *
+   * @param most what a model's most requests at once may be
+   * @param size what the length of its line may be
+   * @param status what may be answered when that is full
+   */
+  public static ValueType<List<ModelQueue>> modelQueues(
+      ValueType<Integer> most, ValueType<Integer> size, ValueType<Integer> status) {
+    return ModelQueueType.list(most, size, status);
+  }
+
   /** {@code value} as YAML, quoted where it needs to be. */
   static String quoted(String value) {
     if (PLAIN.matcher(value).matches() && !NOT_TEXT.contains(value.toLowerCase(Locale.ROOT))) {

@@ -352,8 +352,8 @@ class RayServeFileTest {
     assertThat(workers.get(2).labels()).isEqualTo(Map.of("deployment", "LLMServer:n"));
     refused(HEAD + second.replace("model_id: n", "model_id: m"), "model_id: m (expected: each");
     refused(
-        HEAD + second + "      deployment_config: {max_queued_requests: 3}\n",
-        "max_queued_requests: differs from that of m");
+        HEAD + second + "      deployment_config: {health_check_period_s: 3}\n",
+        "health_check_period_s: differs from that of m");
   }
 
   private static String second(String deployment) {

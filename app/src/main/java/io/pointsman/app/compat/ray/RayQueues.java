@@ -1,0 +1,93 @@
+package io.pointsman.app.compat.ray;
+
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.config.value.ModelQueue;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ray's limits on what runs and waits. With a limit on each worker of a model, the sum of them is
+ * the limit of what runs, and what exceeds it waits. Ray counts for each deployment, so with
+ * several models each has a line of its own.
+ */
+final class RayQueues {
+  private static final int LONGEST = 1_000_000;
+  private static final int MOST_AT_ONCE = 10_000_000;
+
+  /** How many of a model's requests run and wait at most. */
+  private record Line(int most, int waiting) {}
+
+  private final ConfigValues values;
+
+  /**
+   * @param values what is translated so far, workers among it; takes the lines too
+   */
+  RayQueues(ConfigValues values) {
+    this.values = values;
+  }
+
+  void translate(List<RayLlmConfig> configs) {
+    List<ModelQueue> lines = new ArrayList<>();
+    for (RayLlmConfig config : configs) {
+      int status = fullStatus(config.deployment().at("backpressure_config"));
+      Line line = line(config, configs);
+      if (configs.size() == 1) {
+        values.set(FrontKeys.QUEUE_FULL_STATUS, status);
+      }
+      if (line != null && configs.size() == 1) {
+        values.set(FrontKeys.MAX_CONCURRENT, line.most());
+        values.set(FrontKeys.QUEUE_SIZE, line.waiting());
+      } else if (line != null) {
+        lines.add(new ModelQueue(config.model, line.most(), line.waiting(), status));
+      }
+    }
+    if (!lines.isEmpty()) {
+      values.set(FrontKeys.MODEL_QUEUES, lines);
+    }
+  }
+
+  private static int fullStatus(RayNode backpressure) {
+    backpressure.keys(
+        List.of("status_code"),
+        Map.of("retry_after_s", "Retry-After says when a place is expected to be free"));
+    RayNode status = backpressure.at("status_code");
+    int code = status.whole(400, 599).orElse(503);
+    if (code != 503 && code != 429) {
+      status.wrong(code + " (expected: 503 or 429)");
+    }
+    return code;
+  }
+
+  /** The line of a model; null if nothing of it waits. */
+  private @Nullable Line line(RayLlmConfig config, List<RayLlmConfig> all) {
+    RayNode queued = config.deployment().at("max_queued_requests");
+    int most = queued.whole(-1, LONGEST).orElse(-1);
+    boolean discovers = all.stream().anyMatch(each -> each.node().has("discovery"));
+    if (discovers && config.maxOngoing() > 0) {
+      config
+          .deployment()
+          .at("max_ongoing_requests")
+          .idle("on workers that are discovered; it holds for those that are listed");
+    }
+    List<WorkerSpec> workers =
+        values.get(RoutingKeys.WORKERS).stream()
+            .filter(worker -> all.size() == 1 || worker.models().contains(config.model))
+            .toList();
+    boolean limited = workers.stream().allMatch(worker -> worker.maxInFlight() > 0);
+    if (discovers || !limited || workers.isEmpty()) {
+      if (most >= 0) {
+        queued.idle(
+            "nothing waits unless all workers of the model are listed and have"
+                + " max_ongoing_requests");
+      }
+      return null;
+    }
+    long running = workers.stream().mapToLong(WorkerSpec::maxInFlight).sum();
+    return new Line((int) Math.min(running, MOST_AT_ONCE), most < 0 ? LONGEST : most);
+  }
+}

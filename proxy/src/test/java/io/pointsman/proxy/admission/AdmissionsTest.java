@@ -1,0 +1,79 @@
+package io.pointsman.proxy.admission;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.admission.Admission.Answer;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class AdmissionsTest {
+  private final int[] admitted = {0};
+  private final FakeClock clock = new FakeClock();
+  private final Admissions lines =
+      new Admissions(
+          new AdmissionSettings(
+              4,
+              5,
+              Duration.ofSeconds(7),
+              408,
+              0,
+              429,
+              List.of(new ModelLimit("m", 1, 2, 503), new ModelLimit("n", 1, 0, 429))),
+          clock::nanos);
+
+  @Test
+  void modelsWithoutALineStandInThatOfAll() {
+    assertThat(lines.of(null)).isSameAs(lines.of("other")).isSameAs(lines.of("other:adapter"));
+    assertThat(lines.of(null).settings().maxConcurrentRequests()).isEqualTo(4);
+    assertThat(lines.of("mm:adapter")).isSameAs(lines.of(null));
+  }
+
+  @Test
+  void adaptersStandInTheLineOfTheirModel() {
+    assertThat(lines.of("m:adapter")).isSameAs(lines.of("m")).isNotSameAs(lines.of("n"));
+  }
+
+  @Test
+  void theirTimesAreThoseOfAll() {
+    AdmissionSettings own = lines.of("m").settings();
+
+    assertThat(own.queueTimeout()).isEqualTo(Duration.ofSeconds(7));
+    assertThat(own.queueTimeoutStatus()).isEqualTo(408);
+    assertThat(own.queueSize()).isEqualTo(2);
+    assertThat(own.queueFullStatus()).isEqualTo(503);
+  }
+
+  @Test
+  void aFullLineHoldsUpNoOther() {
+    assertThat(lines.of("m").enter(waiter())).isEqualTo(Answer.ADMITTED);
+    assertThat(lines.of("m").enter(waiter())).isEqualTo(Answer.QUEUED);
+    assertThat(lines.of("m").enter(waiter())).isEqualTo(Answer.QUEUED);
+    assertThat(lines.of("m").enter(waiter())).isEqualTo(Answer.FULL);
+
+    assertThat(lines.of("n").enter(waiter())).isEqualTo(Answer.ADMITTED);
+    assertThat(lines.of("n").enter(waiter())).isEqualTo(Answer.FULL);
+    assertThat(lines.of(null).enter(waiter())).isEqualTo(Answer.ADMITTED);
+    assertThat(lines.queued()).isEqualTo(2);
+  }
+
+  private Admission.Waiter waiter() {
+    return () -> admitted[0]++;
+  }
+
+  @Test
+  void turnsAreToldByThePaceOfTheModelAlone() {
+    Admission busy = lines.of("m");
+    busy.enter(waiter());
+    busy.enter(waiter());
+    busy.enter(waiter());
+    busy.leave();
+    clock.advance(Duration.ofSeconds(3));
+    busy.leave();
+
+    assertThat(busy.nanosToTurn()).isEqualTo(Duration.ofSeconds(3).toNanos());
+    assertThat(lines.of("n").nanosToTurn()).isZero();
+    assertThat(lines.of(null).nanosToTurn()).isZero();
+  }
+}
