@@ -3,7 +3,8 @@
 -- decide (access phase) asks and holds a place; balance goes to the worker that was decided on, or, without an
 -- answer, to the one with the fewest requests in flight; ended (log phase) gives the place back. Places of streams
 -- that live are renewed. What the router refuses the client gets as it is. The client's own key goes with the question, so
--- that the router checks it; the key of the settings is for what nginx itself asks the router and tells it.
+-- that the router checks it; the api_key of the settings is for what nginx itself asks the router and tells it, engine_api_key
+-- for engines, whom a client's request brings none.
 
 local balancer = require("ngx.balancer")
 local json = require("cjson.safe")
@@ -58,14 +59,20 @@ local function complain(cause)
   end
 end
 
+-- The key of a setting; nil if there is none. No message repeats it.
+local function key(name, given)
+  if given == "" then
+    return nil
+  elseif given and (#given > 4096 or given:find("[^!-~]")) then
+    error("pointsman: " .. name .. " (expected: up to 4096 characters of ASCII without spaces)")
+  end
+  return given
+end
+
 function pointsman.setup(given)
   settings = given
-  local key = given.api_key
-  if key == "" then
-    settings.api_key = nil
-  elseif key and (#key > 4096 or key:find("[^!-~]")) then
-    error("pointsman: api_key (expected: up to 4096 characters of ASCII without spaces)")
-  end
+  settings.api_key = key("api_key", given.api_key)
+  settings.engine_api_key = key("engine_api_key", given.engine_api_key)
 end
 
 -- The key that a file holds alone.
@@ -238,10 +245,7 @@ local function by_itself()
   end
 end
 
-function pointsman.decide()
-  local headers = ngx.req.get_headers(0)
-  setmetatable(headers, nil)
-  strip(headers)
+local function decide(headers)
   ngx.ctx.pointsman = {}
   if ngx.req.get_method() ~= "POST" and not settings.api_key then
     return by_itself()
@@ -274,6 +278,17 @@ function pointsman.decide()
   end
   for name, value in pairs(decided.request_headers or {}) do
     ngx.req.set_header(name, value)
+  end
+end
+
+function pointsman.decide()
+  local headers = ngx.req.get_headers(0)
+  setmetatable(headers, nil)
+  strip(headers)
+  decide(headers)
+  -- Not before: the question is what the client has sent.
+  if settings.engine_api_key and not headers["authorization"] then
+    ngx.req.set_header("Authorization", "Bearer " .. settings.engine_api_key)
   end
 end
 

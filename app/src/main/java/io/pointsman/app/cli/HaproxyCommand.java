@@ -61,7 +61,7 @@ final class HaproxyCommand implements Callable<Integer> {
         "Bearer token for the router, where it has auth.validation-urls; then every request is"
             + " asked about and none goes to a worker without the router's word. Other users of"
             + " this machine see arguments: better --api-key-file, or the environment's "
-            + PlaneKey.VARIABLE
+            + PlaneKey.ROUTERS
             + "."
       })
   private @Nullable String apiKey;
@@ -71,6 +71,24 @@ final class HaproxyCommand implements Callable<Integer> {
       paramLabel = "<file>",
       description = "A file that holds that token alone.")
   private @Nullable Path apiKeyFile;
+
+  @Option(
+      names = "--engine-api-key",
+      paramLabel = "<key>",
+      description = {
+        "Bearer token for engines, added to requests that bring no Authorization, as the router's"
+            + " api-key is. Other users of this machine see arguments: better"
+            + " --engine-api-key-file, or the environment's "
+            + PlaneKey.ENGINES
+            + "."
+      })
+  private @Nullable String engineKey;
+
+  @Option(
+      names = "--engine-api-key-file",
+      paramLabel = "<file>",
+      description = "A file that holds that token alone.")
+  private @Nullable Path engineKeyFile;
 
   @Option(
       names = "--spoe",
@@ -150,12 +168,14 @@ final class HaproxyCommand implements Callable<Integer> {
       throw new ConfigException("--lua: given beside --spoe (expected: one of them)");
     }
     InetSocketAddress asked = spoe == null ? null : address("--spoe", spoe);
-    String key = PlaneKey.of(apiKey, apiKeyFile, System.getenv());
+    String key = PlaneKey.OF_ROUTER.of(apiKey, apiKeyFile, System.getenv());
+    String engines = PlaneKey.OF_ENGINES.of(engineKey, engineKeyFile, System.getenv());
     try {
       return new HaproxySettings(
           clients,
           URI.create(router),
           key,
+          engines,
           asked,
           executable,
           Duration.ofMillis(timeout),

@@ -9,14 +9,26 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The key with which a plane speaks to its router. No message repeats it. */
-final class PlaneKey {
-  /** Where it is looked for in the environment. */
-  static final String VARIABLE = "POINTSMAN_API_KEY";
+/**
+ * A key of a plane's: where it is told. No message repeats it.
+ *
+ * @param flag on the command line; a file is named by the same with {@code -file}
+ * @param variable in the environment
+ */
+record PlaneKey(String flag, String variable) {
+  /** Where the key for the router is looked for in the environment. */
+  static final String ROUTERS = "POINTSMAN_API_KEY";
+
+  /** Where the key for engines is. */
+  static final String ENGINES = "POINTSMAN_ENGINE_API_KEY";
+
+  /** With which a plane speaks to its router. */
+  static final PlaneKey OF_ROUTER = new PlaneKey("--api-key", ROUTERS);
+
+  /** Which a plane adds for engines to requests that bring none. */
+  static final PlaneKey OF_ENGINES = new PlaneKey("--engine-api-key", ENGINES);
 
   private static final int LONGEST = 4096;
-
-  private PlaneKey() {}
 
   /**
    * The key of the command line, of a file, or else of the environment; empty if there is none.
@@ -24,25 +36,25 @@ final class PlaneKey {
    * @throws ConfigException if both flags are given, the file cannot be read, or what it holds
    *     cannot be a key
    */
-  static String of(@Nullable String given, @Nullable Path file, Map<String, String> environment) {
+  String of(@Nullable String given, @Nullable Path file, Map<String, String> environment) {
     if (given != null && file != null) {
-      throw new ConfigException("--api-key-file: given beside --api-key (expected: one of them)");
+      throw new ConfigException(flag + "-file: given beside " + flag + " (expected: one of them)");
     }
     if (given != null) {
-      return checked("--api-key", given);
+      return checked(flag, given);
     }
     if (file != null) {
-      return checked("--api-key-file: " + file, read(file));
+      return checked(flag + "-file: " + file, read(file));
     }
-    String kept = environment.getOrDefault(VARIABLE, "");
-    return kept.isEmpty() ? "" : checked(VARIABLE, kept);
+    String kept = environment.getOrDefault(variable, "");
+    return kept.isEmpty() ? "" : checked(variable, kept);
   }
 
-  private static String read(Path file) {
+  private String read(Path file) {
     try (InputStream in = Files.newInputStream(file)) {
       return new String(in.readNBytes(2 * LONGEST), StandardCharsets.UTF_8).strip();
     } catch (IOException e) {
-      throw new ConfigException("--api-key-file: " + file + " cannot be read: " + e);
+      throw new ConfigException(flag + "-file: " + file + " cannot be read: " + e);
     }
   }
 

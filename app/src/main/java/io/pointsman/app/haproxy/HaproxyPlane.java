@@ -46,6 +46,12 @@ public final class HaproxyPlane implements AutoCloseable {
       exit $code
       """;
 
+  /** Of HAProxy's environment: what its configuration reads. */
+  private static final String ENGINE_KEY = "POINTSMAN_ENGINE_API_KEY";
+
+  /** What HAProxy does not need. */
+  private static final String ROUTERS_KEY = "POINTSMAN_API_KEY";
+
   private final HaproxySettings settings;
   private final int port;
   private final RouterCalls router;
@@ -86,7 +92,7 @@ public final class HaproxyPlane implements AutoCloseable {
   /** Leaves nothing behind if HAProxy cannot be run. */
   private Process launched() throws IOException {
     try {
-      Process started =
+      ProcessBuilder builder =
           new ProcessBuilder(
                   "/bin/sh",
                   "-c",
@@ -97,8 +103,11 @@ public final class HaproxyPlane implements AutoCloseable {
                   "-f",
                   files.configuration())
               .redirectErrorStream(true)
-              .redirectOutput(files.output().toFile())
-              .start();
+              .redirectOutput(files.output().toFile());
+      // Neither in a file, which a killed command would leave behind, nor among the arguments.
+      builder.environment().put(ENGINE_KEY, settings.engineKey());
+      builder.environment().remove(ROUTERS_KEY);
+      Process started = builder.start();
       awaitReady(started);
       return started;
     } catch (IOException e) {

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param apiKey bearer token for what the command itself asks the router and tells it; empty for
  *     none. With one the router is taken for guarded: no request goes to a worker whose client the
  *     router has not let in.
+ * @param engineKey bearer token for engines, added to requests that bring no authorization; empty
+ *     for none. It goes to HAProxy by its environment, so that it stands in no file.
  * @param spoe where the router answers HAProxy's own protocol ({@code decide.spoe-address}); null:
  *     a Lua script asks over HTTP
  * @param executable HAProxy's program
@@ -27,6 +29,7 @@ public record HaproxySettings(
     InetSocketAddress listen,
     URI router,
     String apiKey,
+    String engineKey,
     @Nullable InetSocketAddress spoe,
     String executable,
     Duration timeout,
@@ -42,9 +45,8 @@ public record HaproxySettings(
     if (!"http".equals(router.getScheme()) || router.getHost() == null || router.getPort() <= 0) {
       throw new IllegalArgumentException("router: " + router + " (expected: http://host:port)");
     }
-    if (apiKey.chars().anyMatch(c -> c <= ' ' || c > '~')) {
-      throw new IllegalArgumentException("apiKey: (expected: printable ASCII without spaces)");
-    }
+    check("apiKey", apiKey);
+    check("engineKey", engineKey);
     if (!timeout.isPositive()) {
       throw new IllegalArgumentException("timeout: " + timeout + " (expected: > 0)");
     }
@@ -59,11 +61,18 @@ public record HaproxySettings(
     }
   }
 
+  private static void check(String name, String key) {
+    if (key.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+      throw new IllegalArgumentException(name + ": (expected: printable ASCII without spaces)");
+    }
+  }
+
   /** With what suits most. */
   public static HaproxySettings of(InetSocketAddress listen, URI router) {
     return new HaproxySettings(
         listen,
         router,
+        "",
         "",
         null,
         "haproxy",
@@ -81,34 +90,49 @@ public record HaproxySettings(
   /** Speaks to the router with a key; empty for none. */
   public HaproxySettings withApiKey(String key) {
     return new HaproxySettings(
-        listen, router, key, spoe, executable, timeout, ttl, slots, maxConnections);
+        listen, router, key, engineKey, spoe, executable, timeout, ttl, slots, maxConnections);
+  }
+
+  /** Adds a key for engines to requests that bring none; empty for none. */
+  public HaproxySettings withEngineKey(String key) {
+    return new HaproxySettings(
+        listen, router, apiKey, key, spoe, executable, timeout, ttl, slots, maxConnections);
   }
 
   /** Asks by HAProxy's own protocol instead of a Lua script. */
   public HaproxySettings withSpoe(@Nullable InetSocketAddress address) {
     return new HaproxySettings(
-        listen, router, apiKey, address, executable, timeout, ttl, slots, maxConnections);
+        listen,
+        router,
+        apiKey,
+        engineKey,
+        address,
+        executable,
+        timeout,
+        ttl,
+        slots,
+        maxConnections);
   }
 
   /** Runs another program. */
   public HaproxySettings withExecutable(String file) {
     return new HaproxySettings(
-        listen, router, apiKey, spoe, file, timeout, ttl, slots, maxConnections);
+        listen, router, apiKey, engineKey, spoe, file, timeout, ttl, slots, maxConnections);
   }
 
   /** Leaves the router another time to answer. */
   public HaproxySettings withTimeout(Duration time) {
     return new HaproxySettings(
-        listen, router, apiKey, spoe, executable, time, ttl, slots, maxConnections);
+        listen, router, apiKey, engineKey, spoe, executable, time, ttl, slots, maxConnections);
   }
 
   /** Holds places for another time. */
   public HaproxySettings withTtl(Duration time) {
     return new HaproxySettings(
-        listen, router, apiKey, spoe, executable, timeout, time, slots, maxConnections);
+        listen, router, apiKey, engineKey, spoe, executable, timeout, time, slots, maxConnections);
   }
 
-  /** Without the key. */
+  /** Without the keys. */
   @Override
   public String toString() {
     return "HaproxySettings[listen=" + listen + ", router=" + router + ", spoe=" + spoe + "]";

@@ -22,28 +22,41 @@ class PlaneKeyTest {
   void aFileWinsOverTheEnvironmentAndAFlagOverIt() throws IOException {
     Map<String, String> environment = Map.of("POINTSMAN_API_KEY", "kept");
 
-    assertThat(PlaneKey.of(null, null, Map.of())).isEmpty();
-    assertThat(PlaneKey.of(null, null, environment)).isEqualTo("kept");
-    assertThat(PlaneKey.of(null, file(" of-file\n"), environment)).isEqualTo("of-file");
-    assertThat(PlaneKey.of("given", null, environment)).isEqualTo("given");
+    assertThat(PlaneKey.OF_ROUTER.of(null, null, Map.of())).isEmpty();
+    assertThat(PlaneKey.OF_ROUTER.of(null, null, environment)).isEqualTo("kept");
+    assertThat(PlaneKey.OF_ROUTER.of(null, file(" of-file\n"), environment)).isEqualTo("of-file");
+    assertThat(PlaneKey.OF_ROUTER.of("given", null, environment)).isEqualTo("given");
   }
 
   @Test
   void whatCannotBeAKeyIsRefusedWithoutBeingRepeated() throws IOException {
     for (String wrong : new String[] {"", "two words", "umlaut-\u00e4", "x".repeat(4097)}) {
-      assertThatThrownBy(() -> PlaneKey.of(wrong, null, Map.of()))
+      assertThatThrownBy(() -> PlaneKey.OF_ROUTER.of(wrong, null, Map.of()))
           .isInstanceOf(ConfigException.class)
           .hasMessage("--api-key: (expected: a key, 1 to 4096 characters of ASCII without spaces)");
     }
     Path lines = file("first\nsecond");
-    assertThatThrownBy(() -> PlaneKey.of(null, lines, Map.of()))
+    assertThatThrownBy(() -> PlaneKey.OF_ROUTER.of(null, lines, Map.of()))
         .hasMessageStartingWith("--api-key-file: " + lines)
         .hasMessageNotContaining("first")
         .hasMessageNotContaining("second");
-    assertThatThrownBy(() -> PlaneKey.of(null, directory.resolve("none"), Map.of()))
+    assertThatThrownBy(() -> PlaneKey.OF_ROUTER.of(null, directory.resolve("none"), Map.of()))
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining("cannot be read");
-    assertThatThrownBy(() -> PlaneKey.of("given", lines, Map.of()))
+    assertThatThrownBy(() -> PlaneKey.OF_ROUTER.of("given", lines, Map.of()))
         .hasMessage("--api-key-file: given beside --api-key (expected: one of them)");
+  }
+
+  @Test
+  void theKeyForEnginesHasPlacesOfItsOwn() throws IOException {
+    Map<String, String> environment =
+        Map.of("POINTSMAN_API_KEY", "routers", "POINTSMAN_ENGINE_API_KEY", "engines");
+
+    assertThat(PlaneKey.OF_ENGINES.of(null, null, environment)).isEqualTo("engines");
+    assertThat(PlaneKey.OF_ROUTER.of(null, null, environment)).isEqualTo("routers");
+    assertThatThrownBy(() -> PlaneKey.OF_ENGINES.of("", null, environment))
+        .hasMessageStartingWith("--engine-api-key: (expected: a key");
+    assertThatThrownBy(() -> PlaneKey.OF_ENGINES.of("x", file("y"), environment))
+        .hasMessage("--engine-api-key-file: given beside --engine-api-key (expected: one of them)");
   }
 }

@@ -31,8 +31,10 @@ final class NginxProcess implements AutoCloseable {
 
   /**
    * @param key what it speaks to the router with; empty for none
+   * @param engineKey what it adds for engines; empty for none
    */
-  static NginxProcess start(int router, Duration ttl, String key) throws IOException {
+  static NginxProcess start(int router, Duration ttl, String key, String engineKey)
+      throws IOException {
     Path directory = Files.createTempDirectory("pointsman-nginx");
     int port = FreePorts.next();
     for (String name : List.of("nginx.conf", "pointsman.lua")) {
@@ -60,6 +62,7 @@ final class NginxProcess implements AutoCloseable {
             .redirectErrorStream(true)
             .redirectOutput(directory.resolve("output.log").toFile());
     builder.environment().put("POINTSMAN_API_KEY", key);
+    builder.environment().put("POINTSMAN_ENGINE_API_KEY", engineKey);
     return new NginxProcess(directory, builder.start(), port);
   }
 

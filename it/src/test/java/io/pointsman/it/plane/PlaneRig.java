@@ -60,6 +60,7 @@ final class PlaneRig implements AutoCloseable {
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private String clientsKey = "";
   private String carriersKey = "";
+  private String engineKey = "";
   private int port;
 
   PlaneRig(Way way) {
@@ -85,6 +86,11 @@ final class PlaneRig implements AutoCloseable {
     carriersKey = carriers;
   }
 
+  /** Has who carries the bytes add a key for engines. */
+  void engineKey(String key) {
+    engineKey = key;
+  }
+
   /** Engines that answer at once, behind the router. */
   PlaneRig engines(int count) {
     return engines(count, UnaryOperator.identity());
@@ -108,6 +114,13 @@ final class PlaneRig implements AutoCloseable {
   RawEngine scripted(RawEngine.Script script) throws IOException {
     RawEngine engine = opened(RawEngine.start(MODEL, script));
     workers.add(WorkerSpec.of(engine.url()));
+    return engine;
+  }
+
+  /** One that refuses whatever does not bring a key, probes too. */
+  RawEngine demanding(String key, RawEngine.Script script) throws IOException {
+    RawEngine engine = scripted(script);
+    engine.demand("Bearer " + key);
     return engine;
   }
 
@@ -222,7 +235,7 @@ final class PlaneRig implements AutoCloseable {
   }
 
   private NginxProcess nginx(Duration ttl) throws IOException {
-    NginxProcess nginx = opened(NginxProcess.start(routerPort, ttl, carriersKey));
+    NginxProcess nginx = opened(NginxProcess.start(routerPort, ttl, carriersKey, engineKey));
     port = nginx.port();
     return nginx;
   }
@@ -235,6 +248,7 @@ final class PlaneRig implements AutoCloseable {
             .withTimeout(PATIENCE)
             .withTtl(ttl)
             .withApiKey(carriersKey)
+            .withEngineKey(engineKey)
             .withSpoe(spoe);
     HaproxyPlane plane = opened(HaproxyPlane.start(settings));
     port = URI.create(plane.url()).getPort();

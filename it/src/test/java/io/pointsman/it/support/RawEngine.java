@@ -41,12 +41,16 @@ public final class RawEngine implements AutoCloseable {
     void answer(Received request, OutputStream out) throws IOException;
   }
 
+  private static final byte[] UNAUTHORIZED =
+      "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
   private final String model;
   private final Script script;
   private final ServerSocket listener;
   private final Queue<Received> received = new ConcurrentLinkedQueue<>();
   private final Queue<Socket> open = new ConcurrentLinkedQueue<>();
   private final AtomicInteger inFlight = new AtomicInteger();
+  private volatile String demanded = "";
 
   private RawEngine(String model, Script script) throws IOException {
     this.model = model;
@@ -58,6 +62,11 @@ public final class RawEngine implements AutoCloseable {
     RawEngine engine = new RawEngine(model, script);
     Thread.ofVirtual().name("raw-engine").start(engine::accept);
     return engine;
+  }
+
+  /** Refuses everything from now on that does not bring this, probes and model lists included. */
+  public void demand(String authorization) {
+    demanded = authorization;
   }
 
   public String url() {
@@ -126,7 +135,10 @@ public final class RawEngine implements AutoCloseable {
   private void answer(Received head, HttpWire wire, InputStream in, OutputStream out)
       throws IOException {
     Received request = new Received(head.line(), head.headers(), body(head, wire, in));
-    if (request.line().startsWith("GET /health")) {
+    String wanted = demanded;
+    if (!wanted.isEmpty() && !wanted.equals(request.header("authorization"))) {
+      out.write(UNAUTHORIZED);
+    } else if (request.line().startsWith("GET /health")) {
       out.write(answer("text/plain", new byte[0]));
     } else if (request.line().startsWith("GET /v1/models")) {
       out.write(answer("application/json", models()));
