@@ -5,6 +5,7 @@ import io.pointsman.app.admin.Json;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -144,11 +145,14 @@ public final class SpoeListener implements AutoCloseable {
   @Override
   public void close() {
     closed.countDown();
+    close(listener);
+    open.forEach(SpoeListener::close);
+  }
+
+  /** One that does not close cleanly must not keep the others open. */
+  private static void close(Closeable each) {
     try {
-      listener.close();
-      for (Socket socket : open) {
-        socket.close();
-      }
+      each.close();
     } catch (IOException e) {
       log.debug("not closed cleanly", e);
     }
