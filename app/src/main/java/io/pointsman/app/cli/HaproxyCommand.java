@@ -105,6 +105,13 @@ final class HaproxyCommand implements Callable<Integer> {
   private boolean lua;
 
   @Option(
+      names = "--no-first-token",
+      description =
+          "Has nobody note when first tokens come, which costs HAProxy a Lua filter on each stream:"
+              + " policies then learn from the ends of requests alone.")
+  private boolean noFirstToken;
+
+  @Option(
       names = "--executable",
       paramLabel = "<file>",
       defaultValue = "haproxy",
@@ -177,6 +184,7 @@ final class HaproxyCommand implements Callable<Integer> {
           key,
           engines,
           asked,
+          !noFirstToken,
           executable,
           Duration.ofMillis(timeout),
           Duration.ofSeconds(ttl),

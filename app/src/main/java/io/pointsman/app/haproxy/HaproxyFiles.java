@@ -67,6 +67,7 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@BODY_WAIT@", Integer.toString(BUFFER - BUFFER / 8));
     names.put("@ASK@", spoe == null ? "lua" : "spoe");
     names.put("@ENGINE_KEY@", settings.engineKey().isEmpty() ? "no" : "yes");
+    names.put("@NOTES_FIRST@", settings.firstToken() ? "yes" : "no");
     names.put("@GUARDED@", settings.guarded() ? "yes" : "no");
     names.put("@LUA@", path("pointsman.lua"));
     names.put("@FIRST_TOKEN@", path("first-token.lua"));

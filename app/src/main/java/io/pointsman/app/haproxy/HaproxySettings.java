@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  *     for none. It goes to HAProxy by its environment, so that it stands in no file.
  * @param spoe where the router answers HAProxy's own protocol ({@code decide.spoe-address}); null:
  *     a Lua script asks over HTTP
+ * @param firstToken whether a Lua filter notes when first tokens come, from which policies learn
  * @param executable HAProxy's program
  * @param timeout how long the router may take to answer before HAProxy balances by itself
  * @param ttl how long a place is held without a further word; renewed while its stream lives
@@ -31,6 +32,7 @@ public record HaproxySettings(
     String apiKey,
     String engineKey,
     @Nullable InetSocketAddress spoe,
+    boolean firstToken,
     String executable,
     Duration timeout,
     Duration ttl,
@@ -75,6 +77,7 @@ public record HaproxySettings(
         "",
         "",
         null,
+        true,
         "haproxy",
         Duration.ofSeconds(1),
         Duration.ofMinutes(1),
@@ -90,13 +93,33 @@ public record HaproxySettings(
   /** Speaks to the router with a key; empty for none. */
   public HaproxySettings withApiKey(String key) {
     return new HaproxySettings(
-        listen, router, key, engineKey, spoe, executable, timeout, ttl, slots, maxConnections);
+        listen,
+        router,
+        key,
+        engineKey,
+        spoe,
+        firstToken,
+        executable,
+        timeout,
+        ttl,
+        slots,
+        maxConnections);
   }
 
   /** Adds a key for engines to requests that bring none; empty for none. */
   public HaproxySettings withEngineKey(String key) {
     return new HaproxySettings(
-        listen, router, apiKey, key, spoe, executable, timeout, ttl, slots, maxConnections);
+        listen,
+        router,
+        apiKey,
+        key,
+        spoe,
+        firstToken,
+        executable,
+        timeout,
+        ttl,
+        slots,
+        maxConnections);
   }
 
   /** Asks by HAProxy's own protocol instead of a Lua script. */
@@ -107,6 +130,23 @@ public record HaproxySettings(
         apiKey,
         engineKey,
         address,
+        firstToken,
+        executable,
+        timeout,
+        ttl,
+        slots,
+        maxConnections);
+  }
+
+  /** Leaves first tokens unnoticed. */
+  public HaproxySettings withoutFirstToken() {
+    return new HaproxySettings(
+        listen,
+        router,
+        apiKey,
+        engineKey,
+        spoe,
+        false,
         executable,
         timeout,
         ttl,
@@ -117,19 +157,49 @@ public record HaproxySettings(
   /** Runs another program. */
   public HaproxySettings withExecutable(String file) {
     return new HaproxySettings(
-        listen, router, apiKey, engineKey, spoe, file, timeout, ttl, slots, maxConnections);
+        listen,
+        router,
+        apiKey,
+        engineKey,
+        spoe,
+        firstToken,
+        file,
+        timeout,
+        ttl,
+        slots,
+        maxConnections);
   }
 
   /** Leaves the router another time to answer. */
   public HaproxySettings withTimeout(Duration time) {
     return new HaproxySettings(
-        listen, router, apiKey, engineKey, spoe, executable, time, ttl, slots, maxConnections);
+        listen,
+        router,
+        apiKey,
+        engineKey,
+        spoe,
+        firstToken,
+        executable,
+        time,
+        ttl,
+        slots,
+        maxConnections);
   }
 
   /** Holds places for another time. */
   public HaproxySettings withTtl(Duration time) {
     return new HaproxySettings(
-        listen, router, apiKey, engineKey, spoe, executable, timeout, time, slots, maxConnections);
+        listen,
+        router,
+        apiKey,
+        engineKey,
+        spoe,
+        firstToken,
+        executable,
+        timeout,
+        time,
+        slots,
+        maxConnections);
   }
 
   /** Without the keys. */

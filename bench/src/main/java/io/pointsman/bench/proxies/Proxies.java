@@ -2,6 +2,7 @@ package io.pointsman.bench.proxies;
 
 import io.pointsman.bench.contender.Contender;
 import io.pointsman.bench.contender.Contenders;
+import io.pointsman.bench.contender.PlaneContenders;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -11,6 +12,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -39,7 +41,8 @@ public final class Proxies implements Callable<Integer> {
       names = "--contenders",
       split = ",",
       paramLabel = "<name>",
-      description = "Contenders, separated by commas; see --list. Default: all.")
+      description =
+          "Contenders, separated by commas; see --list. Default: all but those with a plane.")
   List<String> contenderNames = List.of();
 
   @Option(
@@ -85,28 +88,40 @@ public final class Proxies implements Callable<Integer> {
 
   private final Path home;
   private final List<Contender> known;
+  private final List<Contender> further;
 
   public Proxies() {
-    this(Contenders.home(), new Contenders(Contenders.home()).all());
+    this(
+        Contenders.home(),
+        new Contenders(Contenders.home()).all(),
+        new PlaneContenders(Contenders.home()).all());
   }
 
   /**
-   * @param known all contenders that can be named
+   * @param known the contenders that take part unless some are named
+   * @param further those that only take part if they are
    */
-  Proxies(Path home, List<Contender> known) {
+  Proxies(Path home, List<Contender> known, List<Contender> further) {
     this.home = home;
     this.known = known;
+    this.further = further;
   }
 
   @Override
   public Integer call() throws IOException, InterruptedException {
     PrintWriter console = spec().commandLine().getOut();
     List<Workload> workloads = workloads();
-    List<Contender> chosen = chosen(contenderNames, known, Contender::name, "--contenders");
+    List<Contender> nameable = Stream.concat(known.stream(), further.stream()).toList();
+    List<Contender> chosen =
+        chosen(
+            contenderNames,
+            contenderNames.isEmpty() ? known : nameable,
+            Contender::name,
+            "--contenders");
     if (list) {
       Workload.all().forEach(w -> console.printf("%-14s %s%n", w.name(), w.title()));
       console.println();
-      known.forEach(c -> console.printf("%-24s %s %s%n", c.name(), c.version(), c.missing()));
+      nameable.forEach(c -> console.printf("%-24s %s %s%n", c.name(), c.version(), c.missing()));
       return 0;
     }
     List<Contender> contenders = new ArrayList<>();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.bench.BuiltRouter;
 import io.pointsman.bench.contender.Contender;
 import io.pointsman.bench.contender.Contenders;
+import io.pointsman.bench.contender.PlaneContenders;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -19,6 +20,9 @@ import picocli.CommandLine;
 /** The rig end to end, briefly: are its results complete? How fast anything is, it does not ask. */
 final class ProxiesTest {
   private static final List<Contender> KNOWN = List.of(Contender.direct(), pointsman(), absent());
+
+  private static final List<Contender> PLANES =
+      new PlaneContenders(BuiltRouter.home(), BuiltRouter.command()).all();
 
   @TempDir Path directory;
 
@@ -43,7 +47,7 @@ final class ProxiesTest {
 
   private int run(String... arguments) {
     PrintWriter out = new PrintWriter(said, true);
-    return new CommandLine(new Proxies(BuiltRouter.home(), KNOWN))
+    return new CommandLine(new Proxies(BuiltRouter.home(), KNOWN, PLANES))
         .setOut(out)
         .setErr(out)
         .execute(arguments);
@@ -142,5 +146,21 @@ final class ProxiesTest {
   private static Rig rig() throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
     return new Rig(tools, Duration.ofMillis(200), Duration.ofSeconds(1), Machine.cores());
+  }
+
+  @Test
+  void planesTakePartIfTheyAreNamed() throws Exception {
+    String names = String.join(",", PLANES.stream().map(Contender::name).toList());
+    String out = directory.toString();
+
+    assertThat(runBriefly("unary-2k", "--contenders", names, "--out", out)).as("%s", said).isZero();
+
+    List<String> lines = Files.readAllLines(directory.resolve("proxies.csv"));
+    for (Contender plane : PLANES) {
+      assertThat(lines)
+          .as(plane.name())
+          .anyMatch(line -> line.startsWith("unary-2k," + plane.name() + ",1,rate,"));
+    }
+    assertThat(lines).noneMatch(line -> line.startsWith("unary-2k,pointsman,"));
   }
 }
