@@ -198,6 +198,15 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   /**
+   * Has each event loop run a task of a few microseconds, and does not wait for it.
+   *
+   * @throws java.util.concurrent.RejectedExecutionException if the server is closed
+   */
+  public void executeOnLoops(Runnable task) {
+    loops.forEach(loop -> loop.execute(task));
+  }
+
+  /**
    * Stops accepting connections, closes idle ones, and lets requests that are under way end.
    * Returns at once; calling it again changes nothing.
    */
