@@ -41,7 +41,7 @@ public final class Contenders {
         named("pointsman-round_robin", pointsman("round_robin", Map.of())),
         named(
             "pointsman-unshared",
-            pointsman("cache_aware", Map.of("POINTSMAN_JVM_OPTS", "-Xshare:off"))),
+            pointsman("cache_aware", Map.of("POINTSMAN_JVM_OPTS", "-XX:AOTMode=off"))),
         haproxy(),
         nginx(),
         envoy(),

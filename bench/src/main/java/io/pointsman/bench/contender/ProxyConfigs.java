@@ -7,7 +7,9 @@ import java.util.stream.IntStream;
 /**
  * Configurations as somebody would write them who puts these proxies in front of engines with care:
  * least loaded worker, health checks, connections kept alive on both sides, nothing buffered or
- * logged that need not be, no limit in the way.
+ * logged that need not be, no limit in the way. Each has one configuration for all workloads, so
+ * HAProxy sends at once what it has ({@code http-no-delay}), which tokens of a stream need. nginx
+ * of Debian has no active health checks.
  */
 final class ProxyConfigs {
   /** The model that the benchmark's backend serves. */

@@ -16,6 +16,9 @@ final class Load {
 
   private static final int POOL_BYTES = 16 << 20;
 
+  /** Conversations that go on, where prompts have a prefix in common. */
+  private static final int SHARED_PREFIXES = 64;
+
   private final NativeTools tools;
   private final Duration warmup;
   private final Duration measured;
@@ -72,12 +75,15 @@ final class Load {
     add(line, "--target", "127.0.0.1:" + port);
     add(line, "--connections", connections);
     add(line, "--size", workload.size());
-    // Enough different texts that no cache holds them, within bounds.
-    add(line, "--pool", Math.clamp(POOL_BYTES / workload.size(), 64, 1024));
+    // Texts; a number at the front makes each request another one, or at the end where a prefix is
+    // shared.
+    boolean shared = workload.kind() == Workload.Kind.SHARED_PREFIX;
+    int texts = shared ? SHARED_PREFIXES : Math.clamp(POOL_BYTES / workload.size(), 64, 1024);
+    add(line, "--pool", texts);
     add(line, "--sources", connections > 5_000 ? SOURCES : 1);
     add(line, "--warmup", warmup.toMillis() / 1000.0);
     add(line, "--seconds", measured.toMillis() / 1000.0);
-    if (workload.kind() == Workload.Kind.SHARED_PREFIX) {
+    if (shared) {
       add(line, "--splice", "end");
     }
     if (workload.kind() == Workload.Kind.OPEN_LOOP) {

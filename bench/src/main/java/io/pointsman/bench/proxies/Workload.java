@@ -86,7 +86,7 @@ record Workload(
     }
   }
 
-  /** All, in the order of the issue that asks for them. */
+  /** All, in the order in which they run. */
   static List<Workload> all() {
     List<Workload> all = new ArrayList<>();
     all.add(unary("unary-200", 200, 64));

@@ -82,7 +82,8 @@ final class TargetTest {
     measured("rate-1000", "vllm-router-render", Metric.P99, 5);
     measured("rate-1000", "pointsman", Metric.P99, 2.9);
 
-    assertThat(verdict("vllm-router, added p99 at 1,000/s")).isEqualTo(Verdict.REACHED);
+    assertThat(verdict("vllm-router cache_aware with render, added p99 at 1,000/s"))
+        .isEqualTo(Verdict.REACHED);
   }
 
   @Test
