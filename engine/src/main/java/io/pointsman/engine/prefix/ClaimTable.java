@@ -14,11 +14,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An entry is two words: {@code word} has the claim (a tenancy, or a reference to a crowd) in
  * its upper half and the time of last use in its lower half; {@code key} is the block's hash
- * exclusive-or the upper half of {@code word}. Two threads that write one entry at once can leave
- * the key of one with the word of the other. Such a pair stands for no block at all, so it is never
- * found and is overwritten in time: what is read is either what somebody wrote or nothing (the
- * lockless hash table of computer chess: Hyatt and Mann, "A lock-less transposition-table
- * implementation for parallel search chess engines", ICGA 2002).
+ * exclusive-or the upper half of {@code word}, so that its lower half alone rules most entries out.
+ * Two threads that write one entry at once can leave the key of one with the word of the other.
+ * Such a pair stands for no block at all, so it is never found and is overwritten in time: what is
+ * read is either what somebody wrote or nothing (the lockless hash table of computer chess: Hyatt
+ * and Mann, "A lock-less transposition-table implementation for parallel search chess engines",
+ * ICGA 2002).
  *
  * <p>Eight entries make a bucket, in which the one used least lately is replaced. The table is cut
  * into partitions that start small and double on their own, each by a short copy, so that an idle
@@ -37,6 +38,9 @@ final class ClaimTable {
   static final int ADDED = 1;
   static final int REPLACED = 2;
   static final int SHARED = 3;
+
+  /** What {@link #clear} answers when it has found the claim; above any reference. */
+  static final int CLEARED = 1 << 16;
 
   private static final int BUCKET = 2 * WAYS;
   private static final int FIRST_LENGTH = 8 * BUCKET;
@@ -103,10 +107,12 @@ final class ClaimTable {
     }
     int bucket = bucket(hash, partition);
     for (int way = from; way < WAYS; way++) {
-      long word = read(partition, bucket + 2 * way + 1);
       long key = read(partition, bucket + 2 * way);
-      if ((key ^ (word & CLAIM)) == hash && (word & CLAIM) != 0) {
-        return (word & CLAIM) | way;
+      if ((int) key == (int) hash) {
+        long claim = read(partition, bucket + 2 * way + 1) & CLAIM;
+        if ((key ^ claim) == hash && claim != 0) {
+          return claim | way;
+        }
       }
     }
     return -1;
@@ -126,9 +132,12 @@ final class ClaimTable {
     int bucket = bucket(hash, partition);
     int count = 0;
     for (int at = bucket; at < bucket + BUCKET; at += 2) {
-      long word = read(partition, at + 1);
-      if ((read(partition, at) ^ (word & CLAIM)) == hash && (word & CLAIM) != 0) {
-        into[count++] = (int) (word >>> 32);
+      long key = read(partition, at);
+      if ((int) key == (int) hash) {
+        long claim = read(partition, at + 1) & CLAIM;
+        if ((key ^ claim) == hash && claim != 0) {
+          into[count++] = (int) (claim >>> 32);
+        }
       }
     }
     return count;
@@ -262,15 +271,36 @@ final class ClaimTable {
     return (long) claim << 32 | (stamp & 0xFFFF_FFFFL);
   }
 
-  /** Takes a claim out. */
-  void clear(long hash, int claim) {
+  /**
+   * Takes a claim out; one scan, which finds a crowd on the way.
+   *
+   * @return {@link #CLEARED} if it was there, to be {@link #counted} as -1 added; and in the lower
+   *     bits a reference to a crowd among the block's claims, 0 if there is none
+   */
+  int clear(long hash, int claim) {
     MemorySegment partition = partitions.getAcquire(place(hash));
-    int at = partition == null ? -1 : own(hash, claim, partition);
-    if (at >= 0) {
-      write(partition, at + 1, 0L);
-      write(partition, at, 0L);
-      entries.decrement();
+    if (partition == null) {
+      return 0;
     }
+    int cleared = 0;
+    int reference = 0;
+    int bucket = bucket(hash, partition);
+    for (int at = bucket; at < bucket + BUCKET; at += 2) {
+      long word = read(partition, at + 1);
+      int found = (int) (word >>> 32);
+      boolean own = found == claim;
+      if ((own || (found != 0 && Crowds.isReference(found)))
+          && read(partition, at) == (hash ^ (word & CLAIM))) {
+        if (own) {
+          write(partition, at + 1, 0L);
+          write(partition, at, 0L);
+          cleared = CLEARED;
+        } else {
+          reference = found;
+        }
+      }
+    }
+    return cleared | reference;
   }
 
   private static int words(MemorySegment partition) {

@@ -79,6 +79,9 @@ public final class PrefixIndex {
     }
     int end = Milestones.upTo(count - 1);
     int found = end > 0 && likely(hashes, 0, end) ? halve(hashes, end) : -1;
+    if (found < 0 && !table.evicting()) {
+      return 0;
+    }
     while (found + 1 < end && held(hashes[Milestones.blocks(found + 1) - 1])) {
       found++;
     }
@@ -252,12 +255,40 @@ public final class PrefixIndex {
 
   /** Forgets that a worker holds a block, because it has evicted it. */
   public void remove(long hash, int tenancy) {
-    Crowd crowd = crowd(hash);
-    if (crowd == null) {
-      table.clear(hash, tenancy);
-    } else if (tenancies.present(tenancy)) {
-      crowd.remove(Tenancies.slotOf(tenancy));
+    int removed = removeUncounted(hash, tenancy);
+    table.counted(-removed, 0);
+  }
+
+  /**
+   * The same of many blocks, whose places in memory are fetched together.
+   *
+   * @param hashes only the first {@code count} are meant
+   */
+  public void remove(long[] hashes, int count, int tenancy) {
+    long seen = 0;
+    for (int i = 0; i < count; i++) {
+      seen += table.touch(hashes[i]);
     }
+    int[] outcomes = new int[2];
+    // Kept, or the reads would be dropped.
+    outcomes[0] = (int) seen;
+    for (int i = 0; i < count; i++) {
+      outcomes[removeUncounted(hashes[i], tenancy)]++;
+    }
+    table.counted(-outcomes[1], 0);
+  }
+
+  /** 1 if the worker was one of few; 0 if it was one of a crowd, or none. */
+  private int removeUncounted(long hash, int tenancy) {
+    int found = table.clear(hash, tenancy);
+    int reference = found & ~ClaimTable.CLEARED;
+    if (reference != 0 && tenancies.present(tenancy)) {
+      Crowd crowd = crowds.find(reference, hash);
+      if (crowd != null) {
+        crowd.remove(Tenancies.slotOf(tenancy));
+      }
+    }
+    return found >>> 16;
   }
 
   /** The present tenancy of a slot, which {@link #add} asks for; changed by {@link #forget}. */
@@ -332,7 +363,7 @@ public final class PrefixIndex {
         return table.put(hash, claim, stamp);
       }
       if (Crowds.isReference(claim) || !tenancies.present(claim)) {
-        table.clear(hash, claim);
+        drop(hash, claim);
       } else {
         others++;
         last = claim;
@@ -343,9 +374,13 @@ public final class PrefixIndex {
     }
     int reference = gather(hash, tenancy, stamp);
     if (reference == 0) {
-      table.clear(hash, last);
+      drop(hash, last);
     }
     return table.put(hash, reference == 0 ? tenancy : reference, stamp);
+  }
+
+  private void drop(long hash, int claim) {
+    table.counted(-(table.clear(hash, claim) >>> 16), 0);
   }
 
   private void join(int reference, Crowd crowd, int tenancy, int stamp) {
@@ -391,7 +426,7 @@ public final class PrefixIndex {
     }
     join(reference, ifNobodyLeft(crowd, departures), tenancy, stamp);
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
-      table.clear(hash, ClaimTable.claimOf(found));
+      drop(hash, ClaimTable.claimOf(found));
     }
     return reference;
   }

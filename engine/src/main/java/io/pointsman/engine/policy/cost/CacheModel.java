@@ -1,10 +1,10 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.policy.cost.CachedRuns.Run;
 import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
-import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one worker's cache is thought to hold: prompts placed on it, as the indexed lengths of their
@@ -12,47 +12,53 @@ import java.util.function.LongConsumer;
  * from its placement on, because whoever comes after it will find it; while a request uses it, it
  * is not evicted. Of one prompt the end is evicted first, as engines do.
  *
+ * <p>Lengths that came with one prompt and were used together ever since are one run: found, used
+ * and evicted at the price of one. A prompt that shares a part of a run with another cuts it in
+ * two. Since whoever has a prefix in use has every shorter one in use too, a prompt is a chain of
+ * whole runs, none missing before one that is held.
+ *
  * <p>Not safe for several threads: guarded by its worker's lock. It grows as needed, within a
  * number of bytes that it shares with the other workers; when they are used up it forgets early.
  */
 final class CacheModel {
-  /** Of one node, its share of the table included. */
-  static final int NODE_BYTES = 32 + 1;
-
-  private static final int NONE = -1;
-  private static final int FIRST_NODES = 64;
+  /** Bytes are taken in such portions. */
+  static final int PORTION_BYTES = 4096;
 
   private final AtomicLong bytesLeft;
-  private final LongConsumer evicted;
-  private final LongConsumer withdrawn;
-  private long[] hashes = new long[0];
-  private int[] tokens = new int[0];
-  private int[] users = new int[0];
+  private final Losses evicted;
+  private final Losses withdrawn;
 
-  /** Neighbours among the idle, from the oldest to the newest; of free nodes the next free one. */
-  private int[] next = new int[0];
-
-  private int[] previous = new int[0];
-  private boolean[] computed = new boolean[0];
-
-  /** Nodes by hash, with linear probing; 0 is empty, else the node plus one. */
-  private int[] table = new int[0];
-
-  private int free = NONE;
-  private int oldest = NONE;
-  private int newest = NONE;
+  private final CachedRuns runs = new CachedRuns();
   private long idleTokens;
   private long pinnedTokens;
+
+  /** Bytes taken from all workers' and, of these, bytes not in use; below 0 after a cut. */
+  private long taken;
+
+  private long spare;
+
+  /** What has been lost and not told of yet. */
+  private final long[] lost = new long[64];
+
+  private int losses;
 
   /** Whether anything had to make room since it was empty. */
   private boolean full;
 
+  /** Hears of blocks that are not held any more. */
+  interface Losses {
+    /**
+     * @param hashes only the first {@code count} are meant, and only during the call
+     */
+    void lost(long[] hashes, int count);
+  }
+
   /**
    * @param bytesLeft what all workers may still take
-   * @param evicted hears of each block that had to make room
-   * @param withdrawn hears of each block that was expected and not computed
+   * @param evicted hears of blocks that had to make room
+   * @param withdrawn hears of blocks that were expected and not computed
    */
-  CacheModel(AtomicLong bytesLeft, LongConsumer evicted, LongConsumer withdrawn) {
+  CacheModel(AtomicLong bytesLeft, Losses evicted, Losses withdrawn) {
     this.bytesLeft = bytesLeft;
     this.evicted = evicted;
     this.withdrawn = withdrawn;
@@ -79,14 +85,15 @@ final class CacheModel {
   int match(PrefixBlocks prefix) {
     int ends = ends(prefix);
     int held = 0;
-    for (int i = 0; i < ends; i++) {
-      int end = end(prefix, i, ends);
-      if (find(prefix.hashes()[end - 1]) == NONE) {
-        return held;
+    while (held < ends) {
+      Run run = runs.find(hash(prefix, held, ends));
+      int common = run == null ? 0 : run.common(prefix, held, ends);
+      held += common;
+      if (run == null || common < run.size) {
+        break;
       }
-      held = end;
     }
-    return held;
+    return held == 0 ? 0 : end(prefix, held - 1, ends);
   }
 
   /** Blocks up to which a prompt was held, behind what is held at present, until it was evicted. */
@@ -107,76 +114,122 @@ final class CacheModel {
    * Takes a prompt in for a request in flight.
    *
    * @param tokensPerBlock length of a block, in tokens
+   * @return how much of it was taken in, to be told to {@link #release}: all, but where memory was
+   *     short
    */
-  void acquire(PrefixBlocks prefix, double tokensPerBlock) {
+  int acquire(PrefixBlocks prefix, double tokensPerBlock) {
     int ends = ends(prefix);
-    int before = 0;
-    for (int i = 0; i < ends; i++) {
-      int end = end(prefix, i, ends);
-      long hash = prefix.hashes()[end - 1];
-      int node = find(hash);
-      if (node == NONE) {
-        node = add(hash, (int) Math.round((end - before) * tokensPerBlock));
+    int at = 0;
+    while (at < ends) {
+      Run run = runs.find(hash(prefix, at, ends));
+      if (run == null) {
+        run = add(prefix, at, tokensPerBlock);
+        if (run == null) {
+          break;
+        }
+      } else {
+        run = cut(run, run.common(prefix, at, ends));
       }
-      if (node != NONE && users[node]++ == 0) {
-        pin(node);
+      if (run.users++ == 0) {
+        pin(run);
       }
-      before = end;
+      at += run.size;
     }
+    for (Run idle = runs.oldest();
+        spare < 0 && !took(-spare) && idle != null;
+        idle = runs.oldest()) {
+      evict(idle, idle.size);
+    }
+    tell(evicted);
+    return at;
   }
 
-  private void pin(int node) {
-    if (linked(node)) {
-      unlink(node);
-      idleTokens -= tokens[node];
+  private void pin(Run run) {
+    if (runs.idle(run)) {
+      runs.use(run);
+      idleTokens -= run.allTokens;
     }
-    pinnedTokens += tokens[node];
+    pinnedTokens += run.allTokens;
   }
 
   /**
    * A request that was taken in has ended.
    *
+   * @param taken what {@link #acquire} answered; 0 if all was cleared since
    * @param wasComputed whether the worker has computed its prompt; if it has not, nobody will find
    *     what only this request would have brought
    */
-  void release(PrefixBlocks prefix, boolean wasComputed) {
-    int ends = ends(prefix);
-    for (int i = ends - 1; i >= 0; i--) {
-      int node = find(prefix.hashes()[end(prefix, i, ends) - 1]);
-      if (node != NONE && users[node] > 0) {
-        computed[node] |= wasComputed;
-        if (--users[node] == 0) {
-          unpin(node);
-        }
+  void release(PrefixBlocks prefix, int taken, boolean wasComputed) {
+    release(prefix, 0, taken, wasComputed);
+    tell(withdrawn);
+  }
+
+  /** The end first, so that it becomes older than what is before it. */
+  private void release(PrefixBlocks prefix, int at, int taken, boolean wasComputed) {
+    Run run = at < taken ? runs.find(hash(prefix, at, ends(prefix))) : null;
+    if (run != null) {
+      release(prefix, at + run.size, taken, wasComputed);
+      run.computed |= wasComputed;
+      if (--run.users == 0) {
+        unpin(run);
       }
     }
   }
 
-  private void unpin(int node) {
-    pinnedTokens -= tokens[node];
-    if (computed[node]) {
-      append(node);
-      idleTokens += tokens[node];
+  private void unpin(Run run) {
+    pinnedTokens -= run.allTokens;
+    if (run.computed) {
+      runs.append(run);
+      idleTokens += run.allTokens;
     } else {
-      withdrawn.accept(hashes[node]);
-      forget(node);
+      for (int i = run.size - 1; i >= 0; i--) {
+        lose(run.hashes[i], withdrawn);
+      }
+      forget(run);
     }
   }
 
   /** Evicts what is not in use until no more than {@code tokens} are held. */
   void shrinkTo(double most) {
-    while (oldest != NONE && pinnedTokens + idleTokens > most) {
+    for (Run run = runs.oldest();
+        run != null && pinnedTokens + idleTokens > most;
+        run = runs.oldest()) {
       full = true;
-      evictOldest();
+      int blocks = 0;
+      long rest = pinnedTokens + idleTokens;
+      while (blocks < run.size && rest > most) {
+        rest -= run.tokens(run.size - ++blocks);
+      }
+      evict(run, blocks);
+    }
+    tell(evicted);
+  }
+
+  /** Evicts the last {@code blocks} of a run that is not in use. */
+  private void evict(Run run, int blocks) {
+    idleTokens -= run.allTokens;
+    for (int i = 0; i < blocks; i++) {
+      lose(run.dropLast(), evicted);
+    }
+    idleTokens += run.allTokens;
+    if (run.size == 0) {
+      runs.use(run);
+      forget(run);
     }
   }
 
-  private void evictOldest() {
-    int node = oldest;
-    unlink(node);
-    idleTokens -= tokens[node];
-    evicted.accept(hashes[node]);
-    forget(node);
+  private void lose(long hash, Losses hearer) {
+    if (losses == lost.length) {
+      tell(hearer);
+    }
+    lost[losses++] = hash;
+  }
+
+  private void tell(Losses hearer) {
+    if (losses > 0) {
+      hearer.lost(lost, losses);
+      losses = 0;
+    }
   }
 
   /**
@@ -184,28 +237,17 @@ final class CacheModel {
    *
    * @param forgotten hears of each block
    */
-  void clear(LongConsumer forgotten) {
-    for (int node = 0; node < hashes.length; node++) {
-      if (tokens[node] >= 0) {
-        forgotten.accept(hashes[node]);
-      }
-    }
+  void clear(Losses forgotten) {
+    runs.forEach(run -> forgotten.lost(run.hashes, run.size));
     close();
   }
 
   /** Gives its memory back. */
   void close() {
-    bytesLeft.addAndGet((long) hashes.length * NODE_BYTES);
-    hashes = new long[0];
-    tokens = new int[0];
-    users = new int[0];
-    next = new int[0];
-    previous = new int[0];
-    computed = new boolean[0];
-    table = new int[0];
-    free = NONE;
-    oldest = NONE;
-    newest = NONE;
+    bytesLeft.addAndGet(taken);
+    taken = 0;
+    spare = 0;
+    runs.clear();
     idleTokens = 0;
     pinnedTokens = 0;
     full = false;
@@ -220,129 +262,70 @@ final class CacheModel {
     return i == ends - 1 ? prefix.count() : Milestones.blocks(i);
   }
 
-  private int find(long hash) {
-    if (table.length == 0) {
-      return NONE;
+  static long hash(PrefixBlocks prefix, int i, int ends) {
+    return prefix.hashes()[end(prefix, i, ends) - 1];
+  }
+
+  /**
+   * The rest of a prompt as a run, or as much of it as there is memory for; null if there is none.
+   */
+  private @Nullable Run add(PrefixBlocks prefix, int from, double tokensPerBlock) {
+    int ends = ends(prefix);
+    int blocks = affordable(ends - from);
+    if (blocks == 0) {
+      return null;
     }
-    for (int at = home(hash); table[at] != 0; at = at + 1 & table.length - 1) {
-      if (hashes[table[at] - 1] == hash) {
-        return table[at] - 1;
+    long[] hashes = new long[blocks];
+    int[] tokens = new int[blocks];
+    int before = from == 0 ? 0 : end(prefix, from - 1, ends);
+    for (int i = 0; i < blocks; i++) {
+      int end = end(prefix, from + i, ends);
+      hashes[i] = prefix.hashes()[end - 1];
+      tokens[i] = (int) Math.round((end - before) * tokensPerBlock);
+      before = end;
+    }
+    Run run = new Run(hashes, tokens);
+    spare -= run.bytes();
+    runs.add(run);
+    return run;
+  }
+
+  /** How many of so many blocks there is memory for, with what can be evicted. */
+  private int affordable(int blocks) {
+    long wanted = CachedRuns.bytes(blocks);
+    while (spare < wanted && !took(wanted - spare)) {
+      Run idle = runs.oldest();
+      if (idle == null) {
+        return (int) Math.max(0, (spare - CachedRuns.RUN_BYTES) / CachedRuns.BLOCK_BYTES);
       }
+      evict(idle, idle.size);
     }
-    return NONE;
+    return blocks;
   }
 
-  private int home(long hash) {
-    return (int) (hash >>> 20) & (table.length - 1);
-  }
-
-  /** A node for a block; {@link #NONE} if there is no room for it. */
-  private int add(long hash, int size) {
-    if (free == NONE && !grow()) {
-      if (oldest == NONE) {
-        return NONE;
-      }
-      evictOldest();
-    }
-    int node = free;
-    free = next[node];
-    hashes[node] = hash;
-    tokens[node] = size;
-    users[node] = 0;
-    computed[node] = false;
-    next[node] = NONE;
-    previous[node] = NONE;
-    enter(node);
-    return node;
-  }
-
-  private void enter(int node) {
-    int at = home(hashes[node]);
-    while (table[at] != 0) {
-      at = at + 1 & table.length - 1;
-    }
-    table[at] = node + 1;
-  }
-
-  private boolean grow() {
-    int size = hashes.length;
-    int bigger = Math.max(FIRST_NODES, size * 2);
-    long bytes = (long) (bigger - size) * NODE_BYTES;
-    if (bytesLeft.addAndGet(-bytes) < 0) {
-      bytesLeft.addAndGet(bytes);
+  private boolean took(long bytes) {
+    long portion = Math.ceilDiv(bytes, PORTION_BYTES) * PORTION_BYTES;
+    if (bytesLeft.addAndGet(-portion) < 0) {
+      bytesLeft.addAndGet(portion);
       return false;
     }
-    hashes = Arrays.copyOf(hashes, bigger);
-    tokens = Arrays.copyOf(tokens, bigger);
-    users = Arrays.copyOf(users, bigger);
-    next = Arrays.copyOf(next, bigger);
-    previous = Arrays.copyOf(previous, bigger);
-    computed = Arrays.copyOf(computed, bigger);
-    table = new int[bigger * 2];
-    for (int node = 0; node < size; node++) {
-      enter(node);
-    }
-    for (int node = bigger - 1; node >= size; node--) {
-      tokens[node] = NONE;
-      next[node] = free;
-      free = node;
-    }
+    taken += portion;
+    spare += portion;
     return true;
   }
 
-  private void forget(int node) {
-    remove(hashes[node]);
-    tokens[node] = NONE;
-    next[node] = free;
-    free = node;
+  /** A run's first {@code size} blocks as a run of their own. */
+  private Run cut(Run run, int size) {
+    if (size == run.size) {
+      return run;
+    }
+    Run first = runs.cut(run, size);
+    spare += run.bytes() - first.bytes() - CachedRuns.bytes(run.size - size);
+    return first;
   }
 
-  /** Closes the gap behind what is taken out, so that probing needs no tombstones. */
-  private void remove(long hash) {
-    int mask = table.length - 1;
-    int gap = home(hash);
-    while (hashes[table[gap] - 1] != hash) {
-      gap = gap + 1 & mask;
-    }
-    for (int at = gap + 1 & mask; table[at] != 0; at = at + 1 & mask) {
-      int wanted = home(hashes[table[at] - 1]);
-      if ((at - wanted & mask) >= (at - gap & mask)) {
-        table[gap] = table[at];
-        gap = at;
-      }
-    }
-    table[gap] = 0;
-  }
-
-  private boolean linked(int node) {
-    return previous[node] != NONE || oldest == node;
-  }
-
-  private void append(int node) {
-    previous[node] = newest;
-    next[node] = NONE;
-    if (newest == NONE) {
-      oldest = node;
-    } else {
-      next[newest] = node;
-    }
-    newest = node;
-  }
-
-  private void unlink(int node) {
-    int before = previous[node];
-    int after = next[node];
-    if (before == NONE) {
-      oldest = after;
-    } else {
-      next[before] = after;
-    }
-    if (after == NONE) {
-      newest = before;
-    } else {
-      previous[after] = before;
-    }
-    previous[node] = NONE;
-    next[node] = NONE;
+  private void forget(Run run) {
+    runs.remove(run);
+    spare += run.bytes();
   }
 }

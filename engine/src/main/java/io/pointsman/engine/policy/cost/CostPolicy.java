@@ -45,8 +45,17 @@ public final class CostPolicy implements Policy {
   }
 
   private @Nullable Worker pick(Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
-    HeldBlocks holdings = learner.held(request, now);
     Comparison all = COMPARISON.get();
+    try {
+      return pick(all, pool, models, request, now);
+    } finally {
+      all.forget();
+    }
+  }
+
+  private @Nullable Worker pick(
+      Comparison all, Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
+    HeldBlocks holdings = learner.held(request, now);
     all.begin(models, request, holdings, now);
     int size = pool.size();
     int first = size <= COMPARED ? 0 : dice.roll(size);
@@ -91,6 +100,7 @@ public final class CostPolicy implements Policy {
   /** One pick's look at its candidates; the next of its thread takes its place. */
   private static final class Comparison {
     private static final RoutingRequest NO_REQUEST = RoutingRequest.builder().build();
+    private static final WorkerModel[] NO_MODELS = {};
 
     /** Of the first candidates, in the order in which they were looked at. */
     private final double[] costs = new double[COMPARED];
@@ -98,7 +108,7 @@ public final class CostPolicy implements Policy {
     /** For the kind of worker that was looked at last. */
     private final Inquiry inquiry = new Inquiry();
 
-    private WorkerModel[] models = {};
+    private WorkerModel[] models = NO_MODELS;
     private RoutingRequest request = NO_REQUEST;
     private @Nullable HeldBlocks holdings;
     private long now;
@@ -114,6 +124,14 @@ public final class CostPolicy implements Policy {
       cheapest = Pool.ABSENT;
       least = Double.POSITIVE_INFINITY;
       inquiry.about(models[0].kind(), request.prefix(), now);
+    }
+
+    /** Keeps nothing of a request that may be gone, nor of workers. */
+    void forget() {
+      models = NO_MODELS;
+      request = NO_REQUEST;
+      holdings = null;
+      inquiry.forget();
     }
 
     /** Looks at the {@code n}th candidate. */

@@ -14,6 +14,9 @@ final class InFlight {
 
   final HitLedger.Prospect prospect;
 
+  /** How much of its prompt its worker's cache model has taken in for it. */
+  int taken;
+
   /** Since when its worker has had something to compute, as of its placement. */
   long busySince;
 

@@ -75,6 +75,12 @@ final class Inquiry {
     return this;
   }
 
+  /** Is about nothing until it is asked anew. */
+  void forget() {
+    kind = null;
+    prefix = PrefixBlocks.NONE;
+  }
+
   /** Of which kind the workers are that it is about; null if it is about nothing yet. */
   @Nullable PoolModel kind() {
     return kind;

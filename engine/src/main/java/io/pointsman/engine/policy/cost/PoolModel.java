@@ -128,15 +128,15 @@ final class PoolModel {
     reprice();
   }
 
-  /** Requests without a first token became more or fewer. */
-  synchronized void pending(int change) {
-    pending += change;
-    reprice();
-  }
-
-  /** Workers that have requests without a first token became more or fewer. */
-  synchronized void prefilling(int change) {
-    prefilling += change;
+  /**
+   * Requests without a first token became more or fewer.
+   *
+   * @param requests by so many
+   * @param workers and the workers that have any, by so many
+   */
+  synchronized void waiting(int requests, int workers) {
+    pending += requests;
+    prefilling += workers;
     reprice();
   }
 
@@ -151,11 +151,12 @@ final class PoolModel {
    *
    * @param computed tokens that the worker has to compute
    * @param wanted how many of them it had until they were evicted
+   * @param idle whether the worker had nothing to compute
    */
-  synchronized void placed(double computed, double wanted) {
+  synchronized void placed(double computed, double wanted, boolean idle) {
     this.computed = FORGETTING * this.computed + computed;
     this.wanted = FORGETTING * this.wanted + wanted;
-    reprice();
+    waiting(1, idle ? 1 : 0);
   }
 
   synchronized void answered(int tokens) {

@@ -101,18 +101,29 @@ final class WorkerModel {
     standing = figures();
   }
 
-  private void evicted(long hash) {
-    index.remove(hash, tenancy);
-    ghosts.add(hash, GhostList.Fate.EVICTED);
+  private void evicted(long[] hashes, int count) {
+    index.remove(hashes, count, tenancy);
+    remember(hashes, count, GhostList.Fate.EVICTED);
   }
 
-  private void withdrawn(long hash) {
-    index.remove(hash, tenancy);
+  private void withdrawn(long[] hashes, int count) {
+    index.remove(hashes, count, tenancy);
   }
 
-  private void emptied(long hash) {
-    index.remove(hash, tenancy);
-    ghosts.add(hash, GhostList.Fate.EMPTIED);
+  private void remember(long[] hashes, int count, GhostList.Fate fate) {
+    for (int i = 0; i < count; i++) {
+      ghosts.add(hashes[i], fate);
+    }
+  }
+
+  /** The worker has started anew: it holds nothing, for the requests in flight either. */
+  private void emptied() {
+    cache.clear(
+        (hashes, count) -> {
+          index.remove(hashes, count, tenancy);
+          remember(hashes, count, GhostList.Fate.EMPTIED);
+        });
+    inFlight.values().forEach(entry -> entry.taken = 0);
   }
 
   /** Time that it takes, in parts of what its kind takes. */
@@ -146,16 +157,14 @@ final class WorkerModel {
       leavePool();
       pool = other;
       pool.workers(1);
-      pool.pending(notComputed);
-      pool.prefilling(notComputed > 0 ? 1 : 0);
+      pool.waiting(notComputed, notComputed > 0 ? 1 : 0);
       publish();
     }
   }
 
   private void leavePool() {
     pool.workers(-1);
-    pool.pending(-notComputed);
-    pool.prefilling(notComputed > 0 ? -1 : 0);
+    pool.waiting(-notComputed, notComputed > 0 ? -1 : 0);
   }
 
   /** The worker has left: what is still in flight on it counts no more. */
@@ -163,7 +172,7 @@ final class WorkerModel {
     if (!closed) {
       closed = true;
       leavePool();
-      cache.clear(hash -> ghosts.add(hash, GhostList.Fate.LEFT));
+      cache.clear((hashes, count) -> remember(hashes, count, GhostList.Fate.LEFT));
       inFlight.clear();
       silent.clear();
       assumed.clear();
@@ -188,18 +197,17 @@ final class WorkerModel {
     PrefixBlocks prefix = grain.coarse();
     long now = lease.placedAt();
     if (truth.cleared()) {
-      cache.clear(this::emptied);
+      emptied();
     }
     int blocks = cache.match(prefix);
     int held = Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
-    int uncached = tokens - held;
     assumeComputed(now);
     Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), blocks);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
-    pool.placed(uncached, tokens * evictedShare(prefix, blocks));
+    double evicted = tokens * evictedShare(prefix, blocks);
     if (prefix.count() > 0) {
-      cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
+      entry.taken = cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
       // Under the lock, or what is evicted meanwhile would stay in the index for good.
       index.add(prefix, tenancy, blocks, now);
     }
@@ -207,7 +215,7 @@ final class WorkerModel {
     if (!request.heard()) {
       silent.add(entry);
     }
-    begin(entry, now);
+    begin(entry, evicted, now);
     fit();
     publish();
   }
@@ -235,15 +243,15 @@ final class WorkerModel {
     return prefix.ratio(known) - prefix.ratio(held);
   }
 
-  private void begin(InFlight entry, long now) {
+  private void begin(InFlight entry, double evicted, long now) {
     aheadTokens += entry.uncached();
-    if (notComputed++ == 0) {
+    boolean idle = notComputed++ == 0;
+    if (idle) {
       busySince = now;
       changedAt = now;
-      pool.prefilling(1);
     }
     entry.busySince = busySince;
-    pool.pending(1);
+    pool.placed(entry.uncached(), evicted, idle);
   }
 
   /** Takes a request off the list of what is to be computed. */
@@ -252,10 +260,7 @@ final class WorkerModel {
     if (now - changedAt > 0) {
       changedAt = now;
     }
-    if (--notComputed == 0) {
-      pool.prefilling(-1);
-    }
-    pool.pending(-1);
+    pool.waiting(-1, --notComputed == 0 ? -1 : 0);
   }
 
   private void decodes(InFlight entry) {
@@ -345,13 +350,13 @@ final class WorkerModel {
       contextTokens -= entry.tokens;
     }
     long before = cache.pinnedTokens();
-    cache.release(entry.prefix, leavesPrompt(entry, outcome, usage));
+    cache.release(entry.prefix, entry.taken, leavesPrompt(entry, outcome, usage));
     drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
     entry.roomWasShort = cache.everFull();
     boolean gone = outcome instanceof Outcome.Failed(Failure failure) && failure == Failure.CONNECT;
     entry.emptied = gone || truth.restarted(entry, usage);
     if (entry.emptied) {
-      cache.clear(this::emptied);
+      emptied();
     }
     if (usage.completionTokens() > 0) {
       pool.answered(usage.completionTokens());

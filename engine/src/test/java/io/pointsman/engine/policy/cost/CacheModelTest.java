@@ -12,11 +12,16 @@ import org.junit.jupiter.api.Test;
 class CacheModelTest {
   private final AtomicLong bytes = new AtomicLong(1 << 20);
   private final List<Long> evicted = new ArrayList<>();
-  private final CacheModel cache = new CacheModel(bytes, evicted::add, evicted::add);
+  private final CacheModel cache = new CacheModel(bytes, this::note, this::note);
+
+  private void note(long[] hashes, int count) {
+    for (int i = 0; i < count; i++) {
+      evicted.add(hashes[i]);
+    }
+  }
 
   private void serve(PrefixBlocks prompt) {
-    cache.acquire(prompt, 16);
-    cache.release(prompt, true);
+    cache.release(prompt, cache.acquire(prompt, 16), true);
   }
 
   @Test
@@ -37,10 +42,10 @@ class CacheModelTest {
     PrefixBlocks prompt = Prompt.of(1, 10);
     cache.acquire(prompt, 16);
     cache.acquire(prompt, 16);
-    cache.release(prompt, true);
+    cache.release(prompt, 10, true);
     assertThat(cache.pinnedTokens()).isEqualTo(160);
 
-    cache.release(prompt, true);
+    cache.release(prompt, 10, true);
 
     assertThat(cache.pinnedTokens()).isZero();
     assertThat(cache.heldTokens()).isEqualTo(160);
@@ -73,8 +78,7 @@ class CacheModelTest {
   @Test
   void promptThatWasNeverComputedIsNotFound() {
     PrefixBlocks prompt = Prompt.of(1, 10);
-    cache.acquire(prompt, 16);
-    cache.release(prompt, false);
+    cache.release(prompt, cache.acquire(prompt, 16), false);
 
     assertThat(cache.match(prompt)).isZero();
     assertThat(cache.heldTokens()).isZero();
@@ -84,8 +88,7 @@ class CacheModelTest {
   void sharedPartOfAPromptThatWasNotComputedStays() {
     serve(Prompt.of(1, 6));
     PrefixBlocks longer = Prompt.of(1, 6, 3, 20);
-    cache.acquire(longer, 16);
-    cache.release(longer, false);
+    cache.release(longer, cache.acquire(longer, 16), false);
 
     assertThat(cache.match(longer)).isEqualTo(6);
   }
@@ -101,15 +104,15 @@ class CacheModelTest {
 
   @Test
   void memoryIsBoundedAndComesBack() {
-    CacheModel small =
-        new CacheModel(new AtomicLong(100 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
+    CacheModel small = small();
+    long each = CachedRuns.bytes(10);
     for (int n = 0; n < 50; n++) {
-      small.acquire(Prompt.of(n, 10), 16);
-      small.release(Prompt.of(n, 10), true);
+      small.release(Prompt.of(n, 10), small.acquire(Prompt.of(n, 10), 16), true);
     }
 
-    assertThat(small.heldTokens()).isEqualTo(64 * 16);
+    assertThat(small.heldTokens()).isEqualTo(CacheModel.PORTION_BYTES / each * 160);
     assertThat(small.match(Prompt.of(49, 10))).isEqualTo(10);
+    assertThat(small.match(Prompt.of(20, 10))).isZero();
 
     serve(Prompt.of(1, 30));
     assertThat(bytes).hasValueLessThan(1 << 20);
@@ -117,20 +120,61 @@ class CacheModelTest {
     assertThat(bytes).hasValue(1 << 20);
   }
 
+  private CacheModel small() {
+    return new CacheModel(new AtomicLong(CacheModel.PORTION_BYTES), this::note, this::note);
+  }
+
   @Test
   void cachesThatAreFullOfWhatIsInUseTakeNoMore() {
-    CacheModel small =
-        new CacheModel(new AtomicLong(64 * CacheModel.NODE_BYTES), evicted::add, evicted::add);
-    for (int n = 0; n < 10; n++) {
-      small.acquire(Prompt.of(n, 10), 16);
+    CacheModel small = small();
+    List<Integer> taken = new ArrayList<>();
+    for (int n = 0; n < 20; n++) {
+      taken.add(small.acquire(Prompt.of(n, 20), 16));
     }
 
-    assertThat(small.match(Prompt.of(0, 10))).isEqualTo(10);
-    assertThat(small.match(Prompt.of(9, 10))).isZero();
-    for (int n = 0; n < 10; n++) {
-      small.release(Prompt.of(n, 10), true);
+    assertThat(taken).startsWith(18, 18).contains(15).endsWith(0, 0);
+    assertThat(small.match(Prompt.of(0, 20))).isEqualTo(20);
+    assertThat(small.match(Prompt.of(19, 20))).isZero();
+    for (int n = 0; n < 20; n++) {
+      small.release(Prompt.of(n, 20), taken.get(n), true);
     }
     assertThat(small.pinnedTokens()).isZero();
+  }
+
+  /** Whoever was refused has no part in what another brings of the same prompt later. */
+  @Test
+  void refusedPromptTakesNoUserOffWhenItEnds() {
+    CacheModel small = small();
+    for (int n = 0; n < 11; n++) {
+      small.acquire(Prompt.of(n, 20), 16);
+    }
+    PrefixBlocks prompt = Prompt.of(99, 20);
+    int refused = small.acquire(prompt, 16);
+    assertThat(refused).isEqualTo(15);
+    small.release(Prompt.of(0, 20), 18, true);
+    assertThat(small.acquire(prompt, 16)).isEqualTo(18);
+    long pinned = small.pinnedTokens();
+
+    small.release(prompt, refused, true);
+
+    assertThat(small.pinnedTokens()).isEqualTo(pinned);
+    small.shrinkTo(0);
+    assertThat(small.match(prompt)).isEqualTo(20);
+  }
+
+  @Test
+  void runsThatAreCutTakeNoMoreMemoryThanThereIs() {
+    CacheModel small = small();
+    for (int n = 0; n < 3; n++) {
+      for (int blocks = 16; blocks > 0; blocks--) {
+        PrefixBlocks prompt = Prompt.of(n, blocks);
+        small.release(prompt, small.acquire(prompt, 16), true);
+      }
+    }
+
+    assertThat(small.heldTokens())
+        .isBetween(16L * 16, CacheModel.PORTION_BYTES / CachedRuns.bytes(1) * 16);
+    assertThat(small.match(Prompt.of(2, 16))).isEqualTo(16);
   }
 
   /** Whatever comes in whatever order, what is told of as evicted and what is held add up. */
@@ -138,16 +182,18 @@ class CacheModelTest {
   void countsStayTrueUnderRandomUse() {
     SplittableRandom random = new SplittableRandom(5);
     List<PrefixBlocks> inUse = new ArrayList<>();
+    List<Integer> taken = new ArrayList<>();
     for (int i = 0; i < 20_000; i++) {
       if (inUse.size() < 20 && random.nextBoolean()) {
         PrefixBlocks prompt =
             Prompt.of(random.nextInt(20), 1 + random.nextInt(40), random.nextInt(50), 5);
         int before = cache.match(prompt);
-        cache.acquire(prompt, 16);
+        taken.add(cache.acquire(prompt, 16));
         assertThat(cache.match(prompt)).isEqualTo(prompt.count()).isGreaterThanOrEqualTo(before);
         inUse.add(prompt);
       } else if (!inUse.isEmpty()) {
-        cache.release(inUse.remove(random.nextInt(inUse.size())), random.nextInt(5) > 0);
+        int which = random.nextInt(inUse.size());
+        cache.release(inUse.remove(which), taken.remove(/* index */ which), random.nextInt(5) > 0);
       }
       cache.shrinkTo(4000);
       assertThat(cache.pinnedTokens()).isBetween(0L, 20L * 45 * 16);
@@ -157,7 +203,7 @@ class CacheModelTest {
     }
     for (PrefixBlocks prompt : inUse) {
       assertThat(cache.match(prompt)).isEqualTo(prompt.count());
-      cache.release(prompt, true);
+      cache.release(prompt, taken.removeFirst(), true);
     }
     assertThat(cache.pinnedTokens()).isZero();
     cache.shrinkTo(0);
@@ -168,9 +214,9 @@ class CacheModelTest {
   void clearedCacheHoldsNothingAndCanBeUsedOn() {
     PrefixBlocks prompt = Prompt.of(1, 10);
     cache.acquire(prompt, 16);
-    cache.clear(evicted::add);
+    cache.clear(this::note);
     assertThat(cache.match(prompt)).isZero();
-    cache.release(prompt, true);
+    cache.release(prompt, 0, true);
     assertThat(cache.heldTokens()).isZero();
 
     serve(prompt);

@@ -1,0 +1,255 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.Arrays;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The runs of blocks that one worker's cache is thought to hold: by the hash of their first block,
+ * with linear probing, and those that nobody uses in a line by age. For one thread at a time.
+ */
+final class CachedRuns {
+  /** Of one run without its blocks, its share of the table included. */
+  static final int RUN_BYTES = 128;
+
+  /** Of one block of a run. */
+  static final int BLOCK_BYTES = Long.BYTES + Integer.BYTES;
+
+  private static final int FIRST_PLACES = 64;
+
+  private @Nullable Run[] places = new Run[0];
+
+  /** First hashes of those in {@link #places}, so that probing does not have to look at them. */
+  private long[] keys = new long[0];
+
+  private int count;
+  private @Nullable Run oldest;
+  private @Nullable Run newest;
+
+  /** Blocks in a row that are used by the same requests. */
+  static final class Run {
+    /** Of the blocks and of those that were evicted from its end. */
+    final long[] hashes;
+
+    private final int[] tokens;
+
+    /** Blocks; at least 1 while it is held. */
+    int size;
+
+    /** Of all its blocks. */
+    long allTokens;
+
+    /** Requests in flight that use it. */
+    int users;
+
+    /** Whether one of those that have used it has been computed. */
+    boolean computed;
+
+    private @Nullable Run older;
+    private @Nullable Run newer;
+
+    Run(long[] hashes, int[] tokens) {
+      this.hashes = hashes;
+      this.tokens = tokens;
+      size = hashes.length;
+      for (int each : tokens) {
+        allTokens += each;
+      }
+    }
+
+    long bytes() {
+      return CachedRuns.bytes(hashes.length);
+    }
+
+    int tokens(int block) {
+      return tokens[block];
+    }
+
+    /** Takes the last block off and answers its hash. */
+    long dropLast() {
+      size--;
+      allTokens -= tokens[size];
+      return hashes[size];
+    }
+
+    /**
+     * How many of its blocks are those of a prompt from its {@code at}th length on, of which the
+     * first is known to be.
+     */
+    int common(PrefixBlocks prefix, int at, int ends) {
+      int most = Math.min(size, ends - at);
+      int common = 1;
+      while (common < most && hashes[common] == CacheModel.hash(prefix, at + common, ends)) {
+        common++;
+      }
+      return common;
+    }
+
+    private Run part(int from, int to) {
+      Run part =
+          new Run(Arrays.copyOfRange(hashes, from, to), Arrays.copyOfRange(tokens, from, to));
+      part.users = users;
+      part.computed = computed;
+      return part;
+    }
+  }
+
+  /** What a run of so many blocks takes. */
+  static long bytes(int blocks) {
+    return RUN_BYTES + (long) blocks * BLOCK_BYTES;
+  }
+
+  /** The run that begins with a block; null if there is none. */
+  @Nullable Run find(long first) {
+    int mask = keys.length - 1;
+    if (mask < 0) {
+      return null;
+    }
+    for (int at = home(first); places[at] != null; at = at + 1 & mask) {
+      if (keys[at] == first) {
+        return places[at];
+      }
+    }
+    return null;
+  }
+
+  void add(Run run) {
+    if (++count * 2 > keys.length) {
+      grow();
+    }
+    put(run);
+  }
+
+  private void grow() {
+    @Nullable Run[] before = places;
+    int size = Math.max(FIRST_PLACES, before.length * 2);
+    places = new Run[size];
+    keys = new long[size];
+    for (Run run : before) {
+      if (run != null) {
+        put(run);
+      }
+    }
+  }
+
+  private void put(Run run) {
+    int at = home(run.hashes[0]);
+    while (places[at] != null) {
+      at = at + 1 & keys.length - 1;
+    }
+    places[at] = run;
+    keys[at] = run.hashes[0];
+  }
+
+  /** Takes a run out that is not in the line. */
+  void remove(Run run) {
+    int mask = keys.length - 1;
+    int gap = place(run);
+    // Closes the gap behind what is taken out, so that probing needs no tombstones.
+    for (int at = gap + 1 & mask; places[at] != null; at = at + 1 & mask) {
+      if ((at - home(keys[at]) & mask) >= (at - gap & mask)) {
+        places[gap] = places[at];
+        keys[gap] = keys[at];
+        gap = at;
+      }
+    }
+    places[gap] = null;
+    count--;
+  }
+
+  /** Makes two runs of one, the first of {@code size} blocks, and answers that one. */
+  Run cut(Run run, int size) {
+    Run first = run.part(0, size);
+    Run rest = run.part(size, run.size);
+    places[place(run)] = first;
+    add(rest);
+    if (idle(run)) {
+      // In the place of the one; the end is older than what it continues.
+      rest.older = run.older;
+      rest.newer = first;
+      first.older = rest;
+      first.newer = run.newer;
+      tie(rest);
+      tie(first);
+    }
+    return first;
+  }
+
+  private int place(Run run) {
+    int at = home(run.hashes[0]);
+    while (places[at] != run) {
+      at = at + 1 & keys.length - 1;
+    }
+    return at;
+  }
+
+  private int home(long hash) {
+    return (int) (hash >>> 20) & (keys.length - 1);
+  }
+
+  void forEach(Consumer<Run> action) {
+    for (Run run : places) {
+      if (run != null) {
+        action.accept(run);
+      }
+    }
+  }
+
+  void clear() {
+    places = new Run[0];
+    keys = new long[0];
+    count = 0;
+    oldest = null;
+    newest = null;
+  }
+
+  /** The one that nobody has used for longest; null if all are in use. */
+  @Nullable Run oldest() {
+    return oldest;
+  }
+
+  /** Whether it stands in the line of those that nobody uses. */
+  boolean idle(Run run) {
+    return run.older != null || oldest == run;
+  }
+
+  /** Nobody uses it any more: puts it at the end of the line. */
+  void append(Run run) {
+    run.older = newest;
+    run.newer = null;
+    tie(run);
+  }
+
+  /** Tells a run's neighbours, or the ends of the line, that they are next to it. */
+  private void tie(Run run) {
+    if (run.older == null) {
+      oldest = run;
+    } else {
+      run.older.newer = run;
+    }
+    if (run.newer == null) {
+      newest = run;
+    } else {
+      run.newer.older = run;
+    }
+  }
+
+  /** Takes a run out of the line. */
+  void use(Run run) {
+    Run before = run.older;
+    Run after = run.newer;
+    if (before == null) {
+      oldest = after;
+    } else {
+      before.newer = after;
+    }
+    if (after == null) {
+      newest = before;
+    } else {
+      after.older = before;
+    }
+    run.older = null;
+    run.newer = null;
+  }
+}
