@@ -14,11 +14,13 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The list of Ray's test properties beside ours names tests that exist. */
+/** The list of Ray's test properties beside ours names tests that exist and are run. */
 final class RayPropertiesPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern NAMED =
       Pattern.compile("`([A-Z]\\w+(?:Test|Properties))(?:\\.(\\w+))?`");
+  private static final Pattern IS_RUN =
+      Pattern.compile("(?m)^ *@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\\b");
 
   private static Map<String, String> tests() throws IOException {
     Map<String, String> sources = new TreeMap<>();
@@ -33,6 +35,47 @@ final class RayPropertiesPageTest {
     return sources;
   }
 
+  /** Whether a method is there, and is one that is run as a test. */
+  private static boolean runs(String source, String method) {
+    Matcher declared = Pattern.compile("\\bvoid " + method + "\\(").matcher(source);
+    while (declared.find()) {
+      // Members stand apart by an empty line; what is before it belongs to the one before.
+      int from = Math.max(0, source.lastIndexOf("\n\n", declared.start()));
+      if (IS_RUN.matcher(source.substring(from, declared.start())).find()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  @Test
+  void aMethodThatIsNotRunIsNoTest() {
+    String source =
+        """
+        class ATest {
+          @Test
+          void isRun() {}
+
+          // @Test
+          void isNot() {}
+
+          @ParameterizedTest
+          @ValueSource(strings = {"a", "b"})
+          void isRunWithArguments(String argument) throws Exception {}
+
+          void calls() {
+            isNot();
+          }
+        }
+        """;
+
+    assertThat(runs(source, "isRun")).isTrue();
+    assertThat(runs(source, "isRunWithArguments")).isTrue();
+    assertThat(runs(source, "isNot")).isFalse();
+    assertThat(runs(source, "calls")).isFalse();
+    assertThat(runs(source, "isGone")).isFalse();
+  }
+
   @Test
   void everyTestThatIsNamedExists() throws IOException {
     Map<String, String> sources = tests();
@@ -43,7 +86,8 @@ final class RayPropertiesPageTest {
       found++;
       String source = sources.getOrDefault(named.group(1), "");
       String method = named.group(2);
-      if (source.isEmpty() || (method != null && !source.contains("void " + method + "("))) {
+      boolean runs = method == null ? IS_RUN.matcher(source).find() : runs(source, method);
+      if (!runs) {
         missing.add(named.group());
       }
     }
