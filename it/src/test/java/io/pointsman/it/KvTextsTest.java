@@ -14,15 +14,21 @@ import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.zmq.EventFormat;
 import io.pointsman.sim.zmq.EventOptions;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Conversations of text over engines that publish what they store and render prompts. */
 final class KvTextsTest {
   private static final int CONVERSATIONS = 10;
   private static final String TOKENS = "pointsman_kv_token_requests_total";
+  private static final Pattern DECIDED = Pattern.compile("\"url\":\"http://[^\"]*:(\\d+)\"");
+  private static final Pattern ROUTED = Pattern.compile("\"port\":(\\d+)");
 
   private static SimConfig publishing(SimConfig engine) {
     return engine.withKv(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
@@ -99,6 +105,44 @@ final class KvTextsTest {
       }
       assertThat(cluster.router().metric("pointsman_kv_texts_total", "part"))
           .isGreaterThanOrEqualTo(CONVERSATIONS);
+    }
+  }
+
+  /** The port that another plane is told to send a request to. */
+  private static int decided(Cluster cluster, String path, String body) {
+    boolean route = path.equals("/internal/route");
+    String question = route ? body : "{\"hold\":false,\"body\":" + body + "}";
+    try {
+      Answer answer = RawClient.call(cluster.port(), "POST", path, question);
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      Matcher port = (route ? ROUTED : DECIDED).matcher(answer.text());
+      assertThat(port.find()).as(answer.text()).isTrue();
+      return Integer.parseInt(port.group(1));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The plane sends the prompts where it wants: nothing but their exact blocks tells where. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/decide", "/internal/route"})
+  void promptsThatAnotherPlaneSendsAreAskedForToo(String path) throws Exception {
+    try (Cluster cluster = cluster(2, "kv_aware", true)) {
+      awaitLive(cluster, 2);
+      for (int i = 0; i < CONVERSATIONS; i++) {
+        int before = decided(cluster, path, turn(i, 1));
+        assertThat(before).isIn(port(cluster.engine(0)), port(cluster.engine(1)));
+        awaitMetric(cluster.router(), TOKENS, "learned", i + 1);
+        ask(port(cluster.engine(i % 2)), turn(i, 1));
+      }
+      for (int i = 0; i < CONVERSATIONS; i++) {
+        int holder = port(cluster.engine(i % 2));
+        String next = turn(i, 3);
+        Await.until(
+            "turn 2 of " + i + " is sent to who holds it",
+            Await.LONG,
+            () -> decided(cluster, path, next) == holder);
+      }
     }
   }
 

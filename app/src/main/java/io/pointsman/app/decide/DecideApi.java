@@ -87,9 +87,9 @@ public final class DecideApi {
     return switch (choice) {
       case Choice.Held(Worker worker, String lease, long expiresInNanos) -> {
         held(body, lease, expiresInNanos);
-        yield chosen(body, worker, routing, question);
+        yield chosen(body, worker, routing, facts, question);
       }
-      case Choice.Pointed(Worker worker) -> chosen(body, worker, routing, question);
+      case Choice.Pointed(Worker worker) -> chosen(body, worker, routing, facts, question);
       case Choice.Refused(var rejection) ->
           Refusal.of(rejection, facts.model(), planes.busyStatus(facts.model()));
       case Choice.TooManyHeld(long retryAfterNanos) ->
@@ -121,7 +121,7 @@ public final class DecideApi {
         body.set("prefill", named(prefill));
         body.set("decode", named(decode));
         body.set("plan", PlanJson.of(placed.protocol(), plan, decode));
-        return chosen(body, decode, placed.request().decode(), question);
+        return chosen(body, decode, placed.request().decode(), facts, question);
       }
     }
   }
@@ -150,7 +150,15 @@ public final class DecideApi {
   }
 
   private LocalResponse chosen(
-      ObjectNode body, Worker worker, RoutingRequest routing, DecideQuestion question) {
+      ObjectNode body,
+      Worker worker,
+      RoutingRequest routing,
+      RequestFacts facts,
+      DecideQuestion question) {
+    if (!question.truncated) {
+      String authorization = new ListedHeaders(question.headers).first("authorization");
+      planes.sent(facts, worker, authorization, question.body, question.from, question.length);
+    }
     body.set("worker", named(worker));
     ArrayNode others = body.putArray("alternatives");
     for (Worker other : alternatives.of(routing, worker, question.alternatives)) {

@@ -7,8 +7,12 @@ import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.admission.AdmissionSettings;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.AffinitySettings;
+import io.pointsman.request.RequestFacts;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** What the endpoints for other planes work with. */
@@ -21,24 +25,14 @@ public final class Planes {
   private final boolean decodeServesWhole;
   private final AdmissionSettings admission;
   private final @Nullable SplitPlaces split;
-
-  /** In a fleet of regular workers, or where no other plane is told of two. */
-  public Planes(
-      RoutingEngine engine,
-      Choices choices,
-      AffinitySettings affinity,
-      boolean decodeServesWhole,
-      AdmissionSettings admission,
-      Ticker ticker,
-      Dice dice) {
-    this(engine, choices, affinity, decodeServesWhole, admission, null, ticker, dice);
-  }
+  private final PromptListener prompts;
 
   /**
    * @param affinity where requests say whom they belong to
    * @param decodeServesWhole whether workers for decode may serve whole requests
    * @param admission what is answered while all workers of a model are busy
    * @param split chooses two workers for a request; null if one serves each
+   * @param prompts hears of prompts that are on their way
    */
   public Planes(
       RoutingEngine engine,
@@ -47,11 +41,13 @@ public final class Planes {
       boolean decodeServesWhole,
       AdmissionSettings admission,
       @Nullable SplitPlaces split,
+      PromptListener prompts,
       Ticker ticker,
       Dice dice) {
     this.decodeServesWhole = decodeServesWhole;
     this.admission = requireNonNull(admission, "admission");
     this.split = split;
+    this.prompts = requireNonNull(prompts, "prompts");
     this.engine = requireNonNull(engine, "engine");
     this.choices = requireNonNull(choices, "choices");
     this.ticker = requireNonNull(ticker, "ticker");
@@ -71,6 +67,26 @@ public final class Planes {
   /** What is answered while all workers of {@code model} are busy: 429 or 503. */
   int busyStatus(@Nullable String model) {
     return admission.busyStatus(model);
+  }
+
+  /**
+   * A plane is about to send a request to a worker: whoever wants to know its prompt is told.
+   *
+   * @param authorization the client's; null if it is not known
+   * @param body an array that holds the client's body, which is whole
+   * @param from where in it that body begins
+   * @param length its length in bytes
+   */
+  void sent(
+      RequestFacts facts,
+      Worker worker,
+      @Nullable String authorization,
+      byte[] body,
+      int from,
+      int length) {
+    if (length > 0 && prompts.wants(facts)) {
+      prompts.sent(facts, worker, authorization, Arrays.copyOfRange(body, from, from + length));
+    }
   }
 
   /** Null if one worker serves each request. */

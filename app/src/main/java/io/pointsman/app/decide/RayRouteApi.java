@@ -64,9 +64,10 @@ public final class RayRouteApi implements LocalEndpoint {
     readers = planes.readers();
   }
 
-  /** Adds its routes. */
-  public void addTo(LocalRoutes.Builder routes) {
+  /** Adds its routes and answers itself. */
+  public RayRouteApi addTo(LocalRoutes.Builder routes) {
     routes.on("POST", "/internal/route", this);
+    return this;
   }
 
   @Override
@@ -102,9 +103,10 @@ public final class RayRouteApi implements LocalEndpoint {
             .affinity(facts.affinity())
             .build();
     return switch (holds ? choices.choose(routing, ttl) : choices.point(routing)) {
-      case Choice.Pointed(Worker worker) -> Json.answer(200, pointed(worker, model));
+      case Choice.Pointed(Worker worker) ->
+          Json.answer(200, pointed(worker, model, facts, request));
       case Choice.Held(Worker worker, String lease, _) ->
-          Json.answer(200, pointed(worker, model).put("lease", lease));
+          Json.answer(200, pointed(worker, model, facts, request).put("lease", lease));
       case Choice.Refused(Decision.Rejected rejected) ->
           holds ? Refusal.of(rejected, model, planes.busyStatus(model)) : refused(rejected, model);
       case Choice.TooManyHeld(long retryAfterNanos) ->
@@ -174,6 +176,15 @@ public final class RayRouteApi implements LocalEndpoint {
           request.body().length,
           truncated ? "the head of a longer one" : "whole");
     }
+  }
+
+  private ObjectNode pointed(
+      Worker worker, @Nullable String model, RequestFacts facts, LocalRequest request) {
+    if (!request.truncated() && request.header(TRUNCATED_HEADER) == null) {
+      // Its authorization is the plane's, not the client's.
+      planes.sent(facts, worker, null, request.body(), 0, request.body().length);
+    }
+    return pointed(worker, model);
   }
 
   private static ObjectNode pointed(Worker worker, @Nullable String model) {

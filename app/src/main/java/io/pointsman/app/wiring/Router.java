@@ -52,6 +52,7 @@ import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.split.SplitCourses;
 import io.pointsman.proxy.split.SplitPlane;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.IOException;
@@ -263,16 +264,17 @@ public final class Router implements AutoCloseable {
               ticker,
               dice);
       CallerCheck callers = callers();
+      PromptListener prompts =
+          TokenAsking.start(config, fleet, knowledge, client, ticker, control, metrics::kvTokens);
       ProxyContext context =
           new ProxyContext(
               engine,
               config.affinity(),
-              routes(policies, engine, callers, two),
+              routes(policies, engine, callers, two, prompts),
               callers,
               metrics.proxyListener(),
               tracer,
-              TokenAsking.start(
-                  config, fleet, knowledge, client, ticker, control, metrics::kvTokens),
+              prompts,
               ticker,
               dice,
               InetAddress::getByName,
@@ -352,7 +354,8 @@ public final class Router implements AutoCloseable {
         StagePolicies policies,
         RoutingEngine engine,
         CallerCheck callers,
-        @Nullable Disaggregation two)
+        @Nullable Disaggregation two,
+        PromptListener prompts)
         throws IOException {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership =
@@ -367,7 +370,7 @@ public final class Router implements AutoCloseable {
         observers.addTo(routes);
       }
       if (config.decide().enabled()) {
-        choiceForOthers(engine, callers, two, routes);
+        choiceForOthers(engine, callers, two, prompts, routes);
       }
       return routes.build();
     }
@@ -376,24 +379,23 @@ public final class Router implements AutoCloseable {
         RoutingEngine engine,
         CallerCheck callers,
         @Nullable Disaggregation two,
+        PromptListener prompts,
         LocalRoutes.Builder routes)
         throws IOException {
       Choices choices = new Choices(engine, config.decide().hold(), ticker, dice);
-      boolean decodeServes =
-          config.disagg().enabled() && config.disagg().split().decodeServesWhole();
+      boolean decodes = two != null && config.disagg().split().decodeServesWhole();
       SplitPlaces split = two == null ? null : two.places(engine, choices, dice);
       AdmissionSettings lines = config.proxy().admission();
       Planes planes =
-          new Planes(engine, choices, config.affinity(), decodeServes, lines, split, ticker, dice);
+          new Planes(
+              engine, choices, config.affinity(), decodes, lines, split, prompts, ticker, dice);
       new DecideApi(planes, this::policyOf).addTo(routes);
       new LeasesApi(planes).addTo(routes);
-      RayRouteApi route = new RayRouteApi(planes);
-      route.addTo(routes);
+      RayRouteApi route = new RayRouteApi(planes).addTo(routes);
       metrics.heldLeases(choices);
       control.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
-      String spoe = config.decide().spoeAddress();
-      if (!spoe.isEmpty()) {
-        SpoeListener listener = SpoeListener.open(spoe, route, callers);
+      if (!config.decide().spoeAddress().isEmpty()) {
+        SpoeListener listener = SpoeListener.open(config.decide().spoeAddress(), route, callers);
         control.push(listener);
         listener.addTo(routes);
       }
@@ -416,8 +418,7 @@ public final class Router implements AutoCloseable {
 
     void beginWatching() {
       control.push(prober.start());
-      FleetJournal journal = new FleetJournal(fleet);
-      control.push(Rounds.start("fleet-journal", LOOK, journal::look));
+      control.push(Rounds.start("fleet-journal", LOOK, new FleetJournal(fleet)::look));
       if (config.kubernetes().enabled()) {
         control.push(Discovery.start(config.kubernetes(), fleet, ticker));
       }

@@ -378,4 +378,23 @@ class DecideApiTest {
     }
     assertThat(chosen).hasSize(1);
   }
+
+  @Test
+  void wholePromptIsToldToWhoeverWantsIt() throws Exception {
+    DecideFixture plane = new DecideFixture("cache_aware").withWorkers(1);
+    plane.decided("{\"headers\":{\"Authorization\":\"Bearer key\"},\"body\":" + CHAT + "}");
+
+    assertThat(plane.prompts).containsExactly("w0:1 Bearer key " + CHAT);
+  }
+
+  @Test
+  void promptThatIsCutOrGoesNowhereIsNotTold() throws Exception {
+    DecideFixture plane = new DecideFixture("cache_aware").withWorkers(1);
+    String head = CHAT.substring(0, 500).replace("\"", "\\\"");
+    plane.decided(question("\"" + head + "\"", ",\"truncated\":true"));
+    assertThat(plane.post(DECIDE, question(CHAT, ",\"exclude\":[\"w0:1\"]")).status())
+        .isEqualTo(503);
+
+    assertThat(plane.prompts).isEmpty();
+  }
 }

@@ -30,7 +30,9 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.AffinitySettings;
+import io.pointsman.request.RequestFacts;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
 import java.nio.charset.StandardCharsets;
@@ -40,6 +42,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** The endpoints for other planes over a fleet that can be set up as wanted, without a wire. */
 final class DecideFixture implements EngineListener {
@@ -55,6 +58,9 @@ final class DecideFixture implements EngineListener {
 
   /** What policies learn from planes: nanoseconds to first tokens, and each usage. */
   final List<Object> signals = new ArrayList<>();
+
+  /** Of those told of: worker, authorization, body. */
+  final List<String> prompts = new ArrayList<>();
 
   private final LocalRoutes routes;
 
@@ -104,6 +110,8 @@ final class DecideFixture implements EngineListener {
             AffinitySettings.DEFAULT,
             true,
             new AdmissionSettings(1, 0, Duration.ofSeconds(1), 503, 0, busyStatus),
+            null,
+            new Prompts(),
             clock::nanos,
             dice::roll);
     LocalRoutes.Builder builder = LocalRoutes.builder();
@@ -111,6 +119,19 @@ final class DecideFixture implements EngineListener {
     new LeasesApi(planes).addTo(builder);
     new RayRouteApi(planes).addTo(builder);
     routes = builder.build();
+  }
+
+  private final class Prompts implements PromptListener {
+    @Override
+    public boolean wants(RequestFacts facts) {
+      return facts.prefix().count() > 0;
+    }
+
+    @Override
+    public void sent(
+        RequestFacts facts, @Nullable Worker worker, @Nullable String authorization, byte[] body) {
+      prompts.add(worker + " " + authorization + " " + new String(body, StandardCharsets.UTF_8));
+    }
   }
 
   private final class Signals implements AnswerLearner {

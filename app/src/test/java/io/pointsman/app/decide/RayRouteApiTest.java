@@ -245,4 +245,14 @@ class RayRouteApiTest {
     }
     assertThat(chosen).hasSize(4);
   }
+
+  /** Without the key that the plane itself came with. */
+  @Test
+  void wholePromptIsToldToWhoeverWantsIt() throws Exception {
+    plane.worker("http://10.0.0.7:8123", "m");
+    routed(CHAT, "authorization", "Bearer plane");
+    routed(CHAT, "x-body-truncated", "true");
+
+    assertThat(plane.prompts).containsExactly("10.0.0.7:8123 null " + CHAT);
+  }
 }

@@ -28,9 +28,10 @@ public interface PromptListener {
   boolean wants(RequestFacts facts);
 
   /**
-   * A request that is wanted has been sent; once for each request, whatever its attempts.
+   * A request that is wanted has been sent, or is by another plane; once for each request, whatever
+   * its attempts.
    *
-   * @param worker to which it has been sent; null if another plane sends it
+   * @param worker to which it is sent; null if that is not known
    * @param authorization the client's; null for none
    * @param body the client's request, whole; may be kept
    */
