@@ -39,8 +39,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Time of one decision for an already hashed prompt of 4,096 tokens (256 blocks) under a policy
- * that follows prefixes, with 6,000 other prompts in the index and each worker with 1 to 32
+ * Time of one decision for an already hashed prompt of 4,096 tokens (256 blocks of 16) under a
+ * policy that follows prefixes, with 6,000 other prompts in the index and each worker with 1 to 32
  * requests in flight. Read the median: it does not mind a noisy machine. It includes what it takes
  * to make new blocks (30 ns) and to read the clock (25 ns).
  */
@@ -51,7 +51,6 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class Decide {
-  private static final int BLOCKS = 256;
   private static final int CONVERSATIONS = 64;
 
   @Param({"10", "100", "1000", "4000"})
@@ -71,6 +70,10 @@ public class Decide {
     MISS
   }
 
+  /** Of the prompt, each 16 tokens. */
+  @Param("256")
+  public int blocks;
+
   @Param({"cache_aware", "cost"})
   public String policy = "cache_aware";
 
@@ -78,7 +81,7 @@ public class Decide {
 
   @Setup
   public void prepare() {
-    bed = new Bed(policy, workers, held);
+    bed = new Bed(policy, workers, held, blocks);
   }
 
   /** Everything: pick, lease, learn, settle. */
@@ -100,7 +103,8 @@ public class Decide {
     final RoutingEngine engine;
     final Picker picker;
     final long[][] known;
-    final long[] hashes = new long[BLOCKS];
+    final int blocks;
+    final long[] hashes;
     final RoutingRequest request;
     final int shared;
 
@@ -110,7 +114,9 @@ public class Decide {
     long now = System.nanoTime();
     long turn;
 
-    Bed(String policy, int count, Case held) {
+    Bed(String policy, int count, Case held, int blocks) {
+      this.blocks = blocks;
+      hashes = new long[blocks];
       Fleet fleet = new Fleet(FleetSettings.DEFAULTS, System::nanoTime);
       PolicyParts parts =
           new PolicyParts(
@@ -137,11 +143,11 @@ public class Decide {
       Pool pool = fleet.snapshot().pool(Role.REGULAR);
       picker = setup.policy().picker(pool);
       joined = policy.equals("cost") ? 4 : 1;
-      shared = held == Case.MISS ? 0 : BLOCKS - BLOCKS / 16;
+      shared = held == Case.MISS ? 0 : blocks - blocks / 16;
       known = new long[held == Case.ALL_HOLD ? 1 : CONVERSATIONS][];
       request =
           RoutingRequest.builder()
-              .prefix(new PrefixBlocks(hashes, BLOCKS, BLOCKS * 16, 16, BLOCKS * 16))
+              .prefix(new PrefixBlocks(hashes, blocks, blocks * 16, 16, blocks * 16))
               .build();
       teach(setup, held, workers, random);
     }
@@ -149,13 +155,13 @@ public class Decide {
     private void teach(PolicySetup setup, Case held, List<Worker> workers, Random random) {
       PrefixIndex index = setup.prefixes();
       while (index != null && index.evictions() == 0) {
-        long[] other = random.longs(BLOCKS).toArray();
-        PrefixBlocks prompt = new PrefixBlocks(other, BLOCKS, BLOCKS * 16, 16, BLOCKS * 16);
+        long[] other = random.longs(blocks).toArray();
+        PrefixBlocks prompt = new PrefixBlocks(other, blocks, blocks * 16, 16, blocks * 16);
         index.add(prompt.inBlocksOf(joined), index.tenancy(workers.getFirst().slot()), 0, now);
       }
       for (int i = 0; i < known.length; i++) {
-        known[i] = random.longs(BLOCKS).toArray();
-        PrefixBlocks prompt = new PrefixBlocks(known[i], BLOCKS, BLOCKS * 16, 16, BLOCKS * 16);
+        known[i] = random.longs(blocks).toArray();
+        PrefixBlocks prompt = new PrefixBlocks(known[i], blocks, blocks * 16, 16, blocks * 16);
         List<Worker> holders =
             switch (held) {
               case FEW_HOLD -> List.of(workers.get(random.nextInt(workers.size())));
@@ -174,7 +180,7 @@ public class Decide {
       long[] prompt = known[(int) (turn++ % known.length)];
       long salt = PrefixBlocks.mix(turn);
       System.arraycopy(prompt, 0, hashes, 0, shared);
-      for (int i = shared; i < BLOCKS; i++) {
+      for (int i = shared; i < blocks; i++) {
         hashes[i] = prompt[i] ^ salt;
       }
       return request;
