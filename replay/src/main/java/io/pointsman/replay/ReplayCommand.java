@@ -41,6 +41,8 @@ import picocli.CommandLine.Spec;
         "Replays a trace in simulated time through the production engine and simulated engines,"
             + " once for each policy.")
 public final class ReplayCommand implements Callable<Integer> {
+  private static final String AS_TEXT = "text:";
+
   @Spec private @Nullable CommandSpec spec;
 
   @Parameters(
@@ -56,6 +58,13 @@ public final class ReplayCommand implements Callable<Integer> {
 
   @Option(names = "--kv-tokens", defaultValue = "400000", description = "KV memory of each.")
   private int kvTokens;
+
+  @Option(
+      names = "--assumed-kv-tokens",
+      description =
+          "KV memory that policies take each to have until they learn better; --kv-tokens if not"
+              + " given.")
+  private @Nullable Integer assumedKvTokens;
 
   @Option(
       names = "--load",
@@ -101,10 +110,10 @@ public final class ReplayCommand implements Callable<Integer> {
 
   @Option(
       names = "--kv-events",
-      paramLabel = "ids|LATE[:LOST]",
+      paramLabel = "ids|[text:]LATE[:LOST]",
       description =
           "Prompts come as token ids, and engines announce their caches LATE seconds late, with"
-              + " a share of LOST batches; ids: they announce nothing.")
+              + " a share of LOST batches; ids: they announce nothing; text: prompts come as text.")
   private @Nullable String events;
 
   @Option(names = "--seed", defaultValue = "1", description = "Of all chance.")
@@ -240,7 +249,8 @@ public final class ReplayCommand implements Callable<Integer> {
   }
 
   private SimulationSettings settings() {
-    CostSettings cost = CostSettings.DEFAULTS.withKvTokens(kvTokens);
+    int assumed = assumedKvTokens == null ? kvTokens : assumedKvTokens;
+    CostSettings cost = CostSettings.DEFAULTS.withKvTokens(assumed);
     PolicySettings usual = PolicySettings.DEFAULTS.withCost(cost);
     return new SimulationSettings(
         workers,
@@ -256,12 +266,14 @@ public final class ReplayCommand implements Callable<Integer> {
     if (text.equals("ids")) {
       return new Announcements(Double.POSITIVE_INFINITY, 0);
     }
-    String[] parts = text.split(":", 2);
+    boolean prompts = text.startsWith(AS_TEXT);
+    String[] parts = text.substring(prompts ? AS_TEXT.length() : 0).split(":", 2);
     try {
       double lost = parts.length == 1 ? 0 : Double.parseDouble(parts[1]);
-      return new Announcements(Double.parseDouble(parts[0]), lost);
+      return new Announcements(Double.parseDouble(parts[0]), lost, prompts);
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("kv-events: " + text + " (expected: ids|LATE[:LOST])", e);
+      throw new IllegalArgumentException(
+          "kv-events: " + text + " (expected: ids|[text:]LATE[:LOST])", e);
     }
   }
 

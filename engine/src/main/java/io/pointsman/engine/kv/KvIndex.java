@@ -205,6 +205,24 @@ public final class KvIndex implements KvFeed {
     return clears;
   }
 
+  /**
+   * Tokens that a worker's device memory holds, as far as its announcements tell: more than assumed
+   * once more was announced at once, less once what leaves says that no more is there.
+   *
+   * @param assumed what it is taken to hold without announcements; of all its ranks together
+   */
+  public long capacityTokens(Worker worker, long assumed) {
+    KvSource[] sources = sourcesOf(worker);
+    if (sources.length == 0) {
+      return assumed;
+    }
+    long tokens = 0;
+    for (KvSource source : sources) {
+      tokens += source.capacityTokens(assumed / sources.length);
+    }
+    return tokens;
+  }
+
   /** Tokens on a worker's device memory, as announced. */
   public long deviceTokens(Worker worker) {
     long tokens = 0;

@@ -27,6 +27,9 @@ final class KvSource {
   /** A prefix that goes on is renewed at most so often. */
   private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+  /** A size is not believed that is less than this part of what was assumed. */
+  private static final int LEAST_SHARE = 4;
+
   private final int rank;
   private final PrefixIndex index;
   private final int slot;
@@ -39,6 +42,16 @@ final class KvSource {
   private int tenancy;
   private long heldTokens;
   private volatile long deviceTokens;
+
+  /** Tokens that have left the device since all that is held was heard of. */
+  private long goneTokens;
+
+  /** Most tokens that the device was known to hold at once, whatever was missed since. */
+  private volatile long mostTokens;
+
+  /** The same at moments when it was known to be full; 0 if there was none. */
+  private volatile long fullTokens;
+
   private volatile int clears;
   private volatile int blockSize;
   private volatile long knownSince;
@@ -93,6 +106,19 @@ final class KvSource {
     return deviceTokens;
   }
 
+  /**
+   * Tokens that its device holds when it is full, as far as announcements tell. Once as much has
+   * left as is held, what is held is taken to be all there is room for; the most is kept, because
+   * after a gap a cache is known anew from nothing, and a few blocks that come and go would pass
+   * for a full one.
+   *
+   * @param assumed what it is taken to hold else; much less than that is not believed
+   */
+  long capacityTokens(long assumed) {
+    long most = Math.max(mostTokens, fullTokens);
+    return fullTokens >= assumed / LEAST_SHARE ? most : Math.max(assumed, most);
+  }
+
   /** Whether it has blocks on a tier that prompts can match. */
   boolean uses(int tier) {
     return ownBlocks.getOpaque(tier) > 0;
@@ -118,6 +144,7 @@ final class KvSource {
       }
     }
     deviceTokens = heldTokens;
+    mostTokens = Math.max(mostTokens, heldTokens);
     blockSize = nodes.blockSize();
   }
 
@@ -154,6 +181,7 @@ final class KvSource {
     index.forget(slot);
     tenancy = index.tenancy(slot);
     heldTokens = 0;
+    goneTokens = 0;
     deviceTokens = 0;
     for (int tier = 0; tier < ownBlocks.length(); tier++) {
       blocksByTier.addAndGet(tier, -ownBlocks.getAndSet(tier, 0));
@@ -259,7 +287,7 @@ final class KvSource {
         continue;
       }
       if (tier == DEVICE) {
-        heldTokens -= nodes.size(node);
+        leaves(nodes.size(node));
         if (nodes.uncopied(node)) {
           continue;
         }
@@ -275,6 +303,14 @@ final class KvSource {
       }
       nodes.prune(node);
     }
+  }
+
+  private void leaves(int tokens) {
+    if (goneTokens >= heldTokens && heldTokens > fullTokens) {
+      fullTokens = heldTokens;
+    }
+    goneTokens += tokens;
+    heldTokens -= tokens;
   }
 
   private void claim(int node, int tier, long now) {

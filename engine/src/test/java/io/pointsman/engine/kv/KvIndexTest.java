@@ -292,6 +292,56 @@ class KvIndexTest {
     assertThat(device(heir, prompt)).isEqualTo(10);
   }
 
+  /** An engine with room for two prompts of 1,600 tokens is sent one after the other. */
+  private void serve(int first, int last) {
+    for (int n = first; n <= last; n++) {
+      if (n > 2) {
+        index.apply(this.first, 0, batch(engine.removed(prompt(n - 2, 1600), 0, KvTier.DEVICE)));
+      }
+      index.apply(this.first, 0, batch(engine.stored(prompt(n, 1600))));
+    }
+  }
+
+  @Test
+  void sizeIsWhatIsHeldOnceAsMuchHasGone() {
+    assertThat(index.capacityTokens(first, 10_000)).isEqualTo(10_000);
+    serve(1, 2);
+    assertThat(index.capacityTokens(first, 10_000)).isEqualTo(10_000);
+    serve(3, 6);
+
+    assertThat(index.capacityTokens(first, 10_000)).isEqualTo(3200);
+    assertThat(index.capacityTokens(second, 10_000)).isEqualTo(10_000);
+  }
+
+  @Test
+  void sizeIsAtLeastWhatWasAnnouncedAtOnce() {
+    serve(1, 2);
+
+    assertThat(index.capacityTokens(first, 1000)).isEqualTo(3200);
+  }
+
+  @Test
+  void sizeOutlivesGapsAndIsNotTakenFromTheLittleThatIsKnownAfterThem() {
+    serve(1, 6);
+    index.reset(first, 0);
+    for (int n = 10; n < 20; n++) {
+      index.apply(first, 0, batch(engine.stored(prompt(n, 160))));
+      index.apply(first, 0, batch(engine.removed(prompt(n, 160), 0, KvTier.DEVICE)));
+    }
+
+    assertThat(index.capacityTokens(first, 10_000)).isEqualTo(3200);
+  }
+
+  @Test
+  void fewBlocksThatComeAndGoAreNoSize() {
+    for (int n = 10; n < 20; n++) {
+      index.apply(first, 0, batch(engine.stored(prompt(n, 160))));
+      index.apply(first, 0, batch(engine.removed(prompt(n, 160), 0, KvTier.DEVICE)));
+    }
+
+    assertThat(index.capacityTokens(first, 10_000)).isEqualTo(10_000);
+  }
+
   @Test
   void memoryStaysWithinTheBoundAndIsGivenBack() {
     KvIndex small = new KvIndex(1 << 20, 64, fleet.clock::nanos);

@@ -231,12 +231,15 @@ public final class Simulation {
   private PrefixBlocks key(Exchange exchange, TraceRequest request) {
     long[] blocks = request.blocks();
     int length = request.inputTokens();
-    if (settings.announcements() == null) {
-      return new PrefixBlocks(blocks, blocks.length, length, trace.blockTokens(), length);
+    PrefixBlocks text =
+        new PrefixBlocks(blocks, blocks.length, length, trace.blockTokens(), length);
+    Announcements announcements = settings.announcements();
+    if (announcements == null) {
+      return text;
     }
     int[] ids = ids(exchange.engineBlocks(), blocks, length);
     exchange.of(new PromptOrigin(ids, null, ""));
-    return TokenIds.key(0, ids, length, length);
+    return announcements.text() ? text : TokenIds.key(0, ids, length, length);
   }
 
   /** Token ids that are equal where hashes are. */

@@ -55,12 +55,19 @@ public record SimulationSettings(
   }
 
   /**
-   * Prompts come as token ids, made up from the trace's hashes.
+   * Engines announce their caches by token ids, made up from the trace's hashes; prompts come as
+   * such too.
    *
    * @param lateSeconds how late announcements are; infinite if there are none
    * @param lost share of batches that get lost, 0 to 1
+   * @param text prompts come as text instead, so that only sizes and clears can be learned
    */
-  public record Announcements(double lateSeconds, double lost) {
+  public record Announcements(double lateSeconds, double lost, boolean text) {
+    /** With prompts as token ids. */
+    public Announcements(double lateSeconds, double lost) {
+      this(lateSeconds, lost, false);
+    }
+
     public Announcements {
       if (!(lateSeconds >= 0) || !(lost >= 0 && lost <= 1)) {
         throw new IllegalArgumentException(

@@ -3,6 +3,7 @@ package io.pointsman.replay.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.replay.peer.ReplayPolicies;
 import io.pointsman.replay.run.SimulationSettings.Announcements;
 import io.pointsman.replay.run.SimulationSettings.Change;
@@ -12,6 +13,7 @@ import io.pointsman.replay.trace.Workloads;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -53,6 +55,7 @@ class SimulationTest {
         List.of(
             new Announcements(Double.POSITIVE_INFINITY, 0),
             new Announcements(0, 0),
+            new Announcements(0, 0, true),
             new Announcements(1, 0.05))) {
       SimulationSettings settings =
           new SimulationSettings(
@@ -62,6 +65,26 @@ class SimulationTest {
       assertThat(result.requests()).isEqualTo(600);
       assertThat(result.hit()).as("%s", announcements).isGreaterThan(0.6);
     }
+  }
+
+  /** Prompts come as text; the policy takes engines to have half the memory that they have. */
+  @Test
+  void announcementsTellTheSizeOfCaches() {
+    Trace trace = SIBLINGS.atRate(20);
+    PolicySettings half =
+        PolicySettings.DEFAULTS.withCost(CostSettings.DEFAULTS.withKvTokens(30_000));
+    RunResult told = cost(trace, half, new Announcements(0, 0, true));
+    RunResult untold = cost(trace, half, null);
+
+    assertThat(told.ttftMean()).isLessThan(untold.ttftMean());
+    assertThat(told.hit()).isGreaterThan(untold.hit());
+  }
+
+  private static RunResult cost(
+      Trace trace, PolicySettings policies, @Nullable Announcements announcements) {
+    SimulationSettings settings =
+        new SimulationSettings(8, 60_000, Map.of(), List.of(), 1, policies, announcements);
+    return Simulation.run(trace, ReplayPolicies.of("cost"), settings);
   }
 
   @Test

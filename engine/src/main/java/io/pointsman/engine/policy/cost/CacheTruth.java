@@ -5,10 +5,10 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
 
 /**
- * How large a worker's cache is: as declared, corrected by what its answers say of cached tokens. A
- * hit that was expected and did not come has been evicted, so there is less room than thought; hits
- * that come let it grow again. Several lost in a row, without one that came, mean that the engine
- * has started anew or keeps no cache.
+ * How large a worker's cache is: as declared, else as announcements show it, corrected by what its
+ * answers say of cached tokens. A hit that was expected and did not come has been evicted, so there
+ * is less room than thought; hits that come let it grow again. Several lost in a row, without one
+ * that came, mean that the engine has started anew or keeps no cache.
  */
 final class CacheTruth {
   /** Smaller hits are not worth a conclusion. */
@@ -28,7 +28,7 @@ final class CacheTruth {
 
   /**
    * @param announced what workers have announced of their caches
-   * @param configured tokens of its KV memory, unless it says so itself
+   * @param configured tokens of its KV memory, unless it says so itself or announcements show it
    */
   CacheTruth(Worker worker, KvIndex announced, int configured) {
     this.worker = worker;
@@ -38,7 +38,7 @@ final class CacheTruth {
 
   double declared() {
     int told = worker.kvTokens();
-    return told > 0 ? told : configured;
+    return told > 0 ? told : announced.capacityTokens(worker, configured);
   }
 
   /** Whether it has announced, since last asked, that its cache is empty. */
