@@ -185,7 +185,7 @@ class SplitServingTest {
     ProxySettings one =
         ProxySettings.DEFAULTS.withAdmission(
             new AdmissionSettings(1, 0, Duration.ofSeconds(30), 503));
-    try (SplitRig rig = new SplitRig(new PdSetup(broken, List.of()), one);
+    try (SplitRig rig = new SplitRig(new PdSetup(broken, List.of(), false), one);
         ScriptedEngine prefill =
             ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {

@@ -2,6 +2,7 @@ package io.pointsman.app.disagg;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.disagg.JointPolicy;
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings;
 import io.pointsman.engine.fleet.Role;
@@ -15,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param protocol name of the protocol, or {@link #OFF}: then all workers serve whole requests
  * @param prefillPolicy name of the policy that chooses prefill workers
- * @param decodePolicy name of the policy that chooses decode workers
+ * @param decodePolicy name of the policy that chooses decode workers; {@link JointPolicy#NAME} is
+ *     one for these alone
  * @param split which requests are split
  * @param protocols the knobs of the protocols
  * @param stages how long each stage may take
@@ -36,7 +38,7 @@ public record DisaggSettings(
       new DisaggSettings(
           OFF,
           "cache_aware",
-          "least_load",
+          JointPolicy.NAME,
           SplitSettings.DEFAULTS,
           ProtocolSettings.DEFAULTS,
           StageSettings.DEFAULTS,

@@ -7,6 +7,7 @@ import io.pointsman.engine.StagePolicies;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.SplitChoices;
 import io.pointsman.engine.disagg.HeldPrefixes;
+import io.pointsman.engine.disagg.JointPolicy;
 import io.pointsman.engine.disagg.SplitRouter;
 import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.disagg.peer.PeerTable;
@@ -17,6 +18,8 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.split.Conversations;
 import io.pointsman.proxy.split.NotificationTable;
@@ -25,7 +28,9 @@ import io.pointsman.proxy.split.SplitPlane;
 import io.pointsman.proxy.split.WaitingRoom;
 import io.pointsman.request.AffinitySettings;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -82,6 +87,25 @@ final class Disaggregation {
         regular,
         forPrefill.apply(settings.prefillPolicy()),
         forDecode.apply(settings.decodePolicy()).with(held));
+  }
+
+  /**
+   * The policy of a name for decode workers, which knows one more than others.
+   *
+   * @param others makes all others
+   */
+  PolicySetup decodePolicy(
+      String name, PolicyParts parts, BiFunction<String, PolicyParts, PolicySetup> others) {
+    if (!name.equals(JointPolicy.NAME)) {
+      return others.apply(name, parts);
+    }
+    if (!protocol.sendsMissing()) {
+      return others.apply("least_load", parts);
+    }
+    int gap = settings.split().maxLoadGap();
+    // What is held is learned whatever the policy is.
+    PolicySetup joint = new PolicySetup(new JointPolicy(held, gap, parts.dice()), List.of());
+    return Policies.withAffinity(joint, parts);
   }
 
   /**

@@ -89,7 +89,7 @@ public final class EmbeddedEngine implements AutoCloseable {
             : two.policies(
                 common,
                 name -> tiers.around(classes.create(name, withoutAffinity(parts))),
-                name -> tiers.around(classes.create(name, parts)));
+                name -> tiers.around(two.decodePolicy(name, parts, classes::create)));
     StagePolicies policies =
         ofRoles.with(new ModelPolicies(config, classes, parts, tiers).setups());
     RoutingEngine engine =

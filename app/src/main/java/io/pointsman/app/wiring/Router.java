@@ -253,7 +253,7 @@ public final class Router implements AutoCloseable {
                   policy,
                   // What a session leaves on a prefill worker is found by its prefix.
                   name -> tiers.around(classes.create(name, withoutAffinity(parts))),
-                  name -> tiers.around(classes.create(name, parts)));
+                  name -> tiers.around(two.decodePolicy(name, parts, classes::create)));
       StagePolicies policies = ofRoles.with(models.setups());
       RoutingEngine engine =
           new RoutingEngine(

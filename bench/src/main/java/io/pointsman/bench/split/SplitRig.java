@@ -3,6 +3,7 @@ package io.pointsman.bench.split;
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.demo.SplitFleet;
@@ -43,6 +44,7 @@ final class SplitRig implements AutoCloseable {
             .configure(new ConfigValues())
             .set(FrontKeys.PORT, 0)
             .set(OperationKeys.METRICS_PORT, 0)
+            .set(DisaggKeys.DECODE_POLICY, "least_load")
             .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO);
     router = Router.start(PointsmanConfig.from(rules.apply(values)), "bench");
   }

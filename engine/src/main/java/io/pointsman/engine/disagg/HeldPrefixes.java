@@ -1,5 +1,6 @@
 package io.pointsman.engine.disagg;
 
+import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
@@ -19,7 +20,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HeldPrefixes implements Learner {
   /** Shorter prefixes to go back to where no worker that holds a longer one may be chosen. */
-  private static final int STEPS = 8;
+  static final int STEPS = 8;
+
+  /** Of workers with the same load the one that is found first. */
+  private static final Dice FIRST = sides -> sides - 1;
 
   private final PrefixIndex index;
 
@@ -40,50 +44,68 @@ public final class HeldPrefixes implements Learner {
 
   /** Null if no worker that the request may go to holds any of it. */
   @Nullable Holder longest(Pool pool, RoutingRequest request, long now) {
-    PrefixBlocks prefix = request.prefix();
-    int blocks = index.match(prefix);
+    int blocks = known(request.prefix());
     for (int i = 0; i < STEPS && blocks > 0; i++) {
-      int holder = leastLoaded(pool, prefix.hashes()[blocks - 1], request, now);
-      if (holder != Pool.ABSENT) {
-        return new Holder(pool.worker(holder), blocks);
+      Worker holder = leastLoaded(pool, request, blocks, now, FIRST);
+      if (holder != null) {
+        return new Holder(holder, blocks);
       }
       blocks = PrefixIndex.shorter(blocks);
     }
     return null;
   }
 
-  private int leastLoaded(Pool pool, long hash, RoutingRequest request, long now) {
-    Crowd crowd = index.crowd(hash);
-    return crowd == null
-        ? leastLoadedOfFew(pool, hash, request, now)
-        : leastLoadedOf(crowd, pool, request, now);
+  /** The longest prefix of a prompt that any worker holds, in blocks; 0 if nobody holds any. */
+  int known(PrefixBlocks prefix) {
+    return index.match(prefix);
   }
 
-  private int leastLoadedOfFew(Pool pool, long hash, RoutingRequest request, long now) {
+  /**
+   * The least loaded of the workers that hold a prefix and that the request may go to, one by
+   * chance among equals; null if there is none.
+   *
+   * @param blocks length of the prefix, a length that is indexed
+   */
+  @Nullable Worker leastLoaded(Pool pool, RoutingRequest request, int blocks, long now, Dice dice) {
+    long hash = request.prefix().hashes()[blocks - 1];
+    Crowd crowd = index.crowd(hash);
+    int holder =
+        crowd == null
+            ? leastLoadedOfFew(pool, hash, request, now, dice)
+            : leastLoadedOf(crowd, pool, request, now, dice);
+    return holder == Pool.ABSENT ? null : pool.worker(holder);
+  }
+
+  private int leastLoadedOfFew(Pool pool, long hash, RoutingRequest request, long now, Dice dice) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
+    int equals = 0;
     for (int h = index.holder(hash, 0);
         h != PrefixIndex.NOBODY;
         h = index.holder(hash, PrefixIndex.after(h))) {
       int i = pool.indexOfSlot(PrefixIndex.slotOf(h));
       int load =
           i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());
-      if (load < least) {
-        chosen = i;
+      if (load <= least && load != Pool.NOT_ELIGIBLE) {
+        equals = load < least ? 1 : equals + 1;
         least = load;
+        chosen = dice.roll(equals) == 0 ? i : chosen;
       }
     }
     return chosen;
   }
 
-  private static int leastLoadedOf(Crowd crowd, Pool pool, RoutingRequest request, long now) {
+  private static int leastLoadedOf(
+      Crowd crowd, Pool pool, RoutingRequest request, long now, Dice dice) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
+    int equals = 0;
     for (int i = 0; i < pool.size(); i++) {
       int load = pool.loadIfEligible(i, now, request.tried());
-      if (load < least && crowd.holds(pool.slot(i))) {
-        chosen = i;
+      if (load <= least && load != Pool.NOT_ELIGIBLE && crowd.holds(pool.slot(i))) {
+        equals = load < least ? 1 : equals + 1;
         least = load;
+        chosen = dice.roll(equals) == 0 ? i : chosen;
       }
     }
     return chosen;

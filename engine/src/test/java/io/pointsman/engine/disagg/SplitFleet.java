@@ -13,7 +13,6 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -36,7 +35,12 @@ final class SplitFleet implements EngineListener {
   int routed;
   int settled;
 
+  /** A fleet whose decode workers are chosen by load alone. */
   SplitFleet(SplitSettings settings, int prefill, int decode) {
+    this(settings, prefill, decode, "least_load");
+  }
+
+  SplitFleet(SplitSettings settings, int prefill, int decode, String decodePolicy) {
     for (int i = 0; i < prefill; i++) {
       add("p" + i, Role.PREFILL, 0);
     }
@@ -44,14 +48,12 @@ final class SplitFleet implements EngineListener {
       add("d" + i, Role.DECODE, 0);
     }
     HeldPrefixes held = new HeldPrefixes(1 << 20, MAX_WORKERS);
-    PolicySetup decodes = policy("least_load");
-    List<Learner> learners = new ArrayList<>(decodes.learners());
-    learners.add(held);
+    PolicySetup decodes =
+        decodePolicy.equals(JointPolicy.NAME)
+            ? new PolicySetup(new JointPolicy(held, settings.maxLoadGap(), workers.dice), List.of())
+            : policy(decodePolicy);
     StagePolicies policies =
-        new StagePolicies(
-            policy("least_load"),
-            policy("cache_aware"),
-            new PolicySetup(decodes.policy(), learners));
+        new StagePolicies(policy("least_load"), policy("cache_aware"), decodes.with(held));
     engine =
         new RoutingEngine(
             workers.fleet, policies, EngineSettings.DEFAULTS, this, workers::now, workers.dice);

@@ -13,6 +13,7 @@ import static io.pointsman.app.config.value.ValueTypes.text;
 
 import io.pointsman.app.config.value.CheckedText;
 import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.engine.disagg.JointPolicy;
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings;
@@ -24,6 +25,7 @@ import io.pointsman.proxy.split.StageSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Keys of prefill and decode on two workers. */
 public final class DisaggKeys {
@@ -54,10 +56,11 @@ public final class DisaggKeys {
   public static final Key<String> DECODE_POLICY =
       Key.of(
           ROOT + "decode-policy",
-          nameOrClass(RoutingKeys.NAMES, "Policy"),
+          nameOrClass(decodePolicies(), "Policy"),
           DisaggSettings.DEFAULTS.decodePolicy(),
           "How a decode worker is chosen.",
-          "least_load counts the streams that run on each.");
+          "joint weighs what of the prompt it need not be sent against the streams that run there;"
+              + " least_load counts the streams alone.");
 
   public static final Key<Integer> THRESHOLD =
       Key.of(
@@ -282,6 +285,10 @@ public final class DisaggKeys {
           "Small forgets conversations, so that they are split again.");
 
   private DisaggKeys() {}
+
+  private static List<String> decodePolicies() {
+    return Stream.concat(RoutingKeys.NAMES.stream(), Stream.of(JointPolicy.NAME)).sorted().toList();
+  }
 
   private static List<String> protocols() {
     List<String> names = new ArrayList<>(Protocols.names());

@@ -17,13 +17,13 @@ public final class Protocols {
       new TreeMap<>(
           Map.of(
               "lmcache", (peers, settings, _) -> plain(new LmcacheProtocol(peers, settings)),
-              "mooncake", (peers, settings, _) -> plain(new MooncakeProtocol(peers, settings)),
+              "mooncake", (peers, settings, _) -> missing(new MooncakeProtocol(peers, settings)),
               "moriio", (peers, settings, _) -> plain(new MoriioProtocol(peers, settings)),
               "nixl", (_, settings, ticker) -> nixl(settings, ticker),
               "orchestrated", (_, settings, _) -> plain(new OrchestratedProtocol(settings)),
               "p2p_nccl", (peers, settings, _) -> plain(new P2pNcclProtocol(peers, settings)),
               "sglang", (peers, _, _) -> plain(new SglangProtocol(peers)),
-              "transparent", (_, settings, _) -> plain(new TransparentProtocol(settings))));
+              "transparent", (_, settings, _) -> missing(new TransparentProtocol(settings))));
 
   private Protocols() {}
 
@@ -47,11 +47,16 @@ public final class Protocols {
   }
 
   private static PdSetup plain(PdProtocol protocol) {
-    return new PdSetup(protocol, List.of());
+    return new PdSetup(protocol, List.of(), false);
+  }
+
+  /** Of those whose decode engines fetch what they miss. */
+  private static PdSetup missing(PdProtocol protocol) {
+    return new PdSetup(protocol, List.of(), true);
   }
 
   private static PdSetup nixl(ProtocolSettings settings, Ticker ticker) {
     NixlMemory memory = new NixlMemory(settings, ticker);
-    return new PdSetup(new NixlProtocol(memory, settings), List.of(memory));
+    return new PdSetup(new NixlProtocol(memory, settings), List.of(memory), true);
   }
 }
