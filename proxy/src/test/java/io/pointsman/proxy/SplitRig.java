@@ -62,7 +62,10 @@ final class SplitRig implements AutoCloseable {
 
   /** A protocol whose engines tell nothing of themselves. */
   static PdSetup named(String protocol) {
-    Peer peer = Peer.UNKNOWN.withReceiver(new Receiver("h", List.of(1), List.of(2)));
+    Peer peer =
+        Peer.UNKNOWN
+            .withReceiver(new Receiver("h", List.of(1), List.of(2)))
+            .withEngineIds(List.of("engine"));
     return Protocols.create(protocol, _ -> peer, ProtocolSettings.DEFAULTS, () -> 0);
   }
 

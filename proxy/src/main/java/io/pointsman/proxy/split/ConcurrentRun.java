@@ -224,7 +224,8 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
         free(course.body(), repliedAt);
       }
     } else if (leg.answering() && frees()) {
-      leg.detach(new Late(course.body()));
+      byte[] body = course.body();
+      leg.detach(new LateAnswer(course.plane().listener(), () -> free(body, course.now())));
     } else {
       leg.abort();
       course.plane().listener().prefill(PrefillEnd.ABORTED);
@@ -289,33 +290,5 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
       }
     }
     letGo();
-  }
-
-  /**
-   * Waits for the rest of an answer that was under way when decode was given up: cancelling would
-   * free nothing.
-   */
-  private final class Late implements SideLeg.Owner {
-    private final byte[] body;
-
-    Late(byte[] body) {
-      this.body = body;
-    }
-
-    @Override
-    public void answered(SideLeg leg, byte[] answer) {
-      leg.lease().succeeded();
-      course.plane().listener().prefill(PrefillEnd.ABORTED);
-      free(body, course.now());
-    }
-
-    @Override
-    public void refused(SideLeg leg, HeldAnswer error) {
-      error.release();
-      leg.lease().failed(Failure.ERROR);
-    }
-
-    @Override
-    public void failed(SideLeg leg, RetryReason reason, ProxyError error) {}
   }
 }

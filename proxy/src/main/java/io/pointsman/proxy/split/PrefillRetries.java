@@ -51,20 +51,25 @@ final class PrefillRetries {
    * @return why another worker is to be tried; null if the error is the client's
    */
   @Nullable RetryReason settle(SideLeg leg, HeldAnswer error) {
+    return settle(plane.listener(), leg, error);
+  }
+
+  /** The same for one that nobody waits for. */
+  static @Nullable RetryReason settle(SplitListener listener, SideLeg leg, HeldAnswer error) {
     Lease lease = leg.lease();
     if (error.busy()) {
       lease.worker().rest(error.restNanos());
       lease.ignored();
-      plane.listener().prefill(PrefillEnd.BUSY);
+      listener.prefill(PrefillEnd.BUSY);
       return RetryReason.BUSY;
     }
     if (error.workersFault()) {
       lease.failed(Failure.ERROR);
-      plane.listener().prefill(PrefillEnd.ERROR);
+      listener.prefill(PrefillEnd.ERROR);
       return RetryReason.STATUS;
     }
     lease.refused();
-    plane.listener().prefill(PrefillEnd.CLIENT_ERROR);
+    listener.prefill(PrefillEnd.CLIENT_ERROR);
     return null;
   }
 
@@ -76,7 +81,12 @@ final class PrefillRetries {
   /** Notes that a prefill ended without an answer. */
   void noAnswer(RetryReason reason, ProxyError error) {
     plan.failed(error);
-    plane.listener().prefill(reason == RetryReason.TIMEOUT ? PrefillEnd.TIMEOUT : PrefillEnd.ERROR);
+    plane.listener().prefill(end(reason));
+  }
+
+  /** How one ended that got no answer. */
+  static PrefillEnd end(RetryReason reason) {
+    return reason == RetryReason.TIMEOUT ? PrefillEnd.TIMEOUT : PrefillEnd.ERROR;
   }
 
   /** One has done its part: what failed before it is of no account. */

@@ -1,7 +1,6 @@
 package io.pointsman.proxy.split;
 
 import io.pointsman.engine.disagg.plan.PrefillReply;
-import io.pointsman.engine.fleet.Failure;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
@@ -16,12 +15,14 @@ final class Releasing implements SideLeg.Owner {
   private final SequentialRun run;
   private final SplitCourse course;
   private final byte[] body;
+  private final Settling settling;
 
   /** Made while the request is still there: {@code course} forgets its body after that. */
   Releasing(SequentialRun run, SplitCourse course) {
     this.run = run;
     this.course = course;
     body = course.body();
+    settling = new Settling(course.plane().listener());
   }
 
   @Override
@@ -47,13 +48,13 @@ final class Releasing implements SideLeg.Owner {
 
   @Override
   public void refused(SideLeg leg, HeldAnswer error) {
-    error.release();
-    leg.lease().failed(Failure.ERROR);
+    settling.refused(leg, error);
     run.decodeLease().ignored();
   }
 
   @Override
   public void failed(SideLeg leg, RetryReason reason, ProxyError error) {
+    settling.failed(leg, reason, error);
     run.decodeLease().ignored();
   }
 }
