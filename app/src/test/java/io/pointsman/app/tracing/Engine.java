@@ -9,18 +9,30 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 
-/**
- * A worker that keeps the headers of the requests it was sent, and answers each with one status.
- */
+/** A worker that keeps the headers of the requests it was sent. */
 final class Engine implements AutoCloseable {
   private final List<Headers> requests = new CopyOnWriteArrayList<>();
   private final HttpServer server;
-  private final int status;
+  private final List<Integer> statuses;
+  private final CountDownLatch answers;
+  private volatile String body = "{}";
 
+  /** Answers all requests with one status. */
   Engine(int status) throws IOException {
-    this.status = status;
+    this(List.of(status), new CountDownLatch(0));
+  }
+
+  /**
+   * @param statuses of its answers, the last one of all further ones
+   * @param answers opens before it answers
+   */
+  Engine(List<Integer> statuses, CountDownLatch answers) throws IOException {
+    this.statuses = statuses;
+    this.answers = answers;
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    server.setExecutor(Thread::startVirtualThread);
     server.createContext("/", this::handle);
     server.start();
   }
@@ -33,10 +45,20 @@ final class Engine implements AutoCloseable {
         case "/v1/models" -> answer(exchange, 200, "{\"data\":[{\"id\":\"m\"}]}");
         default -> {
           requests.add(exchange.getRequestHeaders());
-          answer(exchange, status, "{}");
+          int nth = Math.min(requests.size(), statuses.size());
+          answers.await();
+          answer(exchange, statuses.get(nth - 1), body);
         }
       }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
+  }
+
+  /** The body of its answers from now on. */
+  Engine saying(String body) {
+    this.body = body;
+    return this;
   }
 
   private static void answer(HttpExchange exchange, int status, String body) throws IOException {

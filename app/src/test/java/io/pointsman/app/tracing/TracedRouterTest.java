@@ -19,14 +19,18 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -77,7 +81,10 @@ class TracedRouterTest {
   }
 
   private Engine engine(int status) throws IOException {
-    Engine engine = new Engine(status);
+    return opened(new Engine(status));
+  }
+
+  private Engine opened(Engine engine) {
     opened.add(engine);
     return engine;
   }
@@ -217,7 +224,11 @@ class TracedRouterTest {
   }
 
   private Router split(Engine prefill, Engine decode) {
-    values.set(DisaggKeys.PROTOCOL, "transparent");
+    return split("transparent", prefill, decode);
+  }
+
+  private Router split(String protocol, Engine prefill, Engine decode) {
+    values.set(DisaggKeys.PROTOCOL, protocol);
     return router(
         List.of(
             WorkerSpec.of(prefill.url()).withRole(Role.PREFILL),
@@ -259,6 +270,45 @@ class TracedRouterTest {
         .containsEntry("pointsman.purpose", "prefill")
         .containsEntry("http.response.status_code", "500")
         .containsEntry("error.type", "500");
+  }
+
+  /** Decode fails, and is then asked to free what prefill holds. */
+  @Test
+  void aDecodeThatOnlyFreesBlocksTellsWhatItIsFor() throws Exception {
+    Engine prefill = engine(200).saying("{\"kv_transfer_params\":{\"remote_block_ids\":[1]}}");
+    Engine decode = opened(new Engine(List.of(500, 200), new CountDownLatch(0)));
+    values.set(DisaggKeys.DECODE_SERVES_WHOLE, false);
+    assertThat(post(split("nixl", prefill, decode), CHAT).statusCode()).isEqualTo(500);
+    Span server = received.await(4, Span.SpanKind.SPAN_KIND_SERVER).getFirst();
+    Span frees = received.await(4, Span.SpanKind.SPAN_KIND_CLIENT).getLast();
+    assertThat(frees.getParentSpanId()).isEqualTo(server.getSpanId());
+    assertThat(Received.attributes(frees))
+        .containsEntry("pointsman.purpose", "release")
+        .containsEntry("pointsman.worker", decode.id())
+        .containsEntry("http.response.status_code", "200")
+        .doesNotContainKeys("error.type", "http.request.resend_count");
+    assertThat(traceparent(decode)).contains(Received.hex(frees.getSpanId()));
+  }
+
+  @Test
+  void aPrefillWhoseClientHasLeftIsAborted() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    opened.add(never::countDown);
+    Engine prefill = opened(new Engine(List.of(200), never));
+    Router router = split(prefill, engine(200));
+    String body = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+    String head = "POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n";
+    try (Socket client =
+        new Socket(InetAddress.getLoopbackAddress(), URI.create(router.url()).getPort())) {
+      String request = head + "content-length: " + body.length() + "\r\n\r\n" + body;
+      client.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
+      Await.until("prefill is asked", () -> prefill.requests().size() == 1);
+    }
+    Span aborted = of(prefill, received.await(2, Span.SpanKind.SPAN_KIND_CLIENT));
+    assertThat(Received.attributes(aborted))
+        .containsEntry("pointsman.purpose", "prefill")
+        .containsEntry("error.type", "aborted")
+        .doesNotContainKey("http.response.status_code");
   }
 
   private static Span of(Engine engine, List<Span> spans) {
