@@ -2,53 +2,56 @@ package io.pointsman.proxy;
 
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
-import io.netty.util.ResourceLeakDetectorFactory;
+import io.pointsman.testkit.Garbage;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 
-/** Watches every buffer for being let go without having been released. */
+/**
+ * Watches every buffer for being let go without having been released, by what Netty logs of them:
+ * here that is the JDK's log, whatever was loaded before.
+ */
 final class BufferLeaks {
-  private static final List<String> FOUND = new CopyOnWriteArrayList<>();
+  private static final Queue<String> FOUND = new ConcurrentLinkedQueue<>();
+
+  /** Referred to, because the log itself forgets loggers that nobody refers to. */
+  private static final Logger LOG = Logger.getLogger(ResourceLeakDetector.class.getName());
+
+  static {
+    LOG.addHandler(new Listener());
+  }
 
   private BufferLeaks() {}
 
-  /** To be called before anything of Netty's is used. */
+  /** From now on. */
   static void watch() {
     ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
-    ResourceLeakDetectorFactory.setResourceLeakDetectorFactory(
-        new ResourceLeakDetectorFactory() {
-          @Override
-          @Deprecated
-          @SuppressWarnings("InlineMeSuggester") // to be overridden, not called
-          public <T> ResourceLeakDetector<T> newResourceLeakDetector(
-              Class<T> resource, int samplingInterval, long maxActive) {
-            return newResourceLeakDetector(resource, samplingInterval);
-          }
-
-          @Override
-          public <T> ResourceLeakDetector<T> newResourceLeakDetector(
-              Class<T> resource, int samplingInterval) {
-            return new ResourceLeakDetector<>(resource, samplingInterval) {
-              @Override
-              protected void reportTracedLeak(String type, String records) {
-                FOUND.add(type + records);
-              }
-
-              @Override
-              protected void reportUntracedLeak(String type) {
-                FOUND.add(type);
-              }
-            };
-          }
-        });
   }
 
-  /** What has been found so far, after a look at everything that is no longer referred to. */
+  /** What has been lost since the last call. */
   static List<String> found() {
-    System.gc();
-    for (int i = 0; i < 3; i++) {
-      ByteBufAllocator.DEFAULT.buffer(1).release();
+    Garbage.collect();
+    ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty looks when it makes a new one
+    List<String> found = List.copyOf(FOUND);
+    FOUND.clear();
+    return found;
+  }
+
+  private static final class Listener extends Handler {
+    @Override
+    public void publish(LogRecord told) {
+      if (told.getMessage().startsWith("LEAK")) {
+        FOUND.add(told.getMessage());
+      }
     }
-    return FOUND;
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
   }
 }

@@ -5,64 +5,92 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.engine.EngineFault;
+import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 
 /**
- * The router in this process in front of one scripted engine, and of healthy ones if wanted, with
- * traffic having run before. {@link #check} and closing it look at what must hold after every
- * fault: the router serves, every lease is settled and none was twice, no connection to the engine
- * is left, no buffer is lost, threads and descriptors are as before.
+ * The router in this process in front of scripted engines, mostly one, and of healthy ones if
+ * wanted, with traffic having run before. {@link #check} and closing it look at what must hold
+ * after every fault: the router serves, every lease is settled and none was twice, no connection to
+ * a scripted engine is left, no buffer is lost, threads and descriptors are as when it was started.
  */
 final class FaultRig implements AutoCloseable {
   static final String MODEL = Cluster.MODEL;
 
-  private final ScriptedEngine engine;
-  private final Cluster cluster;
-  private Residue before;
+  private static final String IDLE_TIMEOUT = "pool.idle-timeout";
 
-  private FaultRig(ScriptedEngine engine, Cluster cluster) throws IOException {
-    this.engine = engine;
+  private final List<ScriptedEngine> engines;
+  private final Cluster cluster;
+  private final boolean keepsConnections;
+  private final Residue before;
+
+  private FaultRig(List<ScriptedEngine> engines, Cluster cluster, boolean keepsConnections)
+      throws IOException {
+    this.engines = engines;
     this.cluster = cluster;
+    this.keepsConnections = keepsConnections;
     for (int i = 0; i < 4; i++) {
       serve();
+    }
+    if (!keepsConnections) {
+      awaitNoConnections();
     }
     before = Residue.now();
   }
 
   /** With the scripted engine alone. */
   static FaultRig alone(Map<String, Object> settings) throws IOException {
-    return beside(0, settings);
+    return of(1, 0, settings);
   }
 
   /** With so many healthy engines beside the scripted one, each in its turn. */
   static FaultRig beside(int healthy, Map<String, Object> settings) throws IOException {
-    Residue.watchBuffers();
-    ScriptedEngine engine = ScriptedEngine.start(healthy(Faults.Answer.ok()));
-    Cluster.Setup setup =
-        Cluster.of(healthy)
-            .worker(engine.url())
-            .policy("round_robin")
-            .set("health.interval", "1h") // the traffic is to find out, not the probes
-            .set("pool.idle-timeout", "200ms")
-            .set("breaker.enabled", false);
-    settings.forEach(setup::set);
-    return new FaultRig(engine, setup.start());
+    return of(1, healthy, settings);
   }
 
-  /**
-   * Has a healthy engine, and takes what there is now for what there is to be after the next fault.
-   */
-  void mark() throws IOException {
+  /** With so many scripted and so many healthy engines, each in its turn. */
+  static FaultRig of(int scripted, int healthy, Map<String, Object> settings) throws IOException {
+    Residue.watchBuffers();
+    Cluster.Setup setup =
+        Cluster.of(healthy)
+            .policy("round_robin")
+            .set("health.interval", "1h") // the traffic is to find out, not the probes
+            .set(IDLE_TIMEOUT, "200ms")
+            .set("retry.budget-per-second", 1_000_000) // the same fault comes over and over
+            .set("breaker.enabled", false);
+    settings.forEach(setup::set);
+    List<ScriptedEngine> engines = new ArrayList<>();
+    for (int i = 0; i < scripted; i++) {
+      engines.add(ScriptedEngine.start(healthy(Faults.Answer.ok())));
+      setup.worker(engines.getLast().url());
+    }
+    boolean keeps = "1h".equals(settings.get(IDLE_TIMEOUT));
+    return new FaultRig(engines, setup.start(), keeps);
+  }
+
+  /** These settings, with connections kept for longer than any test takes. */
+  static Map<String, Object> keepingConnections(Map<String, Object> settings) {
+    Map<String, Object> more = new TreeMap<>(settings);
+    more.put(IDLE_TIMEOUT, "1h");
+    return more;
+  }
+
+  /** Has healthy engines, as the router sees it too. */
+  void ready() throws IOException {
     heal();
     Await.until(
         "all workers are healthy",
         Await.LONG,
         () -> cluster.router().workers().stream().allMatch(w -> w.health().healthy()));
-    before = Residue.now();
   }
 
   static EngineScript healthy(EngineScript script) {
@@ -77,18 +105,57 @@ final class FaultRig implements AutoCloseable {
     return cluster;
   }
 
+  /** The scripted engine, or the first of them. */
   ScriptedEngine engine() {
-    return engine;
+    return engines.getFirst();
+  }
+
+  List<ScriptedEngine> engines() {
+    return engines;
   }
 
   /** Makes the scripted engine misbehave from now on. */
   void strike(EngineFault fault) throws IOException {
-    fault.strike(engine, MODEL);
+    fault.strike(engine(), MODEL);
   }
 
   /** Requests that the scripted engine got, probes aside. */
   long requestsSeen() {
-    return engine.requests().stream().filter(r -> r.line().startsWith("POST ")).count();
+    return engine().requests().stream().filter(FaultRig::isTraffic).count();
+  }
+
+  private static boolean isTraffic(EngineRequest request) {
+    return request.line().startsWith("POST ");
+  }
+
+  /**
+   * Of the requests that the scripted engine got, from the one of index {@code from} on, those that
+   * came on a connection which had carried another one.
+   */
+  int onUsedConnections(int from) {
+    Set<Integer> used = new HashSet<>();
+    int found = 0;
+    List<EngineRequest> requests = engine().requests();
+    for (int i = 0; i < requests.size(); i++) {
+      boolean again = !used.add(requests.get(i).connection());
+      found += again && i >= from && isTraffic(requests.get(i)) ? 1 : 0;
+    }
+    return found;
+  }
+
+  /**
+   * Waits until the connections are closed by which requests came to the scripted engine, from the
+   * one of index {@code from} on.
+   */
+  void awaitLeft(int from) {
+    List<EngineRequest> requests = engine().requests();
+    for (EngineRequest request : requests.subList(from, requests.size())) {
+      int connection = request.connection();
+      Await.until(
+          "connection " + connection + ", which met the fault, is closed",
+          Await.LONG,
+          () -> !engine().isOpen(connection));
+    }
   }
 
   /** Sends a normal request. */
@@ -102,16 +169,22 @@ final class FaultRig implements AutoCloseable {
   }
 
   private void heal() throws IOException {
-    engine.now(healthy(Faults.Answer.ok()));
-    engine.deaf(false);
-    engine.listenAgain();
+    for (ScriptedEngine engine : engines) {
+      engine.now(healthy(Faults.Answer.ok()));
+      engine.deaf(false);
+      engine.listenAgain();
+    }
+  }
+
+  private int connections() {
+    return engines.stream().mapToInt(ScriptedEngine::openConnections).sum();
   }
 
   private void awaitNoConnections() {
     Await.until(
-        () -> "connections to the engine: " + engine.openConnections() + " (expected: none)",
+        () -> "connections to the engine: " + connections() + " (expected: none)",
         Await.LONG,
-        () -> engine.openConnections() == 0);
+        () -> connections() == 0);
   }
 
   private boolean serves() {
@@ -122,21 +195,27 @@ final class FaultRig implements AutoCloseable {
     }
   }
 
-  /** Makes the engine healthy again and checks what must hold after every fault. */
+  /** Makes the engines healthy again and checks what must hold after every fault. */
   void check() throws IOException {
     cluster.awaitQuiet();
     heal();
     Await.until("the router serves", Await.LONG, this::serves);
     cluster.awaitQuiet();
-    awaitNoConnections();
+    if (!keepsConnections) {
+      awaitNoConnections();
+    }
     before.verify();
+    Residue.tellLostBuffers();
+    cluster.verify();
   }
 
   @Override
   public void close() throws IOException {
-    try (engine) {
-      try (cluster) {
-        check();
+    try (cluster) {
+      check();
+    } finally {
+      for (ScriptedEngine engine : engines) {
+        engine.close();
       }
     }
   }

@@ -3,6 +3,7 @@ package io.pointsman.it.fault;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
 import io.pointsman.it.support.Await;
+import io.pointsman.testkit.Garbage;
 import java.io.File;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -25,8 +26,6 @@ final class Residue {
   /** Carriers of virtual threads come and go, as many as there are cores and more. */
   private static final String CARRIER = "ForkJoinPool-";
 
-  private static final Duration LIMIT = Await.LONG;
-
   private final int threads;
   private final int descriptors;
 
@@ -46,24 +45,26 @@ final class Residue {
 
   /** Waits until no more is held than before, but for a few. */
   void verify() {
-    awaitAtMost("threads", Residue::threads, threads + MORE_THREADS);
-    awaitAtMost("descriptors", Residue::descriptors, descriptors + MORE_DESCRIPTORS);
-    lookForLostBuffers();
+    verify(Await.LONG);
   }
 
-  private static void awaitAtMost(String what, IntSupplier count, int most) {
+  /** The same with a limit of its own. */
+  void verify(Duration limit) {
+    awaitAtMost("threads", limit, Residue::threads, threads + MORE_THREADS);
+    awaitAtMost("descriptors", limit, Residue::descriptors, descriptors + MORE_DESCRIPTORS);
+  }
+
+  private static void awaitAtMost(String what, Duration limit, IntSupplier count, int most) {
     Await.until(
         () -> what + ": " + count.getAsInt() + " (expected: at most " + most + ")",
-        LIMIT,
+        limit,
         () -> count.getAsInt() <= most);
   }
 
-  /** Netty looks for lost buffers when it makes new ones. */
-  private static void lookForLostBuffers() {
-    System.gc();
-    for (int i = 0; i < 3; i++) {
-      ByteBufAllocator.DEFAULT.buffer(1).release();
-    }
+  /** Has every buffer that was lost until now told to the log. */
+  static void tellLostBuffers() {
+    Garbage.collect();
+    ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty looks when it makes a new one
   }
 
   private static int threads() {

@@ -216,6 +216,12 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
+  /** Fails if so far a defect was logged, a lost buffer among them, or a count was below zero. */
+  public void verify() {
+    watch.verify();
+    defects.verify();
+  }
+
   @Override
   public void close() {
     try {

@@ -35,6 +35,7 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeads;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.request.RequestReader;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -86,6 +87,7 @@ public final class RelayFuzz {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ClientConnection client = new ClientConnection(STATE, channel);
     private final HeadCollector heads = new HeadCollector(STATE, interim -> {});
+    private final List<ByteBuf> reads = new ArrayList<>();
     private @Nullable ResponseRelay relay;
     private boolean complete;
     private boolean endedWithError;
@@ -103,7 +105,9 @@ public final class RelayFuzz {
       boolean more = true;
       for (int at = 0; more && at < answer.length; ) {
         int part = split.applyAsInt(answer.length - at);
-        more = take(Unpooled.copiedBuffer(answer, at, part));
+        ByteBuf read = Unpooled.copiedBuffer(answer, at, part);
+        reads.add(read);
+        more = take(read);
         at += part;
       }
       if (more) {
@@ -115,6 +119,7 @@ public final class RelayFuzz {
       }
       compare(sent());
       channel.finishAndReleaseAll();
+      reads.forEach(read -> must(read.refCnt() == 0, "what was read is held: " + read));
     }
 
     /** Takes a read as an attempt does; whether the next one is wanted. */

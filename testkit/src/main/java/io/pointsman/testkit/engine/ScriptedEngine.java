@@ -2,12 +2,14 @@ package io.pointsman.testkit.engine;
 
 import io.pointsman.testkit.Await;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -24,7 +26,13 @@ public final class ScriptedEngine implements AutoCloseable {
   private final List<EngineRequest> requests = new CopyOnWriteArrayList<>();
   private final BlockingQueue<EngineRequest> arrivals = new LinkedBlockingQueue<>();
   private final BlockingQueue<Integer> departures = new LinkedBlockingQueue<>();
-  private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+
+  /** Open connections, by their sockets: their numbers. */
+  private final Map<Socket, Integer> sockets = new ConcurrentHashMap<>();
+
+  /** Connections that came while it was deaf; guarded by this. */
+  private final List<Socket> unread = new ArrayList<>();
+
   private final AtomicInteger connections = new AtomicInteger();
   private volatile EngineScript script;
   private volatile boolean deaf;
@@ -63,14 +71,20 @@ public final class ScriptedEngine implements AutoCloseable {
     try {
       while (true) {
         Socket socket = open.accept();
-        sockets.add(socket);
         int number = connections.incrementAndGet();
-        if (!deaf) {
-          Thread.ofVirtual().start(() -> serve(socket, number));
-        }
+        sockets.put(socket, number);
+        begin(socket, number);
       }
     } catch (IOException _) {
       // Closed.
+    }
+  }
+
+  private synchronized void begin(Socket socket, int number) {
+    if (deaf) {
+      unread.add(socket);
+    } else {
+      Thread.ofVirtual().start(() -> serve(socket, number));
     }
   }
 
@@ -100,11 +114,30 @@ public final class ScriptedEngine implements AutoCloseable {
 
   /**
    * Reads nothing of what comes on connections from now on, and breaks those that are open; or
-   * reads again.
+   * reads again. What came on connections meanwhile is never answered, and they stay open until
+   * their peers close them.
    */
-  public void deaf(boolean now) throws IOException {
+  public synchronized void deaf(boolean now) throws IOException {
+    if (deaf == now) {
+      return;
+    }
     deaf = now;
-    breakConnections();
+    if (now) {
+      breakConnections();
+      return;
+    }
+    unread.forEach(socket -> Thread.ofVirtual().start(() -> drain(socket)));
+    unread.clear();
+  }
+
+  private void drain(Socket socket) {
+    try (socket) {
+      socket.getInputStream().transferTo(OutputStream.nullOutputStream());
+    } catch (IOException _) {
+      // A reset is an end too.
+    } finally {
+      sockets.remove(socket);
+    }
   }
 
   /** Refuses connections from now on, and breaks those that are open. */
@@ -128,6 +161,11 @@ public final class ScriptedEngine implements AutoCloseable {
   /** Connections that are open now. */
   public int openConnections() {
     return sockets.size();
+  }
+
+  /** Whether the connection of this number is open, see {@link EngineRequest#connection}. */
+  public boolean isOpen(int connection) {
+    return sockets.containsValue(connection);
   }
 
   public int port() {
@@ -169,7 +207,7 @@ public final class ScriptedEngine implements AutoCloseable {
 
   /** Closes every connection that is open, as a server does with those it finds idle. */
   public void closeConnections() throws IOException {
-    for (Socket socket : sockets) {
+    for (Socket socket : sockets.keySet()) {
       socket.close();
     }
   }
@@ -181,7 +219,7 @@ public final class ScriptedEngine implements AutoCloseable {
   }
 
   private void breakConnections() throws IOException {
-    for (Socket socket : List.copyOf(sockets)) {
+    for (Socket socket : List.copyOf(sockets.keySet())) {
       try {
         socket.setSoLinger(true, 0);
       } catch (IOException _) {

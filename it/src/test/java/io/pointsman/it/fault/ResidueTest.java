@@ -1,0 +1,69 @@
+package io.pointsman.it.fault;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.it.support.DefectLog;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What is looked at after every fault is found when it is there. */
+@Timeout(180)
+final class ResidueTest {
+  private static final Duration AT_ONCE = Duration.ofMillis(50);
+  private static final int MANY = 16;
+
+  @Test
+  void aBufferThatNobodyReleasesIsFound() {
+    Residue.watchBuffers();
+    try (DefectLog log = DefectLog.attach()) {
+      lose();
+      Residue.tellLostBuffers();
+      assertThatThrownBy(log::verify).hasMessageContainingAll("LEAK", "lost on purpose");
+    }
+  }
+
+  private static void lose() {
+    ByteBufAllocator.DEFAULT.buffer(16).touch("lost on purpose");
+  }
+
+  @Test
+  void descriptorsThatStayOpenAreFound() throws IOException {
+    Residue before = Residue.now();
+    List<FileInputStream> open = new ArrayList<>();
+    for (int i = 0; i < MANY; i++) {
+      open.add(new FileInputStream("/proc/self/status"));
+    }
+    assertThatThrownBy(() -> before.verify(AT_ONCE)).hasMessageContaining("descriptors: ");
+    for (FileInputStream each : open) {
+      each.close();
+    }
+    before.verify();
+  }
+
+  @Test
+  void threadsThatDoNotEndAreFound() {
+    Residue before = Residue.now();
+    CountDownLatch over = new CountDownLatch(1);
+    for (int i = 0; i < MANY; i++) {
+      Thread.ofPlatform().name("stays").daemon().start(() -> await(over));
+    }
+    assertThatThrownBy(() -> before.verify(AT_ONCE)).hasMessageContaining("threads: ");
+    over.countDown();
+    before.verify();
+  }
+
+  private static void await(CountDownLatch over) {
+    try {
+      over.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
