@@ -448,12 +448,30 @@ local function look(premature)
   in_flight:set(KNOWN, json.encode(found))
 end
 
-local function renew(premature)
-  if premature then
-    return
-  end
+local function renew_all()
   for lease in pairs(live) do
     tell_router(lease, "renew", '{"ttl_ms":' .. settings.ttl_ms .. "}")
+  end
+end
+
+-- In a process that ends after a reload nothing can be timed any more, but what runs may go on: one round after the
+-- other, until the last stream has ended.
+local function outlast()
+  while next(live) do
+    renew_all()
+    local rest = settings.ttl_ms / 3000
+    while next(live) and rest > 0 do
+      ngx.sleep(math.min(rest, LOOK_SECONDS))
+      rest = rest - LOOK_SECONDS
+    end
+  end
+end
+
+local function renew(premature)
+  if not premature then
+    renew_all()
+  elseif next(live) then
+    ngx.timer.at(0, outlast)
   end
 end
 
