@@ -25,13 +25,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 class NameFaultsTest {
   private static final String REQUEST = ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}");
   private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
-  private static final InetAddress NOBODY_THERE = InetAddress.ofLiteral("127.0.0.2");
+  private static final InetAddress ELSEWHERE = InetAddress.ofLiteral("127.0.0.2");
 
   private static final ProxySettings IMPATIENT =
       ProxySettings.DEFAULTS.withUpstream(
           new UpstreamSettings(
               Duration.ofMillis(300),
-              Duration.ZERO,
+              Duration.ofMillis(200),
               16,
               64 << 10,
               Duration.ofMillis(50),
@@ -54,22 +54,47 @@ class NameFaultsTest {
     return WorkerSpec.of("http://engine.test:" + port).withModels(Set.of("m"));
   }
 
-  /** The next connection after the name's time goes to where it is then. */
+  /**
+   * Connections to the old address go when they have been idle for their time, and the next one
+   * goes to where the name is then; if nobody is left at the old address, clients see 502 until the
+   * name is looked up anew.
+   */
   private static void moves() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
-        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
-      rig.lookup = _ -> NOBODY_THERE;
-      Worker worker = rig.worker(named(engine.port()));
-      assertThat(rig.ask(REQUEST).status()).isEqualTo(502);
+        ScriptedEngine first = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine second = ScriptedEngine.start(Answer.ok(), ELSEWHERE, first.port())) {
       rig.lookup = _ -> LOOPBACK;
-      ProxyRig.await("served where it is now", () -> served(rig, worker));
+      Worker worker = rig.worker(named(first.port()));
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+      assertThat(first.requests()).hasSize(1);
+
+      rig.lookup = _ -> ELSEWHERE;
+      ProxyRig.await(
+          "served where it is now",
+          () -> {
+            ProxyRig.await("old connections go", () -> first.openConnections() == 0);
+            assertThat(answered(rig, worker)).isEqualTo(200);
+            return !second.requests().isEmpty();
+          });
+
+      rig.lookup = _ -> LOOPBACK;
+      second.stopListening();
+      int before = first.requests().size();
+      ProxyRig.await(
+          "served where it is again",
+          () -> {
+            int status = answered(rig, worker);
+            assertThat(status).isIn(200, 502);
+            return status == 200;
+          });
+      assertThat(first.requests()).hasSizeGreaterThan(before);
     }
   }
 
-  private static boolean served(ProxyRig rig, Worker worker) {
+  private static int answered(ProxyRig rig, Worker worker) {
     recover(worker);
     try {
-      return rig.ask(REQUEST).status() == 200;
+      return rig.ask(REQUEST).status();
     } catch (IOException e) {
       throw new AssertionError(e);
     }

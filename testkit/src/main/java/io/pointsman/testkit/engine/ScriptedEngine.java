@@ -21,6 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class ScriptedEngine implements AutoCloseable {
   private static final int BACKLOG = 1024;
 
+  private final InetAddress address;
   private final int port;
   private volatile ServerSocket listener;
   private final List<EngineRequest> requests = new CopyOnWriteArrayList<>();
@@ -37,11 +38,13 @@ public final class ScriptedEngine implements AutoCloseable {
   private volatile EngineScript script;
   private volatile boolean deaf;
 
-  private ScriptedEngine(EngineScript script, ServerSocket unbound, int port) throws IOException {
+  private ScriptedEngine(EngineScript script, ServerSocket unbound, InetAddress address, int port)
+      throws IOException {
     this.script = script;
+    this.address = address;
     listener = unbound;
     listener.setReuseAddress(true);
-    listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), BACKLOG);
+    listener.bind(new InetSocketAddress(address, port), BACKLOG);
     this.port = listener.getLocalPort();
   }
 
@@ -59,9 +62,20 @@ public final class ScriptedEngine implements AutoCloseable {
     return start(script, unbound, 0);
   }
 
+  /** An engine at another address of this machine, such as one that a name has moved to. */
+  public static ScriptedEngine start(EngineScript script, InetAddress address, int port)
+      throws IOException {
+    return start(script, new ServerSocket(), address, port);
+  }
+
   private static ScriptedEngine start(EngineScript script, ServerSocket unbound, int port)
       throws IOException {
-    ScriptedEngine engine = new ScriptedEngine(script, unbound, port);
+    return start(script, unbound, InetAddress.getLoopbackAddress(), port);
+  }
+
+  private static ScriptedEngine start(
+      EngineScript script, ServerSocket unbound, InetAddress address, int port) throws IOException {
+    ScriptedEngine engine = new ScriptedEngine(script, unbound, address, port);
     Thread.ofVirtual().start(engine::accept);
     return engine;
   }
@@ -153,7 +167,7 @@ public final class ScriptedEngine implements AutoCloseable {
     }
     ServerSocket next = new ServerSocket();
     next.setReuseAddress(true);
-    next.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), BACKLOG);
+    next.bind(new InetSocketAddress(address, port), BACKLOG);
     listener = next;
     Thread.ofVirtual().start(this::accept);
   }
@@ -173,12 +187,12 @@ public final class ScriptedEngine implements AutoCloseable {
   }
 
   public String url() {
-    return "http://127.0.0.1:" + port();
+    return "http://" + id();
   }
 
   /** The id that a worker at {@link #url} gets. */
   public String id() {
-    return "127.0.0.1:" + port();
+    return address.getHostAddress() + ":" + port();
   }
 
   /** All requests so far. */
