@@ -60,6 +60,20 @@ final class PeerRig implements AutoCloseable {
       boolean listed,
       UnaryOperator<KvOptions> options,
       WorkerSpec... others) {
+    this(connector, prefills, decodes, listed, options, same -> same, others);
+  }
+
+  /**
+   * @param told what the router is told of a worker in place of the truth
+   */
+  PeerRig(
+      KvConnector connector,
+      int prefills,
+      int decodes,
+      boolean listed,
+      UnaryOperator<KvOptions> options,
+      UnaryOperator<WorkerSpec> told,
+      WorkerSpec... others) {
     fleet =
         SplitFleet.start(
             prefills,
@@ -74,9 +88,12 @@ final class PeerRig implements AutoCloseable {
             .set(FrontKeys.PORT, 0)
             .set(OperationKeys.METRICS_PORT, 0)
             .set(FleetKeys.HEALTH_INTERVAL, Duration.ofSeconds(1));
-    List<WorkerSpec> told = new ArrayList<>(listed ? values.get(RoutingKeys.WORKERS) : List.of());
-    told.addAll(List.of(others));
-    values.set(RoutingKeys.WORKERS, told);
+    List<WorkerSpec> workers = new ArrayList<>();
+    if (listed) {
+      values.get(RoutingKeys.WORKERS).forEach(worker -> workers.add(told.apply(worker)));
+    }
+    workers.addAll(List.of(others));
+    values.set(RoutingKeys.WORKERS, workers);
     router = Router.start(PointsmanConfig.from(values), "test");
     awaitWorkers(prefills + decodes + others.length);
   }

@@ -43,10 +43,12 @@ final class SplitCluster implements AutoCloseable {
 
   private final RunningRouter router;
   private final DefectLog defects;
+  private final int ranks;
   private boolean leaksExpected;
   private boolean wrongFieldsExpected;
 
   private SplitCluster(Setup setup) throws IOException {
+    ranks = setup.ranks;
     told = setup.told() ? "127.0.0.1:" + FreePorts.next() : "";
     for (int i = 0; i < setup.prefillCount; i++) {
       prefills.add(start(setup, KvRole.PREFILL, "p" + i));
@@ -61,15 +63,15 @@ final class SplitCluster implements AutoCloseable {
 
   /** Waits until requests can be placed on every engine. */
   void awaitWell() {
-    int count = prefills.size() + decodes.size();
+    int count = ranks * (prefills.size() + decodes.size());
     Await.until(
         () -> "all workers healthy: " + router.workers(),
         Await.LONG,
         () ->
             router.workers().size() == count
                 && router.workers().stream().allMatch(w -> w.health().healthy())
-                && router.serving(Role.PREFILL, "sim") == prefills.size()
-                && router.serving(Role.DECODE, "sim") == decodes.size());
+                && router.serving(Role.PREFILL, "sim") == ranks * prefills.size()
+                && router.serving(Role.DECODE, "sim") == ranks * decodes.size());
   }
 
   private SimEngine start(Setup setup, KvRole role, String id) {
@@ -115,6 +117,7 @@ final class SplitCluster implements AutoCloseable {
     private UnaryOperator<KvOptions> options = same -> same;
     private int prefillCount = 1;
     private int decodeCount = 1;
+    private int ranks = 1;
     private boolean direct;
     private boolean telling;
     private String decodeLimit = "";
@@ -139,6 +142,12 @@ final class SplitCluster implements AutoCloseable {
     Setup options(UnaryOperator<KvOptions> change) {
       options = change;
       return this;
+    }
+
+    /** Each engine has so many data-parallel ranks, which are a worker each. */
+    Setup ranks(int count) {
+      ranks = count;
+      return options(o -> o.withRanks(1, count));
     }
 
     /** Engines serve requests without a hand-over whole. */
@@ -184,9 +193,13 @@ final class SplitCluster implements AutoCloseable {
       boolean blocks = setup.connector == KvConnector.LMCACHE;
       setup.set(blocks ? "notification-address" : "registration-address", '"' + told + '"');
     }
-    prefills.forEach(each -> text.append(worker(each, "prefill", address(setup, each))));
-    decodes.forEach(
-        each -> text.append(worker(each, "decode", address(setup, each) + setup.decodeLimit)));
+    for (int i = 0; i < setup.ranks; i++) {
+      String rank = setup.ranks == 1 ? "" : ", rank: " + i;
+      prefills.forEach(each -> text.append(worker(each, "prefill", address(setup, each) + rank)));
+      decodes.forEach(
+          each ->
+              text.append(worker(each, "decode", address(setup, each) + setup.decodeLimit + rank)));
+    }
     text.append("listen: {port: 0}\nmetrics: {port: 0}\nlog: {level: warn}\n");
     setup.others.forEach((key, value) -> text.append(key).append(": ").append(value).append('\n'));
     text.append("disaggregation:\n");

@@ -3,6 +3,8 @@ package io.pointsman.it.split;
 import static io.pointsman.it.split.SplitCluster.body;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.SimEngine;
@@ -27,7 +29,8 @@ final class SplitLegBytesTest {
   private static final String NONCE = "(?<nonce>[0-9a-f]{32})";
 
   /** Both requests as they reached the engines. */
-  private record Sent(Logged prefill, Logged decode, SimEngine from, SimEngine to) {
+  private record Sent(
+      Logged prefill, Logged decode, SimEngine from, SimEngine to, List<String> answers) {
     Matcher prefillBody(LegRequest asked, String more) {
       return matched(body(prefill), asked.prefill(), more);
     }
@@ -79,13 +82,20 @@ final class SplitLegBytesTest {
   @EnumSource
   void legsAreAsDocumented(KvConnector connector) throws IOException {
     int ranks = connector == KvConnector.LMCACHE ? 2 : 1;
-    try (PeerRig rig =
-        new PeerRig(connector, 1, 1, true, o -> o.withLog(1000).withRanks(ranks, 1))) {
+    try (AnswerRelay relay = new AnswerRelay();
+        PeerRig rig =
+            new PeerRig(
+                connector,
+                1,
+                1,
+                true,
+                o -> o.withLog(1000).withRanks(ranks, 1),
+                worker -> heard(connector, worker) ? relay.before(worker) : worker)) {
       if (needsTime(connector)) {
         rig.awaitSplit();
       }
       for (LegRequest asked : LegRequest.all()) {
-        Sent sent = ask(rig, asked);
+        Sent sent = ask(rig, relay, asked);
         for (Logged leg : List.of(sent.prefill(), sent.decode())) {
           assertThat(leg.path()).isEqualTo(asked.route().path);
           assertThat(header(leg, "authorization")).containsExactly("Bearer mine");
@@ -105,7 +115,12 @@ final class SplitLegBytesTest {
     };
   }
 
-  private static Sent ask(PeerRig rig, LegRequest asked) throws IOException {
+  /** Whether a worker's answers are to be compared with what another one is sent. */
+  private static boolean heard(KvConnector connector, WorkerSpec worker) {
+    return connector == KvConnector.ORCHESTRATED && worker.role() == Role.PREFILL;
+  }
+
+  private static Sent ask(PeerRig rig, AnswerRelay relay, LegRequest asked) throws IOException {
     SimEngine from = rig.prefillEngines().getFirst();
     SimEngine to = rig.decodeEngines().getFirst();
     List<Logged> prefills = from.requestLog();
@@ -120,7 +135,7 @@ final class SplitLegBytesTest {
     assertThat(answer.status()).as(answer.text() + rig.reasons()).isEqualTo(200);
     assertThat(answer.header("x-request-id")).isEqualTo(asked.id());
     assertThat(answer.text()).contains(asked.answered());
-    return new Sent(since(prefills, from), since(decodes, to), from, to);
+    return new Sent(since(prefills, from), since(decodes, to), from, to, relay.bodies());
   }
 
   private static Logged since(List<Logged> before, SimEngine engine) {
@@ -152,7 +167,9 @@ final class SplitLegBytesTest {
       }
       case ORCHESTRATED -> {
         sent.prefillBody(asked, "");
-        sent.decodeBody(asked, ",\"disagg_prefill_resp\":\\{\"(id|request_id|text)\":.*}");
+        Matcher decode = sent.decodeBody(asked, ",\"disagg_prefill_resp\":(?<answer>\\{.+})");
+        // Each call has an answer of its own: its id is the request's.
+        assertThat(decode.group("answer")).contains(asked.id()).isIn(sent.answers());
         sent.idsStay(asked);
       }
       case NONE -> {

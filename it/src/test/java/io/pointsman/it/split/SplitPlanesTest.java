@@ -29,10 +29,9 @@ class SplitPlanesTest {
 
   /** The cluster's end checks that no engine saw a wrong field and that no block is left held. */
   @ParameterizedTest
-  @EnumSource
-  void aPlaneThatFollowsThePlanGetsWhatTheProxyGets(SplitProtocolsTest.Spoken spoken)
-      throws IOException {
-    try (SplitCluster cluster = spoken.setup().start()) {
+  @EnumSource(names = {"NIXL", "NIXL_PUSH", "P2P_NCCL", "SGLANG", "ORCHESTRATED", "NONE"})
+  void aPlaneThatFollowsThePlanGetsWhatTheProxyGets(KvConnector connector) throws IOException {
+    try (SplitCluster cluster = SplitCluster.telling(connector).start()) {
       PlanFollower plane = new PlanFollower(cluster.port());
 
       PlanFollower.Served served = plane.serve(PATH, BODY);
