@@ -27,7 +27,10 @@ final class OverlapRun {
     MOONCAKE_ROUTED("mooncake through the router: at once"),
     MOONCAKE_AT_ONCE("mooncake by hand: at once"),
     MOONCAKE_IN_TURN("mooncake by hand: one after the other"),
-    NIXL_ROUTED("nixl through the router: one after the other"),
+    NIXL_PUSH_ROUTED("nixl, push, through the router: at once"),
+    NIXL_ROUTED("nixl, pull, through the router: in turn"),
+    MORIIO_WRITE_ROUTED("moriio, WRITE, through the router: at once"),
+    MORIIO_READ_ROUTED("moriio, READ, through the router: in turn"),
     SGLANG_ROUTED("sglang through the router: at once");
 
     private final String label;
@@ -39,34 +42,86 @@ final class OverlapRun {
     String label() {
       return label;
     }
+
+    /** What is compared with it: the same hand-over, its requests one after the other. */
+    Order inTurn() {
+      return switch (this) {
+        case MOONCAKE_ROUTED, MOONCAKE_AT_ONCE, MOONCAKE_IN_TURN, SGLANG_ROUTED -> MOONCAKE_IN_TURN;
+        case NIXL_PUSH_ROUTED, NIXL_ROUTED -> NIXL_ROUTED;
+        case MORIIO_WRITE_ROUTED, MORIIO_READ_ROUTED -> MORIIO_READ_ROUTED;
+      };
+    }
+  }
+
+  /** The engines of one protocol, the router in front, and who asks them. */
+  private record Asked(KvConnector connector, SplitRig rig, HandClient client, long before)
+      implements AutoCloseable {
+    /**
+     * Waits until requests are split: what engines say of themselves may come later than they do.
+     */
+    static Asked of(KvConnector connector, DelayOptions options)
+        throws IOException, InterruptedException {
+      SplitRig rig = started(connector, options);
+      try {
+        HandClient client = new HandClient(rig, new Random(2));
+        awaitSplit(rig, client, options);
+        return new Asked(connector, rig, client, rig.prefilled());
+      } catch (IOException | RuntimeException e) {
+        rig.close();
+        throw e;
+      }
+    }
+
+    Way routed(DelayOptions options) {
+      return () -> client.routed(options.prompt(), ANSWER);
+    }
+
+    void verify(long expected) {
+      long split = rig.prefilled() - before;
+      if (split != expected) {
+        throw new IllegalStateException(
+            connector + ": " + split + " prefills (expected: " + expected + ")");
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      try {
+        client.close();
+      } finally {
+        rig.close();
+      }
+    }
   }
 
   static Map<Order, List<Timed>> of(DelayOptions options) throws IOException, InterruptedException {
-    try (SplitRig mooncake = rig(KvConnector.MOONCAKE, options);
-        SplitRig nixl = rig(KvConnector.NIXL, options);
-        SplitRig sglang = rig(KvConnector.SGLANG, options);
-        HandClient mooncakeClient = new HandClient(mooncake, new Random(2));
-        HandClient nixlClient = new HandClient(nixl, new Random(3));
-        HandClient sglangClient = new HandClient(sglang, new Random(4))) {
-      awaitSplit(mooncake, mooncakeClient, options);
-      long before = mooncake.prefilled();
+    try (Asked mooncake = Asked.of(KvConnector.MOONCAKE, options);
+        Asked push = Asked.of(KvConnector.NIXL_PUSH, options);
+        Asked pull = Asked.of(KvConnector.NIXL, options);
+        Asked write = Asked.of(KvConnector.MORIIO_WRITE, options);
+        Asked read = Asked.of(KvConnector.MORIIO_READ, options);
+        Asked sglang = Asked.of(KvConnector.SGLANG, options)) {
       int prompt = options.prompt();
       EnumMap<Order, Way> ways = new EnumMap<>(Order.class);
-      ways.put(Order.MOONCAKE_ROUTED, () -> mooncakeClient.routed(prompt, ANSWER));
-      ways.put(Order.MOONCAKE_AT_ONCE, () -> mooncakeClient.mooncake(prompt, ANSWER, true));
-      ways.put(Order.MOONCAKE_IN_TURN, () -> mooncakeClient.mooncake(prompt, ANSWER, false));
-      ways.put(Order.NIXL_ROUTED, () -> nixlClient.routed(prompt, ANSWER));
-      ways.put(Order.SGLANG_ROUTED, () -> sglangClient.routed(prompt, ANSWER));
+      ways.put(Order.MOONCAKE_ROUTED, mooncake.routed(options));
+      ways.put(Order.MOONCAKE_AT_ONCE, () -> mooncake.client().mooncake(prompt, ANSWER, true));
+      ways.put(Order.MOONCAKE_IN_TURN, () -> mooncake.client().mooncake(prompt, ANSWER, false));
+      ways.put(Order.NIXL_PUSH_ROUTED, push.routed(options));
+      ways.put(Order.NIXL_ROUTED, pull.routed(options));
+      ways.put(Order.MORIIO_WRITE_ROUTED, write.routed(options));
+      ways.put(Order.MORIIO_READ_ROUTED, read.routed(options));
+      ways.put(Order.SGLANG_ROUTED, sglang.routed(options));
       Map<Order, List<Timed>> answers = Turns.play(ways, options);
       long each = (long) options.warmup() + options.rounds();
-      verify("mooncake", mooncake.prefilled() - before, 3 * each);
-      verify("nixl", nixl.prefilled(), each);
-      verify("sglang", sglang.prefilled(), each);
+      mooncake.verify(3 * each);
+      for (Asked one : List.of(push, pull, write, read, sglang)) {
+        one.verify(each);
+      }
       return answers;
     }
   }
 
-  private static SplitRig rig(KvConnector connector, DelayOptions options)
+  private static SplitRig started(KvConnector connector, DelayOptions options)
       throws InterruptedException {
     SplitRig rig =
         SplitRig.start(
@@ -82,22 +137,14 @@ final class OverlapRun {
     return rig;
   }
 
-  /** Until the router knows the engine's id, one engine serves the whole. */
   private static void awaitSplit(SplitRig rig, HandClient client, DelayOptions options)
       throws IOException {
     long begin = System.nanoTime();
     while (rig.prefilled() == 0) {
       if (System.nanoTime() - begin > START_LIMIT.toNanos()) {
-        throw new IllegalStateException("mooncake: nothing split within " + START_LIMIT);
+        throw new IllegalStateException("nothing split within " + START_LIMIT);
       }
       client.routed(options.prompt(), ANSWER);
-    }
-  }
-
-  private static void verify(String protocol, long split, long expected) {
-    if (split != expected) {
-      throw new IllegalStateException(
-          protocol + ": " + split + " prefills (expected: " + expected + ")");
     }
   }
 }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -123,12 +124,13 @@ public final class PdDelay implements Callable<Integer> {
 
   /** Whether the router's requests at once hide at least half of decode's wait. */
   static boolean hides(Map<Order, List<Timed>> orders, long wait) {
-    double saved = saved(orders, Order.MOONCAKE_ROUTED);
-    return saved > 0 && saved >= wait / 2.0;
+    return Stream.of(Order.MOONCAKE_ROUTED, Order.NIXL_PUSH_ROUTED, Order.MORIIO_WRITE_ROUTED)
+        .mapToDouble(order -> saved(orders, order))
+        .allMatch(saved -> saved > 0 && saved >= wait / 2.0);
   }
 
   private static double saved(Map<Order, List<Timed>> orders, Order order) {
-    List<Timed> inTurn = orders.getOrDefault(Order.MOONCAKE_IN_TURN, List.of());
+    List<Timed> inTurn = orders.getOrDefault(order.inTurn(), List.of());
     return median(Turns.later(inTurn, orders.getOrDefault(order, List.of())));
   }
 

@@ -46,12 +46,22 @@ class PdDelayTest {
     assertThat(PdDelay.hides(orders(145, 170), 60)).isFalse();
     assertThat(PdDelay.hides(orders(170, 170), 0)).isFalse();
     assertThat(PdDelay.hides(orders(171, 170), 60)).isFalse();
+    for (Order one : ROUTED_AT_ONCE) {
+      Map<Order, List<Timed>> orders = orders(110, 170);
+      orders.put(one, steady(145));
+      assertThat(PdDelay.hides(orders, 60)).as(one.label()).isFalse();
+    }
   }
+
+  private static final List<Order> ROUTED_AT_ONCE =
+      List.of(Order.MOONCAKE_ROUTED, Order.NIXL_PUSH_ROUTED, Order.MORIIO_WRITE_ROUTED);
 
   private static Map<Order, List<Timed>> orders(double atOnce, double inTurn) {
     Map<Order, List<Timed>> orders = new EnumMap<>(Order.class);
-    orders.put(Order.MOONCAKE_ROUTED, steady(atOnce));
-    orders.put(Order.MOONCAKE_IN_TURN, steady(inTurn));
+    for (Order one : ROUTED_AT_ONCE) {
+      orders.put(one, steady(atOnce));
+      orders.put(one.inTurn(), steady(inTurn));
+    }
     return orders;
   }
 
@@ -77,9 +87,11 @@ class PdDelayTest {
     Map<Order, List<Timed>> orders = OverlapRun.of(options);
     assertThat(orders).containsOnlyKeys(Order.values());
     orders.forEach((order, answers) -> assertThat(answers).as(order.label()).hasSize(2));
-    assertThat(first(orders, Order.MOONCAKE_ROUTED)).allMatch(first -> first >= prefill);
-    for (Order order : List.of(Order.MOONCAKE_IN_TURN, Order.NIXL_ROUTED)) {
-      assertThat(first(orders, order)).allMatch(first -> first >= prefill + 40);
+    for (Order order : ROUTED_AT_ONCE) {
+      assertThat(first(orders, order)).as(order.label()).allMatch(first -> first >= prefill);
+      assertThat(first(orders, order.inTurn()))
+          .as(order.inTurn().label())
+          .allMatch(first -> first >= prefill + 40);
     }
   }
 }
