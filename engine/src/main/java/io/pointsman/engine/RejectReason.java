@@ -21,5 +21,10 @@ public enum RejectReason {
    */
   ALL_BUSY,
   /** Each worker that could serve it has had an attempt of this request. */
-  ALL_TRIED
+  ALL_TRIED,
+  /**
+   * Two workers cannot serve this request, and for its model there are only prefill and decode
+   * workers, none of which may serve it whole.
+   */
+  UNSPLITTABLE
 }

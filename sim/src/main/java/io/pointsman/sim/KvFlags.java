@@ -27,7 +27,7 @@ final class KvFlags {
       names = "--kv-connector",
       defaultValue = "none",
       description =
-          "nixl, nixl-push, lmcache, p2p-nccl, mooncake, moriio-read, moriio-write, sglang,"
+          "nixl, nixl-push, lmcache, p2p-nccl, mooncake, moriio-read, moriio-write (or moriio), sglang,"
               + " orchestrated or none (found by content).")
   private String connector = "";
 
@@ -38,7 +38,9 @@ final class KvFlags {
 
   @Option(
       names = "--kv-direct",
-      description = "Serve requests without a hand-over whole, also with one role.")
+      description =
+          "Serve requests without a hand-over whole, also with one role; not for p2p-nccl, moriio"
+              + " and sglang, whose engines cannot.")
   private boolean direct;
 
   @Option(

@@ -5,6 +5,7 @@ import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings.MinTokens;
 import io.pointsman.engine.fleet.Role;
@@ -93,6 +94,8 @@ final class PdMode {
     ConfigValues values = into.values();
     values.set(DisaggKeys.PROTOCOL, protocol());
     values.set(DisaggKeys.MIN_TOKENS, MinTokens.ONE);
+    // Every request is split, also one whose prompt decode holds.
+    values.set(DisaggKeys.HELD_SHARE, DisaggSettings.NEVER_HELD);
     for (var stage : List.of(DisaggKeys.PREFILL_POLICY, DisaggKeys.DECODE_POLICY)) {
       if (!values.has(stage)) {
         values.set(stage, values.get(RoutingKeys.POLICY));

@@ -3,10 +3,12 @@ package io.pointsman.app.config;
 import static io.pointsman.app.config.PointsmanConfig.group;
 
 import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.Key;
 import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.engine.disagg.protocol.Protocols;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.split.StageSettings;
 import java.util.List;
@@ -45,15 +47,21 @@ final class DisaggRecords {
   }
 
   private static SplitSettings split(ConfigValues values) {
+    boolean whole = Protocols.servesWhole(values.get(DisaggKeys.PROTOCOL));
+    SplitSettings unset = whole ? SplitSettings.DEFAULTS : SplitSettings.HALVES_ONLY;
     return new SplitSettings(
         values.get(DisaggKeys.THRESHOLD),
         values.get(DisaggKeys.UNCACHED_THRESHOLD),
-        values.get(DisaggKeys.HELD_SHARE),
+        or(values, DisaggKeys.HELD_SHARE, unset.heldShare()),
         values.get(DisaggKeys.MAX_LOAD_GAP),
         values.get(DisaggKeys.MAX_PENDING_PREFILL),
-        values.get(DisaggKeys.DECODE_SERVES_WHOLE),
+        or(values, DisaggKeys.DECODE_SERVES_WHOLE, unset.decodeServesWhole()),
         values.get(DisaggKeys.PREFILL_SERVES_WHOLE),
         values.get(DisaggKeys.WHOLE_WHEN_PREFILL_BUSY));
+  }
+
+  private static <T> T or(ConfigValues values, Key<T> key, T unset) {
+    return values.has(key) ? values.get(key) : unset;
   }
 
   private static ProtocolSettings protocols(ConfigValues values) {

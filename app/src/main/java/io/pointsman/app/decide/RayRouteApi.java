@@ -15,6 +15,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
@@ -222,12 +223,16 @@ public final class RayRouteApi implements LocalEndpoint {
     if (rejected.reason() == RejectReason.UNKNOWN_MODEL) {
       return error(404, "The model `" + model + "` does not exist.");
     }
+    if (rejected.reason() == RejectReason.UNSPLITTABLE) {
+      return error(ProxyError.UNSPLITTABLE.status(), ProxyError.UNSPLITTABLE.message());
+    }
     String why =
         switch (rejected.reason()) {
           case ALL_BUSY -> "all workers are busy";
           case MODELS_PENDING -> "the models of some workers are not known yet";
           case NO_WORKERS -> "no worker is registered for this request";
-          case UNKNOWN_MODEL, NONE_AVAILABLE, ALL_TRIED -> "no worker is available at the moment";
+          case UNKNOWN_MODEL, UNSPLITTABLE, NONE_AVAILABLE, ALL_TRIED ->
+              "no worker is available at the moment";
         };
     int status =
         rejected.reason() == RejectReason.ALL_BUSY ? planes.busyStatus(model) : UNAVAILABLE;

@@ -64,6 +64,9 @@ public final class SplitPlaces {
 
   /** A body of which only the head is told cannot be edited, so nobody can split it. */
   private SplitFacts facts(DecideQuestion question, RequestFacts facts) {
+    if (SplitFactsReader.promptless(facts)) {
+      return SplitFacts.ofNoPrompt();
+    }
     SplitFactsReader lent = idle.poll();
     SplitFactsReader reader = lent == null ? new SplitFactsReader() : lent;
     int length = question.truncated ? 0 : question.length;

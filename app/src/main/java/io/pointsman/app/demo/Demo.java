@@ -164,6 +164,12 @@ public final class Demo implements AutoCloseable {
         return;
       }
     }
+    for (int i = 0; i < STEPS_TO_HEALTH && !handsOver(); i++) {
+      if (stop.await(STEP_MILLIS, TimeUnit.MILLISECONDS)) {
+        return;
+      }
+      traffic.warmUp(1);
+    }
     for (int round = 0; round < WARM_UP_ROUNDS; round++) {
       traffic.warmUp(2 * engines.size());
     }
@@ -173,6 +179,11 @@ public final class Demo implements AutoCloseable {
       servedBefore.put(worker, worker.served());
     }
     traffic.start();
+  }
+
+  /** Whether engines that tell of themselves later than they start have been heard. */
+  private boolean handsOver() {
+    return split == null || !split.registers() || split.handovers().transfers() > 0;
   }
 
   /** Whether HAProxy, if it is there, knows all engines. */

@@ -124,6 +124,11 @@ public final class SplitFleet implements AutoCloseable {
     return values;
   }
 
+  /** Whether hand-overs have to wait until the router has heard of the engines from themselves. */
+  boolean registers() {
+    return connector.registers();
+  }
+
   /** What the connector is called in the router's configuration. */
   private String protocol() {
     return switch (connector) {

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.disagg.JointPolicy;
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.engine.disagg.protocol.Protocols;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.split.StageSettings;
@@ -34,6 +35,9 @@ public record DisaggSettings(
   /** In place of a protocol's name: there is none. */
   public static final String OFF = "off";
 
+  /** A share of the prompt that no worker holds: prefill is never skipped for it. */
+  public static final double NEVER_HELD = 2;
+
   public static final DisaggSettings DEFAULTS =
       new DisaggSettings(
           OFF,
@@ -51,6 +55,32 @@ public record DisaggSettings(
     requireNonNull(split, "split");
     requireNonNull(protocols, "protocols");
     requireNonNull(stages, "stages");
+    if (!Protocols.servesWhole(protocol)) {
+      refuseWhole(protocol, split);
+    }
+  }
+
+  /** What has workers of one role serve whole requests under a protocol that does not allow it. */
+  private static void refuseWhole(String protocol, SplitSettings split) {
+    refuse(split.decodeServesWhole(), "decode-serves-whole: true (expected: false", protocol);
+    refuse(split.prefillServesWhole(), "prefill-serves-whole: true (expected: false", protocol);
+    refuse(
+        split.wholeWhenPrefillBusy(), "whole-when-prefill-busy: true (expected: false", protocol);
+    refuse(
+        split.uncachedThreshold() > 0,
+        "uncached-threshold: " + split.uncachedThreshold() + " (expected: 0",
+        protocol);
+    refuse(
+        split.heldShare() <= 1,
+        "held-share: " + split.heldShare() + " (expected: above 1",
+        protocol);
+  }
+
+  private static void refuse(boolean set, String what, String protocol) {
+    if (set) {
+      throw new IllegalArgumentException(
+          what + " with " + protocol + ", whose engines serve nothing without a hand-over)");
+    }
   }
 
   public boolean enabled() {

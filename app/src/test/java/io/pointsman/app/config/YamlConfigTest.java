@@ -8,6 +8,7 @@ import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.nio.file.Files;
@@ -18,6 +19,8 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class YamlConfigTest {
   private static ConfigValues parse(String yaml) {
@@ -132,6 +135,36 @@ class YamlConfigTest {
     assertThat(config.disagg().protocol()).isEqualTo("nixl");
     assertThat(config.disagg().stages().slotWait()).isZero();
     assertThat(config.fleet().maxPrefills()).isEqualTo(3);
+  }
+
+  /** Engines that serve nothing without a hand-over are never asked to, by default or by will. */
+  @ParameterizedTest
+  @ValueSource(strings = {"moriio", "p2p_nccl", "sglang"})
+  void halvesOfHandoversStandAlone(String protocol) {
+    String head = "disaggregation:\n  protocol: " + protocol + "\n";
+    String address = protocol.equals("moriio") ? "  registration-address: \"127.0.0.1:1\"\n" : "";
+    SplitSettings split = PointsmanConfig.from(parse(head + address)).disagg().split();
+    assertThat(split).isEqualTo(SplitSettings.HALVES_ONLY);
+    for (String contrary :
+        List.of(
+            "decode-serves-whole: true (expected: false",
+            "prefill-serves-whole: true (expected: false",
+            "whole-when-prefill-busy: true (expected: false",
+            "uncached-threshold: 512 (expected: 0",
+            "held-share: 0.9 (expected: above 1")) {
+      String line = "  " + contrary.substring(0, contrary.indexOf(" (")) + "\n";
+      assertThatThrownBy(() -> PointsmanConfig.from(parse(head + address + line)))
+          .isInstanceOf(ConfigException.class)
+          .hasMessage(
+              "disaggregation: "
+                  + contrary
+                  + " with "
+                  + protocol
+                  + ", whose engines serve nothing without a hand-over)");
+    }
+    String allowed = "  held-share: 1.5\n  threshold: 9\n  max-pending-prefill: 9\n";
+    assertThat(PointsmanConfig.from(parse(head + address + allowed)).disagg().split().threshold())
+        .isEqualTo(9);
   }
 
   @Test

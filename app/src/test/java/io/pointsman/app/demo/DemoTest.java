@@ -13,6 +13,8 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.api.Timeout;
 
 /** The demo as a whole, over real sockets. */
@@ -73,8 +75,10 @@ class DemoTest {
     }
   }
 
-  @Test
-  void prefillAndDecodeEnginesHandOverWithoutLeaks() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"nixl,nixl", "sglang,sglang", "p2p_nccl,p2p-nccl", "moriio,moriio-write"})
+  void prefillAndDecodeEnginesHandOverWithoutLeaks(String asked, String connector)
+      throws Exception {
     DemoSettings settings =
         new DemoSettings(
             1,
@@ -83,10 +87,10 @@ class DemoTest {
             20,
             Duration.ofSeconds(3),
             false,
-            DemoSettings.Split.of("1x2", "nixl"));
+            DemoSettings.Split.of("1x2", asked));
     String shown = show(settings, new CountDownLatch(1));
     assertThat(shown)
-        .contains("1 prefill and 2 decode engines that hand KV over by nixl")
+        .contains("1 prefill and 2 decode engines that hand KV over by " + connector)
         .contains("prefill-1", "decode-1", "decode-2")
         .contains("0 errors")
         .containsPattern("hand-overs [1-9]\\d*, .* leaks 0, wrong fields 0");

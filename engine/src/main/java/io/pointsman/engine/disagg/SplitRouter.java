@@ -63,9 +63,13 @@ public final class SplitRouter {
    *     none of these, but refused as if they were busy
    */
   public SplitDecision decideBehind(SplitRequest request, Set<Role> waited) {
-    SplitRule alone = servedAlone(request);
+    if (request.facts().unsplittable() != null) {
+      return whole(request, SplitRule.UNSPLITTABLE, waited);
+    }
+    boolean shorter = tokens(request) < settings.threshold();
+    SplitDecision alone = shorter ? rather(request, SplitRule.SHORT_INPUT, waited) : null;
     if (alone != null) {
-      return whole(request, alone, waited);
+      return alone;
     }
     boolean behindDecodes = waited.contains(Role.DECODE);
     boolean mayHold = settings.decodeServesWhole() && !behindDecodes;
@@ -73,8 +77,10 @@ public final class SplitRouter {
     if (known != null) {
       return new Placed(known);
     }
-    if (prefillLoaded(request)) {
-      return whole(request, SplitRule.PREFILL_LOADED, waited);
+    boolean loaded = prefillLoaded(request);
+    SplitDecision relieved = loaded ? rather(request, SplitRule.PREFILL_LOADED, waited) : null;
+    if (relieved != null) {
+      return relieved;
     }
     if (behindDecodes) {
       return new Refused(Role.DECODE, BEHIND);
@@ -93,12 +99,13 @@ public final class SplitRouter {
     };
   }
 
-  /** Why one worker serves the request whatever state the workers are in; null if two may. */
-  private @Nullable SplitRule servedAlone(SplitRequest request) {
-    if (request.facts().unsplittable() != null) {
-      return SplitRule.UNSPLITTABLE;
+  /** One worker for a request that two could serve as well; null if these are better than none. */
+  private @Nullable SplitDecision rather(SplitRequest request, SplitRule rule, Set<Role> waited) {
+    if (settings.decodeServesWhole()) {
+      return whole(request, rule, waited);
     }
-    return tokens(request) < settings.threshold() ? SplitRule.SHORT_INPUT : null;
+    Single single = tryWhole(request, rule, waited);
+    return single == null ? null : new Placed(single);
   }
 
   /**
@@ -176,7 +183,8 @@ public final class SplitRouter {
    * waits for the first of these has looked at the others.
    */
   private SplitDecision whole(SplitRequest request, SplitRule rule, Set<Role> waited) {
-    boolean decode = settings.decodeServesWhole() && !engine.serves(Role.REGULAR, request.model());
+    boolean serves = settings.decodeServesWhole() || request.facts().promptless();
+    boolean decode = serves && !engine.serves(Role.REGULAR, request.model());
     RoutingRequest first = decode ? request.decode() : request.whole();
     if (waited.contains(first.role())) {
       return new Refused(first.role(), BEHIND);
@@ -192,11 +200,12 @@ public final class SplitRouter {
   }
 
   private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
+    boolean anyone = request.facts().promptless();
     Single single = tryOn(request.whole(), rule, waited);
-    if (single == null && settings.decodeServesWhole()) {
+    if (single == null && (anyone || settings.decodeServesWhole())) {
       single = tryOn(request.decode(), rule, waited);
     }
-    if (single == null && settings.prefillServesWhole()) {
+    if (single == null && (anyone || settings.prefillServesWhole())) {
       single = tryOn(request.wholeByPrefill(), rule, waited);
     }
     return single;
@@ -211,6 +220,9 @@ public final class SplitRouter {
   }
 
   private Refused asRefused(SplitRequest request, Role missing, Decision.Rejected rejection) {
+    if (missing == Role.REGULAR && rolesOnly(request)) {
+      return new Refused(missing, new Decision.Rejected(RejectReason.UNSPLITTABLE, 0));
+    }
     boolean elsewhere =
         rejection.reason() == RejectReason.UNKNOWN_MODEL
             && request.model() != null
@@ -220,6 +232,14 @@ public final class SplitRouter {
             ? new Decision.Rejected(RejectReason.NO_WORKERS, rejection.retryAfterNanos())
             : rejection;
     return new Refused(missing, told);
+  }
+
+  /** Whether two workers cannot serve a request, and no other is there for its model. */
+  private boolean rolesOnly(SplitRequest request) {
+    String model = request.model();
+    return request.facts().unsplittable() != null
+        && !engine.serves(Role.REGULAR, model)
+        && (engine.serves(Role.DECODE, model) || engine.serves(Role.PREFILL, model));
   }
 
   /**

@@ -14,7 +14,8 @@ package io.pointsman.engine.disagg;
  *     the least loaded one to be chosen for it; at least 0
  * @param maxPendingPrefill prompt tokens before each prefill worker above which requests are not
  *     split; 0 turns the rule off
- * @param decodeServesWhole whether decode workers may serve whole requests
+ * @param decodeServesWhole whether decode workers may serve whole requests. Where they may not, a
+ *     request that is better not split is split all the same if nobody else can serve it.
  * @param prefillServesWhole whether prefill workers may, when no other can
  * @param wholeWhenPrefillBusy whether a request is served whole when all prefill workers are at
  *     their limit; otherwise it is refused as busy, so that it can wait
@@ -31,6 +32,10 @@ public record SplitSettings(
 
   public static final SplitSettings DEFAULTS =
       new SplitSettings(0, 0, 0.95, 8, 0, true, false, false);
+
+  /** For protocols under which workers of one role serve nothing without a hand-over. */
+  public static final SplitSettings HALVES_ONLY =
+      new SplitSettings(0, 0, 2, 8, 0, false, false, false);
 
   public SplitSettings {
     check("threshold", threshold);

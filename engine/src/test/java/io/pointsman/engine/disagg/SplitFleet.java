@@ -119,7 +119,8 @@ final class SplitFleet implements EngineListener {
         false,
         SplitFacts.ABSENT,
         true,
-        tokens);
+        tokens,
+        false);
   }
 
   Placement placed(SplitDecision decision) {

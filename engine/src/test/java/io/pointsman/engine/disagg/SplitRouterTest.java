@@ -10,6 +10,7 @@ import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.disagg.Placement.Single;
 import io.pointsman.engine.disagg.Placement.Split;
 import io.pointsman.engine.disagg.SplitDecision.Refused;
+import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
@@ -244,6 +245,58 @@ class SplitRouterTest {
     assertThat(fleet.rejected).as("it may be decided anew").isEmpty();
     fleet.router.refused(request, refused);
     assertThat(fleet.rejected).containsExactly(RejectReason.NONE_AVAILABLE);
+  }
+
+  /** Two workers that can are better than none that may. */
+  @Test
+  void whatWouldRatherBeServedWholeIsSplitWhereNobodyMayServeIt() {
+    SplitFleet fleet =
+        new SplitFleet(new SplitSettings(100, 0, 0.5, 8, 32, false, false, false), 1, 1);
+    fleet.worker("p0").tryLease(fleet.workers.now(), 33, 0, (_, _) -> {});
+
+    assertThat(fleet.placed(fleet.router.decide(request(1))).rule()).isEqualTo(SplitRule.SPLIT);
+    assertThat(fleet.placed(fleet.router.decide(request(64))).rule()).isEqualTo(SplitRule.SPLIT);
+    assertThat(fleet.placed(fleet.router.decide(request(64))).rule())
+        .as("decode holds it")
+        .isEqualTo(SplitRule.SPLIT);
+
+    fleet.add("r0", Role.REGULAR, 2);
+    assertThat(fleet.placed(fleet.router.decide(request(1))).rule())
+        .isEqualTo(SplitRule.SHORT_INPUT);
+    assertThat(fleet.placed(fleet.router.decide(request(64))).rule())
+        .isEqualTo(SplitRule.PREFILL_LOADED);
+    assertThat(fleet.placed(fleet.router.decide(request(1))).rule())
+        .as("the regular worker is full")
+        .isEqualTo(SplitRule.SPLIT);
+  }
+
+  @Test
+  void whatNeitherTwoNorOneCanServeIsRefusedForGood() {
+    SplitFleet fleet = new SplitFleet(SplitSettings.HALVES_ONLY, 1, 1);
+    SplitRequest choices = request(4, facts(2, 64));
+
+    assertThat(fleet.router.decide(choices))
+        .isEqualTo(new Refused(Role.REGULAR, new Decision.Rejected(RejectReason.UNSPLITTABLE, 0)));
+    fleet.add("r0", Role.REGULAR, 0);
+    assertThat(fleet.single(fleet.router.decide(choices)).lease().worker().id()).isEqualTo("r0");
+    fleet.kill("r0");
+    assertThat(fleet.router.decide(choices))
+        .as("it may come back")
+        .isEqualTo(
+            new Refused(Role.REGULAR, new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0)));
+  }
+
+  @Test
+  void whatNeedsNoComputingGoesToAnyWorker() {
+    SplitFleet fleet = new SplitFleet(SplitSettings.HALVES_ONLY, 1, 1);
+    SplitRequest count = request(1, SplitFacts.ofNoPrompt());
+
+    assertThat(fleet.single(fleet.router.decide(count)).lease().worker().id()).isEqualTo("d0");
+    fleet.kill("d0");
+    assertThat(fleet.single(fleet.router.decide(count)).lease().worker().id()).isEqualTo("p0");
+    fleet.kill("p0");
+    assertThat(fleet.router.decide(count))
+        .isEqualTo(new Refused(Role.DECODE, new Decision.Rejected(RejectReason.NONE_AVAILABLE, 0)));
   }
 
   @Test

@@ -162,6 +162,12 @@ final class SplitCluster implements AutoCloseable {
       return this;
     }
 
+    /** The key below {@code disaggregation} has its default. */
+    Setup usual(String key) {
+      settings.remove(key);
+      return this;
+    }
+
     /** A key of the configuration. */
     Setup top(String key, Object value) {
       others.put(key, value.toString());
@@ -263,6 +269,26 @@ final class SplitCluster implements AutoCloseable {
         });
     awaitQuiet();
     engines().forEach(SimEngine::resetCounters);
+  }
+
+  /**
+   * Asks new questions until one was served, and not for want of prefill: engines tell of
+   * themselves later than they start.
+   */
+  void awaitServed() {
+    int[] asked = {0};
+    Await.until(() -> "a request that is served: " + state(), Await.LONG, () -> serves(++asked[0]));
+    awaitQuiet();
+  }
+
+  private boolean serves(int question) {
+    try {
+      String body = SplitFaults.BODY.replace("one two", "question " + question);
+      Answer answer = post(SplitFaults.PATH, body);
+      return answer.status() == 200 && !"no_prefill".equals(answer.header("x-pointsman-split"));
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private boolean splits() {

@@ -13,6 +13,10 @@ public enum ProxyError {
   INVALID_API_KEY(401, Blame.CLIENT, "authorization: (expected: Bearer and a valid API key)"),
   UNKNOWN_MODEL(404, "invalid_request_error", "model_not_found", Blame.CLIENT, "model: not found"),
   METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed here"),
+  UNSPLITTABLE(
+      400,
+      Blame.CLIENT,
+      "prefill and decode workers cannot share this request, and there is no other worker for it"),
   REQUEST_TIMEOUT(408, Blame.CLIENT, "request: did not come in time"),
   BODY_TOO_LARGE(413, Blame.CLIENT, "request body: too large"),
   URI_TOO_LONG(414, Blame.CLIENT, "request line: too long"),

@@ -16,6 +16,7 @@ public final class Rejections {
       case NO_WORKERS -> ProxyError.NO_WORKERS;
       case NONE_AVAILABLE, ALL_TRIED -> ProxyError.NONE_AVAILABLE;
       case ALL_BUSY -> ProxyError.ALL_BUSY;
+      case UNSPLITTABLE -> ProxyError.UNSPLITTABLE;
     };
   }
 
@@ -34,6 +35,9 @@ public final class Rejections {
     ProxyError error = error(rejected.reason());
     if (error == ProxyError.UNKNOWN_MODEL) {
       return Reply.of(error, "The model `" + model + "` does not exist.");
+    }
+    if (error == ProxyError.UNSPLITTABLE) {
+      return Reply.of(error, error.message());
     }
     int status = error == ProxyError.ALL_BUSY ? busyStatus : error.status();
     return Reply.of(error, status, error.message()).retryAfter(rejected.retryAfterNanos());

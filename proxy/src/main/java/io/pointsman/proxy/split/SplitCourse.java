@@ -10,12 +10,14 @@ import io.pointsman.engine.disagg.SplitRule;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.disagg.plan.Unsplittable;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
 import io.pointsman.proxy.split.WaitingRoom.Line;
@@ -224,7 +226,17 @@ final class SplitCourse implements Course {
       prefills.giveUp();
     } else {
       plane.router().refused(request, refused);
-      served.refuse(refused.rejection());
+      refuse(refused.rejection());
+    }
+  }
+
+  private void refuse(Decision.Rejected rejected) {
+    Unsplittable why = request.facts().unsplittable();
+    ProxyError error = ProxyError.UNSPLITTABLE;
+    if (rejected.reason() == RejectReason.UNSPLITTABLE && why != null) {
+      served.reply(error, Reply.of(error, error.message() + ": " + why.told()));
+    } else {
+      served.refuse(rejected);
     }
   }
 

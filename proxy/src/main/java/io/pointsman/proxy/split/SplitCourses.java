@@ -39,6 +39,9 @@ public final class SplitCourses implements Courses {
   }
 
   private SplitFacts facts(RequestFacts read, byte @Nullable [] body) {
+    if (SplitFactsReader.promptless(read)) {
+      return SplitFacts.ofNoPrompt();
+    }
     if (body == null) {
       return tools.facts().read(read.endpoint(), new byte[0], 0, 0, false);
     }

@@ -2,7 +2,9 @@ package io.pointsman.request.splice;
 
 import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
+import io.pointsman.request.RequestFacts;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
 import java.util.List;
@@ -89,7 +91,41 @@ public final class SplitFactsReader {
         prompt.tokens() && plain(members),
         limit(values),
         values.wanted("stream"),
-        estimate ? size.tokens(body, members) : SplitFacts.ABSENT);
+        estimate ? size.tokens(body, members) : SplitFacts.ABSENT,
+        false);
+  }
+
+  /** Whether engines compute nothing for a request: it has no prompt, or only counts one. */
+  public static boolean promptless(RequestFacts request) {
+    return switch (request.endpoint()) {
+      case RESPONSE_GET,
+          RESPONSE_DELETE,
+          RESPONSE_CANCEL,
+          RESPONSE_INPUT_ITEMS,
+          TOKENIZE,
+          DETOKENIZE,
+          MESSAGES_COUNT_TOKENS ->
+          true;
+      case CHAT_COMPLETIONS,
+          COMPLETIONS,
+          RESPONSES,
+          MESSAGES,
+          GENERATE,
+          TOKEN_GENERATE,
+          EMBEDDINGS,
+          RERANK,
+          SCORE,
+          POOLING,
+          CLASSIFY,
+          AUDIO_TRANSCRIPTIONS,
+          AUDIO_TRANSLATIONS,
+          AUDIO_SPEECH,
+          IMAGES_GENERATIONS,
+          IMAGES_EDITS,
+          IMAGES_VARIATIONS ->
+          false;
+      case TRANSPARENT -> request.body().kind() == BodyVerdict.Kind.EMPTY;
+    };
   }
 
   private static @Nullable PdEndpoint split(Endpoint endpoint) {

@@ -32,9 +32,15 @@ public enum KvConnector {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** The connector of a flag's value; {@code _} and {@code -} are the same. */
+  /**
+   * The connector of a flag's value; {@code _} and {@code -} are the same, and {@code moriio} is
+   * what its engines do unless they are told to read.
+   */
   public static KvConnector of(String label) {
     String wanted = label.trim().toLowerCase(Locale.ROOT).replace('_', '-');
+    if (wanted.equals("moriio")) {
+      return MORIIO_WRITE;
+    }
     for (KvConnector connector : values()) {
       if (connector.label().equals(wanted)) {
         return connector;
@@ -52,6 +58,17 @@ public enum KvConnector {
       case SGLANG -> "bootstrap_room";
       case ORCHESTRATED -> "disagg_prefill_resp";
       case NONE -> "prompt";
+    };
+  }
+
+  /**
+   * Whether a real engine of one role computes the prompt of a request without a hand-over. The
+   * others fail on it, or take the prompt for computed.
+   */
+  public boolean servesDirectly() {
+    return switch (this) {
+      case NIXL, NIXL_PUSH, LMCACHE, MOONCAKE, ORCHESTRATED, NONE -> true;
+      case P2P_NCCL, MORIIO_READ, MORIIO_WRITE, SGLANG -> false;
     };
   }
 

@@ -10,6 +10,7 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.value.Raw;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
 import io.pointsman.engine.fleet.Role;
@@ -98,6 +99,8 @@ final class StackLogic {
     values.set(DisaggKeys.DECODE_POLICY, policy);
     values.set(DisaggKeys.PROTOCOL, protocol);
     values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
+    // The threshold alone decides, also where decode holds the prompt.
+    values.set(DisaggKeys.HELD_SHARE, DisaggSettings.NEVER_HELD);
     if (protocol.equals("lmcache")) {
       lmcache();
     }

@@ -76,7 +76,8 @@ public final class DisaggKeys {
           integer(0, Integer.MAX_VALUE),
           SPLIT.uncachedThreshold(),
           "The same for the tokens that no decode worker has in its cache.",
-          "0 turns the rule off; large lets decode workers compute long prompts.");
+          "0 turns the rule off, and is all that moriio, p2p_nccl and sglang allow; large lets"
+              + " decode workers compute long prompts.");
 
   public static final Key<Double> HELD_SHARE =
       Key.of(
@@ -84,7 +85,8 @@ public final class DisaggKeys {
           decimal(0.01, 2),
           SPLIT.heldShare(),
           "Share of the prompt that a decode worker must hold for prefill to be skipped.",
-          "Small lets decode workers compute much of the prompt; above 1 never skips.");
+          "Small lets decode workers compute much of the prompt; above 1 never skips, which is all"
+              + " that moriio, p2p_nccl and sglang allow, and then the default.");
 
   public static final Key<Integer> MAX_LOAD_GAP =
       Key.of(
@@ -110,7 +112,9 @@ public final class DisaggKeys {
           SPLIT.decodeServesWhole(),
           "Whether decode workers serve whole requests: short ones, those that cannot be split, and"
               + " all while no prefill worker can be had.",
-          "false refuses those where there is no regular worker.");
+          "false splits the short ones where there is no regular worker, and refuses those that"
+              + " cannot be split. So do moriio, p2p_nccl and sglang, whose engines serve nothing"
+              + " without a hand-over: true is refused there.");
 
   public static final Key<Boolean> PREFILL_SERVES_WHOLE =
       Key.of(
@@ -118,7 +122,7 @@ public final class DisaggKeys {
           bool(),
           SPLIT.prefillServesWhole(),
           "Whether prefill workers serve whole requests while no other worker can be had.",
-          "false answers 503 then.");
+          "false answers 503 then, and so do moriio, p2p_nccl and sglang: true is refused there.");
 
   public static final Key<Boolean> WHOLE_WHEN_PREFILL_BUSY =
       Key.of(
@@ -127,7 +131,8 @@ public final class DisaggKeys {
           SPLIT.wholeWhenPrefillBusy(),
           "Whether a decode worker serves the whole request when all prefill workers are at their"
               + " limit.",
-          "false lets the request wait, see slot-wait.");
+          "false lets the request wait, see slot-wait, and is all that moriio, p2p_nccl and sglang"
+              + " allow.");
 
   public static final Key<Integer> MAX_PREFILLS =
       Key.of(

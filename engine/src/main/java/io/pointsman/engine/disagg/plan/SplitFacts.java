@@ -24,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param stream whether it asks for a stream
  * @param tokens estimated size of the input in tokens: exact for token ids, else characters / 4;
  *     {@link #ABSENT} if it was not estimated
+ * @param promptless whether nothing is computed for it, so that every worker can serve it: counting
+ *     tokens, stored answers, requests without a body
  */
 public record SplitFacts(
     @Nullable PdEndpoint endpoint,
@@ -40,16 +42,40 @@ public record SplitFacts(
     boolean plain,
     long maxTokens,
     boolean stream,
-    long tokens) {
+    long tokens,
+    boolean promptless) {
 
   public static final long ABSENT = -1;
   public static final long ODD = -2;
 
   /** Of a request whose body tells nothing. */
   public static SplitFacts unreadable(@Nullable PdEndpoint endpoint) {
+    return untold(endpoint, false);
+  }
+
+  /** Of a request for which nothing is computed. */
+  public static SplitFacts ofNoPrompt() {
+    return untold(null, true);
+  }
+
+  private static SplitFacts untold(@Nullable PdEndpoint endpoint, boolean promptless) {
     return new SplitFacts(
-        endpoint, false, ABSENT, ABSENT, false, false, false, 1, false, false, false, false, ABSENT,
-        false, ABSENT);
+        endpoint,
+        false,
+        ABSENT,
+        ABSENT,
+        false,
+        false,
+        false,
+        1,
+        false,
+        false,
+        false,
+        false,
+        ABSENT,
+        false,
+        ABSENT,
+        promptless);
   }
 
   /** Why one worker has to serve the whole request; null if two can. */

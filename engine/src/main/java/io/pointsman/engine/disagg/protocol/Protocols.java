@@ -4,6 +4,7 @@ import io.pointsman.engine.disagg.peer.Peers;
 import io.pointsman.engine.env.Ticker;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** The protocols by name: the value of configuration, the label in metrics, the class's stem. */
@@ -25,11 +26,27 @@ public final class Protocols {
               "sglang", (peers, _, _) -> plain(new SglangProtocol(peers)),
               "transparent", (_, settings, _) -> missing(new TransparentProtocol(settings))));
 
+  /**
+   * Those whose engines take each request for half of a hand-over, whatever it says: without a room
+   * SGLang refuses it; vLLM's P2P NCCL and MoRI-IO connectors count its prompt as computed
+   * elsewhere, so that they fail, wait for blocks that nobody sends, or answer from memory that was
+   * never written.
+   */
+  private static final Set<String> HALVES_ONLY = Set.of("moriio", "p2p_nccl", "sglang");
+
   private Protocols() {}
 
   /** All names, sorted. */
   public static List<String> names() {
     return List.copyOf(FACTORIES.keySet());
+  }
+
+  /**
+   * Whether a prefill or decode worker can serve a request without a hand-over, as far as its
+   * protocol goes.
+   */
+  public static boolean servesWhole(String name) {
+    return !HALVES_ONLY.contains(name);
   }
 
   /**

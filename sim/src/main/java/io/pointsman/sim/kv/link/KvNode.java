@@ -186,7 +186,8 @@ public final class KvNode implements HandOvers {
 
   /** Whether a request without a hand-over is served whole. */
   boolean servesDirectly(KvRequest request) {
-    return options.role() == KvRole.BOTH || options.direct() || tooShort(request);
+    boolean direct = options.direct() && options.connector().servesDirectly();
+    return options.role() == KvRole.BOTH || direct || tooShort(request);
   }
 
   /** Whether a prompt has no complete block, which connectors that move blocks do not hand over. */

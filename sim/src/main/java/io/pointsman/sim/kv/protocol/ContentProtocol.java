@@ -25,6 +25,9 @@ record ContentProtocol() implements KvProtocol {
             new After.Store());
       }
       case DECODE -> {
+        if (self.options().direct() && request.several()) {
+          yield new Task.Direct();
+        }
         request.single();
         yield new Task.Found();
       }

@@ -74,6 +74,11 @@ public record KvRequest(
     return Integer.parseInt(rankHeader);
   }
 
+  /** Whether it is for more than one prompt or choice, so that it is no part of a hand-over. */
+  boolean several() {
+    return generation.choices() != 1 || generation.prompts().size() != 1;
+  }
+
   /** A hand-over describes one sequence: 400 for more prompts or choices. */
   public void single() {
     if (generation.choices() != 1) {

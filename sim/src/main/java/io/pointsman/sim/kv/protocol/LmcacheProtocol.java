@@ -27,7 +27,7 @@ record LmcacheProtocol() implements KvProtocol {
     Fields body = request.fields();
     if (role == KvRole.DECODE) {
       body.isNull("kv_transfer_params");
-      return decode(request);
+      return self.options().direct() && request.several() ? new Task.Direct() : decode(request);
     }
     Fields params = Directed.params(request);
     if (params == null) {
