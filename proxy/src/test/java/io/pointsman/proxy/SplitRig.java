@@ -57,7 +57,11 @@ final class SplitRig implements AutoCloseable {
   }
 
   SplitRig(PdSetup protocol, ProxySettings settings) throws IOException {
-    proxy = new ProxyRig(settings, clock, engine -> courses(engine, protocol));
+    this(protocol, settings, new SplitSettings(0, 0, 2, 8, 0, true, false, false));
+  }
+
+  SplitRig(PdSetup protocol, ProxySettings settings, SplitSettings split) throws IOException {
+    proxy = new ProxyRig(settings, clock, engine -> courses(engine, protocol, split));
   }
 
   /** A protocol whose engines tell nothing of themselves. */
@@ -69,8 +73,7 @@ final class SplitRig implements AutoCloseable {
     return Protocols.create(protocol, _ -> peer, ProtocolSettings.DEFAULTS, () -> 0);
   }
 
-  private CourseFactory courses(RoutingEngine engine, PdSetup protocol) {
-    SplitSettings split = new SplitSettings(0, 0, 2, 8, 0, true, false, false);
+  private CourseFactory courses(RoutingEngine engine, PdSetup protocol, SplitSettings split) {
     SplitPlane plane =
         new SplitPlane(
             engine,

@@ -12,6 +12,7 @@ import io.pointsman.engine.disagg.SplitRule;
 import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.protocol.ForeignFields;
 import io.pointsman.engine.disagg.protocol.PdProtocol;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Lease;
@@ -181,7 +182,8 @@ public final class SplitChoices {
     if (endpoint == null) {
       throw new IllegalStateException("split without an endpoint that can be");
     }
-    return new PdRequest(endpoint, asked.path, asked.id, nonce(), null, asked.request.facts());
+    String id = ForeignFields.names(asked.id) ? nonce() : asked.id;
+    return new PdRequest(endpoint, asked.path, id, nonce(), null, asked.request.facts());
   }
 
   private String nonce() {

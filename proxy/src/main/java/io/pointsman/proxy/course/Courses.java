@@ -1,5 +1,6 @@
 package io.pointsman.proxy.course;
 
+import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -8,6 +9,13 @@ import org.jspecify.annotations.Nullable;
 public interface Courses {
   /** The course of a request whose body has been read. */
   Course of(Served request);
+
+  /**
+   * Serves a request that only the worker which keeps a stored response can serve.
+   *
+   * @param lease of that worker, or of one that may be it; taken over
+   */
+  void toOwner(Served request, Lease lease);
 
   /** How long the head of an answer may take at least before it is late; zero for no bound. */
   Duration firstByte();

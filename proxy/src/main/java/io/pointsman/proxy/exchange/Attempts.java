@@ -83,11 +83,20 @@ final class Attempts {
         return;
       }
       switch (plane.engine().decide(routing)) {
-        case Decision.Routed routed -> begin(routed.lease(), null);
+        case Decision.Routed routed -> toOwnerOrAny(routed.lease());
         case Decision.Rejected rejected -> noWorker(rejected);
       }
     } catch (RuntimeException e) {
       exchange.failed(e);
+    }
+  }
+
+  private void toOwnerOrAny(Lease lease) {
+    Courses courses = state.courses();
+    if (courses == null) {
+      begin(lease, null);
+    } else {
+      courses.toOwner(new ServedRequest(exchange, this, facts), lease);
     }
   }
 

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import org.jspecify.annotations.Nullable;
@@ -41,7 +42,8 @@ final class RequestSender {
     }
     int room = head.length() + 512 + body.buffered();
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
-    heads.write(out, head, report.requestId(), body.announced(), report.traceContext());
+    HeadChanges changes = errand == null ? HeadChanges.NONE : errand.head();
+    heads.write(out, head, report.requestId(), body.announced(), report.traceContext(), changes);
     body.send(to, out);
     return body.complete();
   }

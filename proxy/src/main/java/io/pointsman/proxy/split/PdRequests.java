@@ -3,6 +3,7 @@ package io.pointsman.proxy.split;
 import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.disagg.protocol.ForeignFields;
 import io.pointsman.proxy.course.Served;
 
 /** Makes what protocols are told of clients' requests. */
@@ -24,10 +25,16 @@ final class PdRequests {
     return new PdRequest(
         endpoint,
         served.head().uri(),
-        served.requestId(),
+        id(served, plane),
         nonce(plane),
         plane.conversation(served, facts),
         facts);
+  }
+
+  /** The client's request id; another one where that would tell engines where to look. */
+  static String id(Served served, SplitPlane plane) {
+    String id = served.requestId();
+    return ForeignFields.names(id) ? nonce(plane) : id;
   }
 
   private static String nonce(SplitPlane plane) {

@@ -4,6 +4,7 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.disagg.Placement;
 import io.pointsman.engine.disagg.SplitDecision;
 import io.pointsman.engine.disagg.SplitRule;
+import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.Continuation;
 import io.pointsman.engine.disagg.plan.FirstToken;
 import io.pointsman.engine.disagg.plan.Leg;
@@ -185,8 +186,13 @@ final class SequentialRun implements Run, SideLeg.Owner {
     boolean asked =
         plan.await() == null
             && plan.prefill().edits().stream()
-                .anyMatch(edit -> edit.path().getFirst().equals(ReplyReader.KV_TRANSFER_PARAMS));
+                .anyMatch(SequentialRun::describes);
     return asked && read.kvTransferParams() == null;
+  }
+
+  private static boolean describes(BodyEdit edit) {
+    return !(edit instanceof BodyEdit.Remove)
+        && edit.path().getFirst().equals(ReplyReader.KV_TRANSFER_PARAMS);
   }
 
   @Override

@@ -45,6 +45,7 @@ final class SplitCourse implements Course {
   private final Served served;
   private final SplitRequest request;
   private final LegWriter legs;
+  private final WholeRequests wholes;
   private final PrefillRetries prefills;
   private final Waiting waiting;
   private byte @Nullable [] body;
@@ -78,6 +79,7 @@ final class SplitCourse implements Course {
     var read = served.facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts);
     legs = new LegWriter(state, plane, tools, served);
+    wholes = new WholeRequests(plane, tools);
     prefills = new PrefillRetries(state, plane, served);
     waiting = new Waiting(state, plane, this::lookAgain);
   }
@@ -152,7 +154,7 @@ final class SplitCourse implements Course {
     prefilledBy = null;
     rule = prefills.failed() && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
     decided = true;
-    served.attempt(lease, new WholeErrand(begun ? body : null, lines(), this::reached));
+    wholes.send(served, lease, begun ? body : null, lines(), this::reached);
   }
 
   private void split(Placement.Split split) {
@@ -232,9 +234,8 @@ final class SplitCourse implements Course {
 
   private void refuse(Decision.Rejected rejected) {
     Unsplittable why = request.facts().unsplittable();
-    ProxyError error = ProxyError.UNSPLITTABLE;
     if (rejected.reason() == RejectReason.UNSPLITTABLE && why != null) {
-      served.reply(error, Reply.of(error, error.message() + ": " + why.told()));
+      served.reply(ProxyError.UNSPLITTABLE, WholeRequests.unsplittable(why));
     } else {
       served.refuse(rejected);
     }

@@ -2,6 +2,7 @@ package io.pointsman.proxy.split;
 
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.course.Course;
@@ -19,11 +20,13 @@ public final class SplitCourses implements Courses {
   private final LoopState state;
   private final SplitPlane plane;
   private final SplitTools tools;
+  private final WholeRequests wholes;
 
   public SplitCourses(LoopState state, SplitPlane plane) {
     this.state = state;
     this.plane = plane;
     tools = new SplitTools(plane.stages().maxReplyBytes());
+    wholes = new WholeRequests(plane, tools);
   }
 
   @Override
@@ -58,6 +61,11 @@ public final class SplitCourses implements Courses {
   @Override
   public Duration firstByte() {
     return plane.stages().decode();
+  }
+
+  @Override
+  public void toOwner(Served request, Lease lease) {
+    wholes.sendToOwner(request, lease);
   }
 
   @Override

@@ -11,17 +11,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The client's own request, served whole by one worker.
  *
- * @param body a copy of the client's body; null for the one that is there
+ * @param body a copy of the client's body, or what is sent in its place; null for the one that is
+ *     there
+ * @param head what is changed in the client's headers
  * @param lines header lines for the client's answer
  * @param onReached called when the client gets the first bytes of the answer
  */
 @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
-record WholeErrand(byte @Nullable [] body, String lines, Runnable onReached) implements Errand {
-  @Override
-  public HeadChanges head() {
-    return HeadChanges.NONE;
-  }
-
+record WholeErrand(
+    byte @Nullable [] body, HeadChanges head, String lines, Runnable onReached)
+    implements Errand {
   @Override
   public Duration firstByte(Duration usual) {
     return usual;

@@ -22,7 +22,13 @@ final class Legs {
 
   /** A request with an id that means something to the engines. */
   static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
-    return new Leg(worker, request.path(), List.of(new Header(Header.REQUEST_ID, id)), edits);
+    return leg(request, worker, List.of(new Header(Header.REQUEST_ID, id)), edits);
+  }
+
+  /** A request with headers that mean something to the engines. */
+  static Leg leg(
+      PdRequest request, Worker worker, List<Header> headers, List<BodyEdit> edits) {
+    return new Leg(worker, request.path(), headers, ForeignFields.removedBefore(edits));
   }
 
   static Continuation decode(Leg leg) {

@@ -54,9 +54,9 @@ final class MooncakeProtocol implements PdProtocol {
             .with("remote_bootstrap_addr", bootstrap(prefill, peer))
             .json();
     Leg prefillLeg =
-        new Leg(
+        Legs.leg(
+            request,
             prefill,
-            request.path(),
             List.of(
                 new Header(Header.REQUEST_ID, request.id()),
                 new Header(Header.RANK, Integer.toString(rank))),

@@ -10,6 +10,9 @@ import java.util.regex.Pattern;
 final class PairId {
   static final String EXPECTED = "an address of the form host:port (IPv6 cannot be part of an id)";
 
+  static final String PREFILL = "___prefill_addr_";
+  static final String DECODE = "___decode_addr_";
+
   private static final Pattern PLAIN = Pattern.compile("[^:\\[\\]_]+:\\d{1,5}");
 
   private PairId() {}
@@ -26,6 +29,6 @@ final class PairId {
   }
 
   static String of(String prefill, String decode, PdRequest request) {
-    return "___prefill_addr_" + prefill + "___decode_addr_" + decode + "_" + request.nonce();
+    return PREFILL + prefill + DECODE + decode + "_" + request.nonce();
   }
 }

@@ -1,0 +1,56 @@
+package io.pointsman.engine.disagg.protocol;
+
+import static io.pointsman.engine.disagg.plan.BodyEdit.remove;
+import static io.pointsman.engine.disagg.protocol.PrefillBody.KV_TRANSFER_PARAMS;
+
+import io.pointsman.engine.disagg.plan.BodyEdit;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What requests say of hand-overs. Prefill and decode workers believe it, connect to whatever
+ * address it names and wait for blocks from there, so it is for the router to say: a client's own
+ * does not reach them.
+ */
+public final class ForeignFields {
+  private static final List<BodyEdit> ALL =
+      List.of(
+          remove(KV_TRANSFER_PARAMS),
+          // By the two other ways in which vLLM lets them into a request.
+          remove("vllm_xargs", KV_TRANSFER_PARAMS),
+          remove("sampling_params", "extra_args", KV_TRANSFER_PARAMS),
+          remove("disagg_prefill_resp"),
+          remove("disagg_prefill_dp_rank"),
+          remove("bootstrap_host"),
+          remove("bootstrap_port"),
+          remove("bootstrap_room"),
+          remove("bootstrap_pair_key"));
+
+  private ForeignFields() {}
+
+  /** Takes all of it out of a body. */
+  public static List<BodyEdit> removed() {
+    return ALL;
+  }
+
+  /** Takes out what {@code edits} leave alone, and makes these. */
+  static List<BodyEdit> removedBefore(List<BodyEdit> edits) {
+    List<BodyEdit> all = new ArrayList<>(ALL.size() + edits.size());
+    for (BodyEdit removal : ALL) {
+      if (edits.stream().noneMatch(edit -> within(edit.path(), removal.path()))) {
+        all.add(removal);
+      }
+    }
+    all.addAll(edits);
+    return all;
+  }
+
+  private static boolean within(List<String> path, List<String> outer) {
+    return path.size() >= outer.size() && path.subList(0, outer.size()).equals(outer);
+  }
+
+  /** Whether a request id tells engines where to look for blocks. */
+  public static boolean names(String requestId) {
+    return requestId.contains(PairId.PREFILL) || requestId.contains(PairId.DECODE);
+  }
+}

@@ -1,0 +1,172 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What clients say of hand-overs, in requests that one worker serves whole. */
+@SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
+@Timeout(60)
+class SplitWholeTest {
+  private static final String PAIR = "___prefill_addr_6.6.6.6:1___decode_addr_6.6.6.6:2_a";
+  private static final String PLAIN = "{ \"model\":\"m\",\"n\": 2, \"prompt\":\"a\"}";
+
+  private static String planted(String body) {
+    return body.replace(
+        "\"n\":",
+        "\"kv_transfer_params\":{\"remote_host\":\"6.6.6.6\"},\"\\u006bv_transfer_params\":{\"a\":1},"
+            + "\"disagg_prefill_resp\":{},\"bootstrap_host\":\"6.6.6.6\",\"bootstrap_port\":1,"
+            + "\"bootstrap_room\":1,\"n\":");
+  }
+
+  private static String post(String path, String body) {
+    return ProxyRig.post(path, "x-request-id: " + PAIR + "\r\n", body);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/completions", "/v1/embeddings", "/invocations"})
+  void decodeWorkersDoNotGetIt(String path) throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+      WireResponse answer = rig.proxy.ask(post(path, planted(PLAIN)));
+
+      assertThat(answer.status()).isEqualTo(200);
+      assertThat(answer.header("x-request-id")).as("the client's own").isEqualTo(PAIR);
+      EngineRequest sent = decode.awaitRequest();
+      assertThat(sent.bodyText()).isEqualTo(PLAIN);
+      assertThat(sent.values("x-request-id")).hasSize(1);
+      assertThat(sent.header("x-request-id")).doesNotContain("_addr_").matches("[0-9a-f]{32}");
+      assertThat(sent.header("content-length")).isEqualTo(PLAIN.length() + "");
+    }
+  }
+
+  @Test
+  void bodiesInChunksAreNoWayRoundThat() throws Exception {
+    String body = planted(PLAIN);
+    String chunk = Integer.toHexString(body.length()) + "\r\n" + body + "\r\n0\r\n\r\n";
+    String head =
+        "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n"
+            + "transfer-encoding: chunked\r\n\r\n";
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+
+      assertThat(rig.proxy.ask(head + chunk).status()).isEqualTo(200);
+      assertThat(decode.awaitRequest().bodyText()).isEqualTo(PLAIN);
+    }
+  }
+
+  @Test
+  void whatHasNothingOfItStaysAsItCame() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+      String head = "x-request-id: mine\r\nx-data-parallel-rank: 1\r\n";
+      assertThat(rig.proxy.ask(ProxyRig.post(SplitRig.PATH, head, PLAIN)).status()).isEqualTo(200);
+      EngineRequest sent = decode.awaitRequest();
+      assertThat(sent.bodyText()).isEqualTo(PLAIN);
+      assertThat(sent.values("x-request-id")).isEqualTo(List.of("mine"));
+      assertThat(sent.values("x-data-parallel-rank")).isEqualTo(List.of("1"));
+    }
+  }
+
+  @Test
+  void regularWorkersGetAllOfIt() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(regular.url(), Role.REGULAR);
+
+      assertThat(rig.proxy.ask(post(SplitRig.PATH, planted(PLAIN))).status()).isEqualTo(200);
+      EngineRequest sent = regular.awaitRequest();
+      assertThat(sent.bodyText()).isEqualTo(planted(PLAIN));
+      assertThat(sent.header("x-request-id")).isEqualTo(PAIR);
+    }
+  }
+
+  /** What was not looked at as a whole may have anything in it. */
+  @Test
+  void whatIsTooLargeToBeLookedAtReachesRegularWorkersOnly() throws Exception {
+    ProxySettings small =
+        ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
+    String large = planted(PLAIN.replace("\"a\"", '"' + "a".repeat(5000) + '"'));
+    try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), small);
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+      WireResponse refused = rig.proxy.ask(post(SplitRig.PATH, large));
+
+      assertThat(refused.status()).isEqualTo(413);
+      assertThat(refused.text()).contains("\"body_too_large\"", "limits.max-buffered-body");
+      assertThat(decode.requests()).isEmpty();
+      rig.worker(regular.url(), Role.REGULAR);
+      assertThat(rig.proxy.ask(post(SplitRig.PATH, large)).status()).isEqualTo(200);
+      assertThat(regular.awaitRequest().bodyText()).isEqualTo(large);
+      ProxyRig.await("all settled", () -> rig.proxy.ended.size() == 2);
+      assertThat(rig.proxy.fleet().snapshot().workers()).allMatch(w -> w.inFlight() == 0);
+    }
+  }
+
+  @Test
+  void aBodyOfTooManyMembersIsRefused() throws Exception {
+    StringBuilder many = new StringBuilder("{\"model\":\"m\"");
+    for (int i = 0; i < 4096; i++) {
+      many.append(",\"x").append(i).append("\":1");
+    }
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+      WireResponse refused = rig.proxy.ask(ProxyRig.post(SplitRig.PATH, many + "}"));
+
+      assertThat(refused.status()).isEqualTo(400);
+      assertThat(refused.text()).contains("too many members");
+      assertThat(decode.requests()).isEmpty();
+    }
+  }
+
+  private static final String STORED =
+      "{\"model\":\"m\",\"previous_response_id\":\"resp_1\",\"n\": 1,\"input\":\"a\"}";
+
+  @Test
+  void theNextTurnOfAStoredResponseComesWithoutIt() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+
+      assertThat(rig.proxy.ask(post("/v1/responses", planted(STORED))).status()).isEqualTo(200);
+      EngineRequest sent = decode.awaitRequest();
+      assertThat(sent.bodyText()).isEqualTo(STORED);
+      assertThat(sent.header("x-request-id")).doesNotContain("_addr_");
+    }
+  }
+
+  /** The response itself can be had; what builds on it would be a whole request. */
+  @Test
+  void theNextTurnOfAStoredResponseIsRefusedWhereDecodeServesNothingWhole() throws Exception {
+    try (SplitRig rig =
+            new SplitRig(
+                SplitRig.named("sglang"), ProxySettings.DEFAULTS, SplitSettings.HALVES_ONLY);
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+      WireResponse refused = rig.proxy.ask(post("/v1/responses", STORED));
+
+      assertThat(refused.status()).isEqualTo(400);
+      assertThat(refused.text()).contains("\"unsplittable\"", "previous_response_id");
+      assertThat(decode.requests()).isEmpty();
+      String get = "GET /v1/responses/resp_1 HTTP/1.1\r\nhost: r\r\n\r\n";
+      assertThat(rig.proxy.ask(get).status()).isEqualTo(200);
+      ProxyRig.await("all settled", () -> rig.proxy.ended.size() == 2);
+      assertThat(rig.proxy.fleet().snapshot().workers()).allMatch(w -> w.inFlight() == 0);
+    }
+  }
+}
