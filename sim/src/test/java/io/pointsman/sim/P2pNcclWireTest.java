@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.sim.kv.KvOptions;
 import io.pointsman.sim.kv.KvRole;
+import io.pointsman.sim.kv.KvState;
 import java.io.IOException;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -33,9 +34,28 @@ class P2pNcclWireTest {
   void sameIdOnBothLegsHandsOver() throws IOException {
     String id = id(prefill, decode, UUID);
     ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
-    assertThat(pair.prefill.kvState().held().requests()).isEqualTo(1);
+    KvPair.await(pair.decode, state -> state.held().requests() == 1);
+    KvPair.await(pair.prefill, state -> state.transfers().inProgress() == 0);
+    assertThat(pair.prefill.kvState().held().requests()).isZero();
     ok(pair.decode, COMPLETIONS, decodeBody(), ID, id);
-    pair.settled(1);
+    KvState decoded = pair.decode.kvState();
+    assertThat(decoded.held().released()).isEqualTo(1);
+    assertThat(decoded.held().requests()).isZero();
+    assertThat(decoded.fieldErrors()).isEmpty();
+  }
+
+  /** Nobody sends it again, and closing the connection does not wake the engine. */
+  @Test
+  void idThatWasTakenIsWaitedForInVain() throws IOException {
+    String id = id(prefill, decode, UUID);
+    ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
+    ok(pair.decode, COMPLETIONS, decodeBody(), ID, id);
+    var second = KvPair.postAsync(pair.decode, COMPLETIONS, decodeBody(), ID, id);
+    KvPair.await(pair.decode, state -> state.transfers().waiting() == 1);
+    assertThat(pair.decode.kvState().fieldErrors()).containsEntry(ID, 1L);
+    assertThat(second.cancel(true)).isTrue();
+    KvPair.await(pair.decode, _ -> pair.decode.state().requests().inFlight() == 0);
+    assertThat(pair.decode.kvState().transfers().waiting()).isEqualTo(1);
   }
 
   @Test
@@ -52,14 +72,30 @@ class P2pNcclWireTest {
     refused(pair.prefill, ID, COMPLETIONS, prefillBody(), ID, id(prefill, "127.0.0.1:1", UUID));
     refused(pair.prefill, ID, COMPLETIONS, prefillBody(), ID, id(prefill, prefill, UUID));
     refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, id(prefill, "127.0.0.1:1", UUID));
-    refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, id("127.0.0.1:1", decode, UUID));
   }
 
   @Test
-  void idThatPrefillNeverSawIsNoticed() throws IOException {
-    ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id(prefill, decode, UUID));
-    refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, id(prefill, decode, "other"));
-    assertThat(pair.prefill.kvState().held().requests()).isEqualTo(1);
+  void idThatPrefillNeverSawIsWaitedFor() throws IOException {
+    String id = id(prefill, decode, UUID);
+    var early = KvPair.postAsync(pair.decode, COMPLETIONS, decodeBody(), ID, id);
+    KvPair.await(pair.decode, state -> state.transfers().waiting() == 1);
+    ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id(prefill, decode, "other"));
+    assertThat(early.isDone()).isFalse();
+    ok(pair.prefill, COMPLETIONS, prefillBody(), ID, id);
+    assertThat(early.join().statusCode()).isEqualTo(200);
+    KvPair.await(pair.decode, state -> state.held().requests() == 1);
+  }
+
+  @Test
+  void whatIsSentMustBeThisPrompts() throws IOException {
+    String id = id(prefill, decode, UUID);
+    ok(
+        pair.prefill,
+        COMPLETIONS,
+        prefillBody().put("prompt", KvPair.WORDS.replace("one two", "two one")),
+        ID,
+        id);
+    refused(pair.decode, "prompt", COMPLETIONS, decodeBody(), ID, id);
   }
 
   @Test

@@ -54,7 +54,8 @@ final class PlanJson {
 
   private static void release(ObjectNode node, Terms terms) {
     switch (terms.release()) {
-      case SEND_DECODE, CANCEL_OR_SEND -> node.set("release_edits", edits(terms.releasing()));
+      case SEND_DECODE, SEND_ONCE, CANCEL_OR_SEND ->
+          node.set("release_edits", edits(terms.releasing()));
       case NOTHING, CANCEL_BOTH -> {}
     }
   }

@@ -212,4 +212,29 @@ class SplitDecodeFailuresTest {
       assertThat(handovers(cluster, "left")).isEqualTo(1);
     }
   }
+
+  /**
+   * An engine that has had an id waits for ever when it comes once more, with all its other
+   * requests: neither to free its blocks nor over a second connection is it sent again.
+   */
+  @ParameterizedTest
+  @CsvSource({"500", "0"})
+  void noEngineOfP2pNcclGetsAnIdTwice(int status) throws IOException {
+    try (SplitCluster cluster =
+        SplitCluster.of("p2p_nccl", KvConnector.P2P_NCCL)
+            .options(o -> o.withLease(1))
+            .set("decode-serves-whole", false)
+            .top("retry", "{max-attempts: 1}")
+            .start()) {
+      cluster.expectLeaks();
+      succeeds(cluster); // leaves a connection to decode behind
+      Fault fault = status == 0 ? new Fault.ResetAfterBytes(0, false) : new Fault.Status(status, 0);
+      fail(cluster.decodes, 1, fault);
+      assertThat(cluster.post(PATH, BODY).status()).isIn(500, 502);
+      cluster.awaitQuiet();
+      assertThat(asked(cluster.decodes)).isEqualTo(2);
+      assertThat(handovers(cluster, "left")).isEqualTo(1);
+      assertThat(handovers(cluster, "released")).isZero();
+    }
+  }
 }

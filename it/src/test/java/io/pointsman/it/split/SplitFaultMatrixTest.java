@@ -31,8 +31,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Every protocol under every fault. After each: nothing is in flight anywhere, no lease is open, no
- * block is held, none was left to its lease, no engine saw a wrong field, and the next request is
- * split and served.
+ * block is held, none was left to its lease but where no engine can be asked for it, no engine saw
+ * a wrong field, and the next request is split and served.
  */
 @Timeout(300)
 class SplitFaultMatrixTest {
@@ -47,6 +47,11 @@ class SplitFaultMatrixTest {
   /** Both requests at once, and prefill waits for nobody. */
   private static final Set<KvConnector> AHEAD_OF_DECODE =
       EnumSet.of(KvConnector.NIXL_PUSH, KvConnector.MOONCAKE, KvConnector.MORIIO_WRITE);
+
+  /** What decode may have of a request is not asked for again. */
+  private static final Set<SplitFault> NOT_ASKED_AGAIN =
+      EnumSet.of(
+          SplitFault.DECODE_FAILS, SplitFault.DECODE_HANGS, SplitFault.CLIENT_LEAVES_BETWEEN);
 
   /** They need a timeout that strikes, or a pause. */
   private static final Set<SplitFault> ELSEWHERE =
@@ -67,7 +72,13 @@ class SplitFaultMatrixTest {
         .set("decode-policy", "round_robin")
         .set("prefill-serves-whole", false)
         .top("breaker", "{failure-threshold: 1000}")
-        .top("health", "{interval: 1s, max-retry: 500ms}");
+        .top("health", "{interval: 1s, max-retry: 500ms}")
+        .options(connector == KvConnector.P2P_NCCL ? o -> o.withLease(15) : o -> o);
+  }
+
+  /** Hand-overs that stay with decode, because a second request for them might wait for ever. */
+  private static int left(KvConnector connector, SplitFault fault) {
+    return connector == KvConnector.P2P_NCCL && NOT_ASKED_AGAIN.contains(fault) ? 1 : 0;
   }
 
   /** A timeout that comes before the fault would be another fault: none does. */
@@ -121,7 +132,7 @@ class SplitFaultMatrixTest {
           Await.LONG,
           () -> cluster.metric("pointsman_retries_total", "") == before + 1);
       client.leave();
-      check(cluster, connector + " " + SplitFault.CLIENT_LEAVES_BETWEEN);
+      check(cluster, connector, SplitFault.CLIENT_LEAVES_BETWEEN);
     }
   }
 
@@ -162,7 +173,7 @@ class SplitFaultMatrixTest {
             .isEqualTo(before.get(timeout));
       }
     }
-    check(cluster, connector + " " + fault);
+    check(cluster, connector, fault);
   }
 
   /** What the router counts when a fault has struck. */
@@ -200,10 +211,16 @@ class SplitFaultMatrixTest {
     }
   }
 
-  private static void check(SplitCluster cluster, String what) throws IOException {
+  private static void check(SplitCluster cluster, KvConnector connector, SplitFault fault)
+      throws IOException {
+    String what = connector + " " + fault;
+    int left = left(connector, fault);
+    if (left > 0) {
+      cluster.expectLeaks();
+    }
     cluster.awaitWell();
     cluster.awaitQuiet();
-    assertThat(cluster.leaked()).as(what + ": " + cluster.state()).isZero();
+    assertThat(cluster.leaked()).as(what + ": " + cluster.state()).isEqualTo(left);
     Answer next = succeeds(cluster);
     assertThat(next.header("x-pointsman-split")).as(what).isEqualTo("split");
     cluster.awaitQuiet();

@@ -34,6 +34,14 @@ public interface Errand {
   /** Whether the client gets no head before the first byte of the answer's body. */
   boolean holdsHead();
 
+  /**
+   * Whether the worker must not get it twice, not even where a connection that was used before
+   * breaks: it goes out on a new one.
+   */
+  default boolean once() {
+    return false;
+  }
+
   /** The request is about to be sent. */
   void sent();
 

@@ -61,7 +61,7 @@ final class Attempt extends WorkerCall {
   /** A request that cannot be sent again needs a connection that is certainly alive. */
   void start() {
     activeAt = state.now();
-    call(exchange.sendsOnce());
+    call(exchange.sendsOnce() || (errand != null && errand.once()));
   }
 
   /** Sends the request, or as much of it as has come. */

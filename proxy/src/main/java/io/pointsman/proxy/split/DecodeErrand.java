@@ -44,6 +44,7 @@ final class DecodeErrand implements Errand {
   /** Also on a connection that broke before it was sent once more to the same worker. */
   private boolean everWritten;
 
+  private boolean once;
   private @Nullable RetryReason failure;
   private int status;
 
@@ -54,6 +55,11 @@ final class DecodeErrand implements Errand {
     head = new HeadChanges(leg.headers(), expected.first() != null, true);
     this.body = body;
     this.expected = expected;
+  }
+
+  /** The worker is not to get it twice. */
+  void sendOnce() {
+    once = true;
   }
 
   /**
@@ -116,6 +122,11 @@ final class DecodeErrand implements Errand {
   @Override
   public boolean holdsHead() {
     return true;
+  }
+
+  @Override
+  public boolean once() {
+    return once;
   }
 
   @Override

@@ -145,8 +145,17 @@ final class Freeing implements SideLeg.Owner {
     } else {
       asked++;
       untried.exclude(lease.worker());
-      request.start();
+      if (once()) {
+        request.startOnce();
+      } else {
+        request.start();
+      }
     }
+  }
+
+  /** Whether no second request may be sent where the first one may have arrived. */
+  private boolean once() {
+    return held.terms().release() == Terms.Release.SEND_ONCE;
   }
 
   /** A decode request that only fetches the blocks; null if decode has nothing to fetch. */
@@ -174,19 +183,31 @@ final class Freeing implements SideLeg.Owner {
   /** An error need not be the worker's fault: what it was to fetch may be gone. */
   @Override
   public void refused(SideLeg leg, HeldAnswer error) {
-    if (error.busy()) {
+    boolean busy = error.busy();
+    if (busy) {
       leg.lease().worker().rest(error.restNanos());
     } else {
       refusals++;
     }
     leg.lease().ignored();
     error.release();
-    later();
+    againUnlessTaken(busy);
   }
 
   @Override
   public void failed(SideLeg leg, RetryReason reason, ProxyError error) {
-    later();
+    againUnlessTaken(reason == RetryReason.CONNECT);
+  }
+
+  /**
+   * @param untaken whether the worker certainly did not take the request
+   */
+  private void againUnlessTaken(boolean untaken) {
+    if (once() && !untaken) {
+      end(HandoverEnd.LEFT);
+    } else {
+      later();
+    }
   }
 
   private void defect(RuntimeException defect) {

@@ -173,6 +173,9 @@ final class SequentialRun implements Run, SideLeg.Owner {
       lease.ignored();
       throw e;
     }
+    if (plan.terms().release() == Terms.Release.SEND_ONCE) {
+      next.sendOnce();
+    }
     errand = next;
     asked = lease.worker();
     course.served().attempt(lease, next);
@@ -294,7 +297,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   /** Nobody waits for the prefill any more. */
   private void endPrefill(SideLeg leg) {
-    if (leg.answering() && plan.terms().release() == Terms.Release.SEND_DECODE) {
+    if (leg.answering() && freedByDecode()) {
       leg.detach(new Releasing(this, course));
       return;
     }
@@ -312,7 +315,11 @@ final class SequentialRun implements Run, SideLeg.Owner {
     if (asked != null) {
       course.request().decode().exclude(asked);
     }
-    freeing(read, course.body(), repliedAt).ifPresent(Freeing::begin);
+    if (mayBeTaken(last)) {
+      plane.listener().handover(HandoverEnd.LEFT);
+    } else {
+      freeing(read, course.body(), repliedAt).ifPresent(Freeing::begin);
+    }
   }
 
   private void tellTaken(DecodeErrand last) {
@@ -330,10 +337,24 @@ final class SequentialRun implements Run, SideLeg.Owner {
     freeing(read, body, since).ifPresentOrElse(freeing -> freeing.begin(lease), lease::ignored);
   }
 
-  /** Empty if nothing is held. */
+  /** Whether decode's request frees what prefill leaves behind. */
+  private boolean freedByDecode() {
+    return switch (plan.terms().release()) {
+      case SEND_DECODE, SEND_ONCE -> true;
+      case NOTHING, CANCEL_BOTH, CANCEL_OR_SEND -> false;
+    };
+  }
+
+  /** Whether {@code last} was decode's one request, so that nothing more can be freed. */
+  private boolean mayBeTaken(@Nullable DecodeErrand last) {
+    return plan.terms().release() == Terms.Release.SEND_ONCE
+        && (maybeFetched || (last != null && last.mayHaveFetched()));
+  }
+
+  /** Empty if nothing is held that a decode request may free. */
   private Optional<Freeing> freeing(PrefillReply read, byte[] body, long since) {
     Terms terms = plan.terms();
-    if (terms.release() != Terms.Release.SEND_DECODE || nothingHeld(read)) {
+    if (!freedByDecode() || nothingHeld(read) || mayBeTaken(errand)) {
       return Optional.empty();
     }
     long until = since + terms.lease().toNanos();

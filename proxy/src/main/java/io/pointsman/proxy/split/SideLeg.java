@@ -89,11 +89,20 @@ final class SideLeg extends WorkerCall {
   }
 
   void start() {
+    start(false);
+  }
+
+  /** Starts it on a new connection: it is not sent twice. */
+  void startOnce() {
+    start(true);
+  }
+
+  private void start(boolean fresh) {
     long timeout = message.timeout().toNanos();
     if (timeout > 0) {
       timer = state.loop().schedule(this::late, timeout, TimeUnit.NANOSECONDS);
     }
-    call(false);
+    call(fresh);
   }
 
   /** Whether it has ended, by whatever way. */

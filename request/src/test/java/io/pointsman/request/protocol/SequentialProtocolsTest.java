@@ -93,6 +93,8 @@ class SequentialProtocolsTest {
             """
                 .formatted(id, BODY));
     assertThat(plan.terms().bond()).isEqualTo(Terms.Bond.THIS_DECODE);
+    assertThat(plan.terms().release()).isEqualTo(Terms.Release.SEND_ONCE);
+    assertThat(plan.terms().releasing()).isNotEmpty();
   }
 
   @Test

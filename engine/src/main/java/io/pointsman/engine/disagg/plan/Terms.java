@@ -10,9 +10,9 @@ import java.util.List;
  * @param lease how long after the prefill's answer the decode request must have arrived; after that
  *     the prompt is computed anew
  * @param release what frees what the engines hold for it
- * @param releasing for {@link Release#SEND_DECODE} and {@link Release#CANCEL_OR_SEND}: what is
- *     changed in the decode request, beside its own edits, so that it ends as soon as the blocks
- *     are taken over; else empty
+ * @param releasing for {@link Release#SEND_DECODE}, {@link Release#SEND_ONCE} and {@link
+ *     Release#CANCEL_OR_SEND}: what is changed in the decode request, beside its own edits, so that
+ *     it ends as soon as the blocks are taken over; else empty
  */
 public record Terms(Bond bond, Duration lease, Release release, List<BodyEdit> releasing) {
   public Terms {
@@ -37,6 +37,13 @@ public record Terms(Bond bond, Duration lease, Release release, List<BodyEdit> r
      * them.
      */
     SEND_DECODE,
+    /**
+     * Prefill has sent its blocks to decode by the time it answers. The decode engine keeps them
+     * until a request with their id has ended there, and waits without end for blocks that it does
+     * not have. So it gets the decode request at most once: made short, as with {@link
+     * #SEND_DECODE}, if it was not sent yet when nobody wants its answer any more.
+     */
+    SEND_ONCE,
     /** Both requests are cancelled at once: each waits for the other. */
     CANCEL_BOTH,
     /**

@@ -46,6 +46,12 @@ final class Legs {
     return new Terms(bond, settings.lease(), Release.SEND_DECODE, releasing);
   }
 
+  /** Decode's engine has the blocks, for one request with their id. */
+  static Terms pushed(PdRequest request, ProtocolSettings settings) {
+    List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());
+    return new Terms(Bond.THIS_DECODE, settings.lease(), Release.SEND_ONCE, releasing);
+  }
+
   /**
    * Both requests are sent at once, and prefill does not wait for decode: blocks are held until
    * decode has them, as if it had been asked after prefill.

@@ -3,13 +3,14 @@ package io.pointsman.engine.disagg.protocol;
 import io.pointsman.engine.disagg.peer.Peers;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
-import io.pointsman.engine.disagg.plan.Terms.Bond;
 import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
  * {@code p2p_nccl}: vLLM's P2pNcclConnector. Each side takes the other's address from the request
- * id, which both requests carry; the bodies say nothing.
+ * id, which both requests carry; the bodies say nothing. Prefill pushes, before it answers. A
+ * decode engine whose next request names an id that it has no blocks of waits for them in the loop
+ * that serves all its requests, and nothing wakes it: no id is ever sent there twice.
  */
 final class P2pNcclProtocol implements PdProtocol {
   private final Peers peers;
@@ -35,6 +36,6 @@ final class P2pNcclProtocol implements PdProtocol {
         Legs.leg(request, prefill, id, PrefillBody.edits(request.endpoint(), settings.minTokens())),
         null,
         (worker, _) -> Legs.decode(Legs.leg(request, worker, id, List.of())),
-        Legs.held(request, Bond.THIS_DECODE, settings));
+        Legs.pushed(request, settings));
   }
 }

@@ -33,6 +33,7 @@ final class DecodeLeg extends Leg {
     switch (task) {
       case Task.Consume consume -> fetch(consume, run, start);
       case Task.Arrived arrived -> useArrived(arrived, run, start);
+      case Task.Awaited awaited -> await(awaited, run, start);
       case Task.Found found -> find(run, start);
       case Task.Direct direct -> start.run();
       case Task.Produce produce -> throw new IllegalStateException("task: of the other leg");
@@ -52,6 +53,44 @@ final class DecodeLeg extends Leg {
             error -> failed(error, start));
     fetch = begun;
     begun.begin();
+  }
+
+  /** What has been taken does not come again: whoever asks for it waits in vain. */
+  private void await(Task.Awaited awaited, GenerationRun run, Runnable start) {
+    String key = awaited.claim().key();
+    if (node.ledger().find(key) != null) {
+      take(awaited, run, start);
+      return;
+    }
+    if (!node.ledger().mayCome(key)) {
+      node.counters()
+          .wrong(FieldError.stale(awaited.claim().field(), key + " (taken before: waits in vain)"));
+    }
+    try {
+      // Never left: a request that is gone goes on waiting.
+      var _ = node.ledger().await(key, () -> take(awaited, run, start));
+    } catch (FieldError e) {
+      failed(e, start);
+    }
+  }
+
+  private void take(Task.Awaited awaited, GenerationRun run, Runnable start) {
+    FieldError wrong = null;
+    try {
+      node.ledger().claim(awaited.claim());
+    } catch (FieldError e) {
+      wrong = e;
+    }
+    node.ledger().release(awaited.claim());
+    if (lost) {
+      return;
+    }
+    if (wrong == null) {
+      run.load(awaited.tokens());
+      start.run();
+    } else {
+      failed(wrong, start);
+    }
   }
 
   private void useArrived(Task.Arrived arrived, GenerationRun run, Runnable start) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.sim.cache.BlockHashes;
 import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
+import io.pointsman.sim.kv.Claim;
 import io.pointsman.sim.kv.FieldError;
 import io.pointsman.sim.kv.Held;
 import io.pointsman.sim.kv.protocol.KvRequest;
@@ -203,6 +204,10 @@ final class PrefillLeg extends Leg {
         push(push, tokens, run);
         yield reply(run, null);
       }
+      case After.Send send -> {
+        send(send, tokens, run);
+        yield reply(run, null);
+      }
       case After.Store store -> {
         node.share(hashes());
         run.freeMemory();
@@ -217,6 +222,31 @@ final class PrefillLeg extends Leg {
         node.protocol()
             .reply(request, node.self(), described, run.answer(0).id(0), run.cachedTokens());
     return params == null ? NullNode.getInstance() : params;
+  }
+
+  /** vLLM's answers when all is sent; here decode may have to wait a little. */
+  private void send(After.Send send, int tokens, GenerationRun run) {
+    node.counters().transferStarted();
+    ObjectNode kv = Claim.to(send.key()).tokens(tokens, request.hash(tokens)).write();
+    node.driver()
+        .later(
+            node.options().transferMillis(tokens),
+            () ->
+                node.peers()
+                    .call(
+                        send.peer(),
+                        "/kv/keep",
+                        kv,
+                        10,
+                        (status, body) -> {
+                          if (status == 200) {
+                            node.counters().transferFinished(tokens);
+                          } else {
+                            node.counters().transferCancelled();
+                            node.counters().wrong(Fetch.error(send.peer(), status, body));
+                          }
+                          run.freeMemory();
+                        }));
   }
 
   private void push(After.Push push, int tokens, GenerationRun run) {

@@ -8,6 +8,7 @@ import io.pointsman.sim.http.Json;
 import io.pointsman.sim.kv.Claim;
 import io.pointsman.sim.kv.FieldError;
 import io.pointsman.sim.kv.Held;
+import java.util.List;
 
 /**
  * The side channel of an engine, where its peers claim, renew and release what it holds; also the
@@ -57,6 +58,10 @@ final class SideApi implements Endpoint {
         node.ledger().release(Claim.read(asked));
         exchange.respond(200, Json.object());
       }
+      case "/kv/keep" -> {
+        keep(Claim.read(asked));
+        exchange.respond(200, Json.object());
+      }
       case "/kv/store" -> {
         node.store().add(asked.path("hashes"));
         exchange.respond(200, Json.object());
@@ -67,6 +72,17 @@ final class SideApi implements Endpoint {
       }
       default -> exchange.fail(404, "NotFoundError", "Not Found: " + exchange.path(), null);
     }
+  }
+
+  /** The lease stands for never: engines let nothing go that no request takes. */
+  private void keep(Claim sent) {
+    node.hold(
+        List.of(sent.key()),
+        0,
+        sent.tokens(),
+        String.valueOf(sent.hash()),
+        node.options().leaseNanos(),
+        () -> {});
   }
 
   private ObjectNode identity() {

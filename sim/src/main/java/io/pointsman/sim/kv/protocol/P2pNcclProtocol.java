@@ -12,7 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * P2P NCCL: the request id, equal on both legs, names both engines. Every request needs one, also
- * those that were not to be split; {@code kv_transfer_params} are ignored.
+ * those that were not to be split; {@code kv_transfer_params} are ignored. Prefill pushes; decode
+ * keeps what comes for the one request with that id. vLLM's waits for an id that it has nothing of
+ * in the loop that serves all requests, without end; here only that request waits.
  */
 record P2pNcclProtocol() implements KvProtocol {
   @Override
@@ -22,14 +24,16 @@ record P2pNcclProtocol() implements KvProtocol {
       Addresses.own("prefill", addresses.prefill(), self.zmqAddress());
       PrefillForm.check(request);
       List<String> keys = List.of(request.internalId(), request.requestId());
-      Before meet = new Before.Meet(Addresses.peer(addresses.decode()), -1, -1);
-      return new Task.Produce(keys, "X-Request-Id", 0, false, meet, new After.Hold());
+      Task.Peer decode = Addresses.peer(addresses.decode());
+      Before meet = new Before.Meet(decode, -1, -1);
+      After send = new After.Send(decode, request.requestId());
+      return new Task.Produce(keys, "X-Request-Id", 0, false, meet, send);
     }
     Addresses.own("decode", addresses.decode(), self.zmqAddress());
     request.single();
     int tokens = request.promptTokens();
     Claim claim = Claim.to(request.requestId()).tokens(tokens, request.hash(tokens));
-    return new Task.Consume(Addresses.peer(addresses.prefill()), claim, tokens, false);
+    return new Task.Awaited(claim, tokens);
   }
 
   private static boolean prefills(Addresses addresses, KvSelf self) {

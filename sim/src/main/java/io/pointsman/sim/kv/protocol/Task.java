@@ -57,6 +57,15 @@ public sealed interface Task {
       String hash, int tokens, int firstToken, String whole, @Nullable FieldError constrained)
       implements Task {}
 
+  /**
+   * Use KV that another engine sends here under the request's id, once; until it is here, wait
+   * without end, whether anybody still wants the answer or not.
+   *
+   * @param claim what it must be
+   * @param tokens of the prompt that it covers
+   */
+  record Awaited(Claim claim, int tokens) implements Task {}
+
   /** Use KV that the shared store has. */
   record Found() implements Task {}
 
@@ -95,6 +104,9 @@ public sealed interface Task {
      */
     record Push(String requestId, String host, List<Integer> ports, boolean first)
         implements After {}
+
+    /** It is sent to the other engine, which keeps it under {@code key} for one request. */
+    record Send(Peer peer, String key) implements After {}
 
     /** It goes to the shared store. */
     record Store() implements After {}
