@@ -31,7 +31,7 @@ public interface Errand {
    */
   boolean againAfterTimeout(boolean usual);
 
-  /** Whether the client gets no head before the first byte of the answer's body. */
+  /** Whether the client gets no head, nor a comment, before the first byte of the answer's body. */
   boolean holdsHead();
 
   /**

@@ -210,11 +210,16 @@ final class Attempt extends WorkerCall {
   public void receivedAll() {
     Relay under = relay;
     if (phase() == Phase.ANSWERING && under != null) {
-      if (errand == null || !errand.holdsHead() || under.bytesOut() > 0) {
+      if (!headHeld(under)) {
         under.sendHead();
       }
       exchange.flush();
     }
+  }
+
+  /** Whether the client is not to learn yet that there is an answer. */
+  private boolean headHeld(Relay under) {
+    return errand != null && errand.holdsHead() && under.bytesOut() == 0;
   }
 
   private void finish(Relay under, boolean surplus) {
@@ -311,7 +316,7 @@ final class Attempt extends WorkerCall {
       }
     } else if (over(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
-    } else if (over(silent, keepAliveNanos) && relay != null) {
+    } else if (over(silent, keepAliveNanos) && relay != null && !headHeld(relay)) {
       relay.keepAlive();
       exchange.flush();
     }

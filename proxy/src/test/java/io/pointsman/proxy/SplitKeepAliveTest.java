@@ -1,0 +1,80 @@
+package io.pointsman.proxy;
+
+import static io.pointsman.proxy.SplitRig.request;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Comments that keep streams alive, while decode waits for its prefill. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class SplitKeepAliveTest {
+  private static final Duration KEEPALIVE = Duration.ofMillis(20);
+
+  /** Far more than the router takes to look for silent streams. */
+  private static final long SOME_LOOKS_MILLIS = 500;
+
+  private final CountDownLatch fails = new CountDownLatch(1);
+
+  private EngineScript breaksOffOnce() {
+    AtomicBoolean asked = new AtomicBoolean();
+    return (request, connection) -> {
+      if (asked.getAndSet(true)) {
+        Answer.ok().answer(request, connection);
+      } else {
+        fails.await();
+        connection.reset();
+      }
+    };
+  }
+
+  /** An engine sends the head of a stream when it has taken the request. */
+  private static EngineScript waitsOnce() {
+    AtomicBoolean asked = new AtomicBoolean();
+    return (request, connection) -> {
+      if (asked.getAndSet(true)) {
+        new EventStream(List.of("{\"a\":1}")).answer(request, connection);
+      } else {
+        connection.beginEvents();
+        new HangBeforeHeaders().answer(request, connection);
+      }
+    };
+  }
+
+  /** Decode's head has come, and no event: the answer may still become another one. */
+  @Test
+  void aPrefillThatFailsLateCancelsDecodeAndIsTriedAgain() throws Exception {
+    EngineScript prefills = breaksOffOnce();
+    try (SplitRig rig = new SplitRig("sglang", ProxySettings.DEFAULTS.withSseKeepalive(KEEPALIVE));
+        ScriptedEngine one = ScriptedEngine.start(prefills);
+        ScriptedEngine two = ScriptedEngine.start(prefills);
+        ScriptedEngine decode = ScriptedEngine.start(waitsOnce())) {
+      rig.prefill(one);
+      rig.prefill(two);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request(",\"stream\":true"));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(Duration.ofSeconds(1));
+        Thread.sleep(SOME_LOOKS_MILLIS);
+        fails.countDown();
+
+        WireResponse response = client.read();
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
+      }
+      assertThat(decode.requests()).hasSize(2);
+      assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
+    }
+  }
+}
