@@ -11,12 +11,14 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.Crowd;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Which decode workers hold which prefixes, whatever policy chooses among them: a decode worker has
  * the blocks of every prompt that it has answered. Learned when an answer is complete, because only
- * then the hand-over has certainly come to its end.
+ * then the hand-over has certainly come to its end. Forgotten when it has been out of service: it
+ * may have been started anew.
  */
 public final class HeldPrefixes implements Learner {
   /** Shorter prefixes to go back to where no worker that holds a longer one may be chosen. */
@@ -27,12 +29,16 @@ public final class HeldPrefixes implements Learner {
 
   private final PrefixIndex index;
 
+  /** By slot: the worker's outages when it was last looked at. */
+  private final AtomicIntegerArray outages;
+
   /**
    * @param maxBytes most bytes it may take; at least 64 KiB
    * @param maxWorkers as in {@code FleetSettings}
    */
   public HeldPrefixes(long maxBytes, int maxWorkers) {
     index = new PrefixIndex(maxBytes, maxWorkers);
+    outages = new AtomicIntegerArray(maxWorkers);
   }
 
   /**
@@ -86,7 +92,7 @@ public final class HeldPrefixes implements Learner {
       int i = pool.indexOfSlot(PrefixIndex.slotOf(h));
       int load =
           i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());
-      if (load <= least && load != Pool.NOT_ELIGIBLE) {
+      if (load <= least && load != Pool.NOT_ELIGIBLE && !emptied(pool.worker(i))) {
         equals = load < least ? 1 : equals + 1;
         least = load;
         chosen = dice.roll(equals) == 0 ? i : chosen;
@@ -95,20 +101,37 @@ public final class HeldPrefixes implements Learner {
     return chosen;
   }
 
-  private static int leastLoadedOf(
-      Crowd crowd, Pool pool, RoutingRequest request, long now, Dice dice) {
+  private int leastLoadedOf(Crowd crowd, Pool pool, RoutingRequest request, long now, Dice dice) {
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int equals = 0;
     for (int i = 0; i < pool.size(); i++) {
       int load = pool.loadIfEligible(i, now, request.tried());
-      if (load <= least && load != Pool.NOT_ELIGIBLE && crowd.holds(pool.slot(i))) {
+      boolean may = load <= least && load != Pool.NOT_ELIGIBLE;
+      if (may && crowd.holds(pool.slot(i)) && !emptied(pool.worker(i))) {
         equals = load < least ? 1 : equals + 1;
         least = load;
         chosen = dice.roll(equals) == 0 ? i : chosen;
       }
     }
     return chosen;
+  }
+
+  /**
+   * Whether a worker has been out of service since it was last looked at; it holds nothing then.
+   */
+  private boolean emptied(Worker worker) {
+    return worker.health().outages() != outages.get(worker.slot()) && empty(worker);
+  }
+
+  private synchronized boolean empty(Worker worker) {
+    int now = worker.health().outages();
+    if (outages.get(worker.slot()) == now) {
+      return false;
+    }
+    index.forget(worker.slot());
+    outages.set(worker.slot(), now);
+    return true;
   }
 
   @Override
@@ -117,6 +140,7 @@ public final class HeldPrefixes implements Learner {
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
     Worker worker = lease.worker();
+    emptied(worker);
     int tenancy = index.tenancy(worker.slot());
     // While it has not left, the slot was its own when the tenancy was read.
     boolean served = outcome instanceof Outcome.Succeeded(boolean computed) && computed;
