@@ -16,6 +16,13 @@ public sealed interface Decision {
    * No worker was chosen; nothing is held.
    *
    * @param retryAfterNanos when to try again, as far as known; 0 if not known
+   * @param busyStatus where all workers rest because they said that they are busy, the HTTP status
+   *     by which the first that comes back said so; 0 where it is not known, or where a limit of
+   *     the router's own stands in the way too
    */
-  record Rejected(RejectReason reason, long retryAfterNanos) implements Decision {}
+  record Rejected(RejectReason reason, long retryAfterNanos, int busyStatus) implements Decision {
+    public Rejected(RejectReason reason, long retryAfterNanos) {
+      this(reason, retryAfterNanos, 0);
+    }
+  }
 }

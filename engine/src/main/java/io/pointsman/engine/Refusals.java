@@ -53,7 +53,28 @@ final class Refusals {
 
   /** None of the candidates may be chosen. */
   static Decision.Rejected none(List<Worker> candidates, RoutingRequest request, long now) {
-    return new Decision.Rejected(reason(candidates, request, now), untilFree(candidates, now));
+    return new Decision.Rejected(
+        reason(candidates, request, now), untilFree(candidates, now), busyStatus(candidates, now));
+  }
+
+  /** 0 if one of those that are busy is so by a limit. */
+  private static int busyStatus(List<Worker> candidates, long now) {
+    int status = 0;
+    long shortest = Long.MAX_VALUE;
+    for (Worker worker : candidates) {
+      if (!worker.merelyBusy(now)) {
+        continue;
+      }
+      long rest = worker.restLeft(now);
+      if (rest <= 0) {
+        return 0;
+      }
+      if (rest < shortest) {
+        shortest = rest;
+        status = worker.restStatus();
+      }
+    }
+    return status;
   }
 
   /** What stands in the way of those that would come nearest to serving the request. */

@@ -231,6 +231,23 @@ class RoutingEngineTest {
   }
 
   @Test
+  void theirStatusIsToldUnlessALimitStandsInTheWayToo() {
+    fleet.worker(0).rest(3_000, 503);
+    fleet.worker(1).rest(1_000, 429);
+    fleet.worker(2).rest(2_000, 503);
+    assertThat(leastLoad().decide(Requests.bare()))
+        .isEqualTo(new Rejected(RejectReason.ALL_BUSY, 1_000, 429));
+
+    fleet.add(spec("limited", SECOND).withMaxInFlight(1));
+    fleet.add(spec("unlimited", SECOND)).rest(1_000_000, 429);
+    RoutingEngine engine = leastLoad();
+    RoutingRequest request = RoutingRequest.builder().model(SECOND).build();
+    Lease only = routed(engine.decide(request));
+    assertThat(engine.decide(request)).isEqualTo(new Rejected(RejectReason.ALL_BUSY, 1_000_000, 0));
+    only.ignored();
+  }
+
+  @Test
   void workersThatSaidBusyToThisVeryRequestAreBusyNotTried() {
     RoutingEngine engine = leastLoad();
     RoutingRequest request = Requests.bare();

@@ -20,7 +20,6 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import io.pointsman.proxy.admission.Admissions;
-import io.pointsman.proxy.admission.BusyStatus;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.exchange.Cors;
 import io.pointsman.proxy.exchange.LoopState;
@@ -120,7 +119,6 @@ public final class ProxyServer implements AutoCloseable {
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
-        new BusyStatus(),
         settings.sseKeepalive());
   }
 

@@ -40,6 +40,7 @@ public final class Worker {
   private volatile ServedModels models;
   private volatile int kvTokens;
   private volatile long restUntil;
+  private volatile int restStatus;
   private volatile long lastProgressAt;
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
@@ -192,13 +193,28 @@ public final class Worker {
     return !left && LoadBoard.has(board.cell(slot), Mark.RESTING) ? restUntil - now : 0;
   }
 
+  /** The status by which it last said that it is busy; 0 if not known. */
+  public int restStatus() {
+    return restStatus;
+  }
+
   /**
    * Leaves it alone for {@code nanos} because it said that it is busy. A rest that would last
    * longer is not cut short.
    */
-  public synchronized void rest(long nanos) {
+  public void rest(long nanos) {
+    rest(nanos, 0);
+  }
+
+  /**
+   * The same.
+   *
+   * @param status by which it said so; 0 if that is not known
+   */
+  public synchronized void rest(long nanos, int status) {
     long until = ticker.nanos() + Math.min(nanos, LONGEST_REST);
     if (!LoadBoard.has(board.cell(slot), Mark.RESTING) || until - restUntil > 0) {
+      restStatus = status;
       restUntil = until;
     }
     mark(Mark.RESTING, true);

@@ -7,6 +7,7 @@ import static io.pointsman.it.split.SplitFaults.asked;
 import static io.pointsman.it.split.SplitFaults.fail;
 import static io.pointsman.it.split.SplitFaults.handovers;
 import static io.pointsman.it.split.SplitFaults.nixl;
+import static io.pointsman.it.split.SplitFaults.refused;
 import static io.pointsman.it.split.SplitFaults.send;
 import static io.pointsman.it.split.SplitFaults.slowDecode;
 import static io.pointsman.it.split.SplitFaults.stream;
@@ -134,6 +135,21 @@ class SplitBusyTest {
       load.leave();
       cluster.awaitQuiet();
       assertThat(cluster.prefills.getFirst().kvState().held().released()).isEqualTo(1);
+    }
+  }
+
+  /** What an engine says of itself is not said of places that the router has not. */
+  @Test
+  void aLimitIs503AlsoAfterAnEngineHasSaid429() throws IOException {
+    try (SplitCluster cluster =
+        slow().decodeLimit(1).set("slot-wait", "300ms").top("retry", "{max-attempts: 1}").start()) {
+      fail(cluster.decodes, 1, new Fault.Status(429, 0));
+      assertThat(cluster.post(PATH, BODY).status()).isEqualTo(429);
+      cluster.awaitSplit(1);
+      RawClient first = stream(cluster);
+      refused(cluster.post(PATH, BODY), "all_busy");
+      first.leave();
+      cluster.awaitQuiet();
     }
   }
 }

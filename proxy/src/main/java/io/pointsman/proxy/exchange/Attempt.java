@@ -131,7 +131,7 @@ final class Attempt extends WorkerCall {
   @Override
   protected void refused(HeldAnswer error) {
     if (error.busy()) {
-      worker().rest(error.restNanos());
+      worker().rest(error.restNanos(), error.status());
       lease.ignored();
     } else {
       settle();

@@ -139,7 +139,7 @@ final class Attempts {
     }
     exchange.reply(
         Rejections.error(rejected.reason()),
-        Rejections.reply(rejected, facts.model(), plane.busy().status()));
+        Rejections.reply(rejected, facts.model()));
   }
 
   /**
@@ -193,9 +193,6 @@ final class Attempts {
             : held.busy() ? RetryReason.BUSY : RetryReason.STATUS;
     tell(attempt, reason);
     exchange.report().gaveUp(reason, held.status());
-    if (held.busy()) {
-      plane.busy().said(held.status());
-    }
     retries.hold(held);
     tryAgainOrGiveUp(attempt.worker(), reason, exchange.replayable());
   }

@@ -3,7 +3,6 @@ package io.pointsman.proxy.exchange;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.proxy.admission.Admissions;
-import io.pointsman.proxy.admission.BusyStatus;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -40,5 +39,4 @@ public record Plane(
     RequestIds requestIds,
     ResponseOwners owners,
     DrainGate gate,
-    BusyStatus busy,
     Duration sseKeepalive) {}

@@ -28,6 +28,17 @@ public final class Rejections {
   }
 
   /**
+   * Workers that are all busy by their own word are told of by theirs; a limit of the router's own
+   * is 503.
+   *
+   * @param model the model asked for
+   */
+  public static Reply reply(Decision.Rejected rejected, @Nullable String model) {
+    int said = rejected.busyStatus();
+    return reply(rejected, model, said == 0 ? ProxyError.ALL_BUSY.status() : said);
+  }
+
+  /**
    * @param model the model asked for
    * @param busyStatus what to answer while all workers are busy
    */

@@ -185,7 +185,7 @@ final class Freeing implements SideLeg.Owner {
   public void refused(SideLeg leg, HeldAnswer error) {
     boolean busy = error.busy();
     if (busy) {
-      leg.lease().worker().rest(error.restNanos());
+      leg.lease().worker().rest(error.restNanos(), error.status());
     } else {
       refusals++;
     }

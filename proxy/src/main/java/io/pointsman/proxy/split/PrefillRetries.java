@@ -58,7 +58,7 @@ final class PrefillRetries {
   static @Nullable RetryReason settle(SplitListener listener, SideLeg leg, HeldAnswer error) {
     Lease lease = leg.lease();
     if (error.busy()) {
-      lease.worker().rest(error.restNanos());
+      lease.worker().rest(error.restNanos(), error.status());
       lease.ignored();
       listener.prefill(PrefillEnd.BUSY);
       return RetryReason.BUSY;

@@ -15,7 +15,6 @@ import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.Admissions;
-import io.pointsman.proxy.admission.BusyStatus;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.exchange.AnswerReference.Chunks;
 import io.pointsman.proxy.exchange.AnswerReference.Framing;
@@ -309,7 +308,6 @@ public final class RelayFuzz {
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1),
             new DrainGate(),
-            new BusyStatus(),
             settings.sseKeepalive());
     Flushes flushes = new Flushes(LOOP.eventLoop());
     NameTable names =
