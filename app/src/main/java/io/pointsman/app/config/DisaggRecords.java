@@ -84,6 +84,7 @@ final class DisaggRecords {
         values.get(DisaggKeys.RELEASE_TIMEOUT),
         values.get(DisaggKeys.SLOT_WAIT),
         values.get(DisaggKeys.MAX_WAITING),
-        Math.toIntExact(values.get(DisaggKeys.MAX_REPLY_BYTES)));
+        Math.toIntExact(values.get(DisaggKeys.MAX_REPLY_BYTES)),
+        values.get(DisaggKeys.HANDOVER_REUSE));
   }
 }

@@ -83,6 +83,7 @@ class ConfigKeysTest {
           "nixl",
           "replace",
           "one",
+          "always",
           "h/1/2",
           "auto",
           "tcp://h:1",

@@ -55,6 +55,41 @@ class SplitDecodeFailuresTest {
   }
 
   @Test
+  void anotherDecodeWorkerTakesTheHandOverOfAFailedOneIfThatIsConfigured() throws IOException {
+    try (SplitCluster cluster = inTurns().set("handover-reuse", "always").start()) {
+      fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));
+      for (int i = 0; i < 2; i++) {
+        succeeds(cluster);
+      }
+      assertThat(asked(cluster.prefills)).isEqualTo(2);
+      assertThat(asked(cluster.decodes)).isEqualTo(3);
+      assertThat(handovers(cluster, "retaken")).isEqualTo(1);
+      assertThat(handovers(cluster, "recomputed")).isZero();
+    }
+  }
+
+  /** The first one had fetched it: the second one's refusal ends the trust. */
+  @Test
+  void aHandOverThatIsGoneIsTriedOnceMoreAtMost() throws IOException {
+    try (SplitCluster cluster =
+        inTurns()
+            .engines(1, 3)
+            .set("handover-reuse", "always")
+            .top("retry", "{max-attempts: 4}")
+            .start()) {
+      cluster.expectWrongFields();
+      fail(cluster.decodes.getFirst(), 1, new Fault.ResetAfterBytes(400, false));
+      for (int i = 0; i < 3; i++) {
+        succeeds(cluster);
+      }
+      assertThat(asked(cluster.prefills)).isEqualTo(4);
+      assertThat(handovers(cluster, "recomputed")).isEqualTo(1);
+      assertThat(cluster.metric("pointsman_retries_total", "reason=\"reset\"")).isEqualTo(1);
+      assertThat(cluster.metric("pointsman_retries_total", "reason=\"status\"")).isEqualTo(1);
+    }
+  }
+
+  @Test
   void aDecodeWorkerThatFailsForGoodLeavesNothingHeld() throws IOException {
     try (SplitCluster cluster = nixl().set("decode-serves-whole", false).start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Status(500, 0));

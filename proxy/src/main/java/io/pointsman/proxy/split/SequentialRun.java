@@ -21,6 +21,7 @@ import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.HandoverEnd;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
 import io.pointsman.proxy.split.SplitListener.Stage;
+import io.pointsman.proxy.split.StageSettings.Reuse;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.splice.ReplyReader;
 import java.util.Optional;
@@ -51,6 +52,9 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   /** Whether a decode worker that failed may have fetched the hand-over. */
   private boolean maybeFetched;
+
+  /** Whether another one was given it all the same. */
+  private boolean risked;
 
   SequentialRun(
       SplitCourse course, Placement.Split split, PdRequest request, PdPlan.Sequential plan) {
@@ -236,10 +240,16 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   /**
    * Prefill frees what has been fetched, and may give its place to another prompt. A second fetch
-   * need not be refused: then the client would get the answer to a prompt that is not its own.
+   * need not be refused: then the client would get the answer to a prompt that is not its own. Who
+   * has it reused all the same is content with one refusal.
    */
   private boolean maybeGone(PrefillReply read) {
-    return maybeFetched && plan.terms().release() != Terms.Release.NOTHING && !nothingHeld(read);
+    if (!maybeFetched || plan.terms().release() == Terms.Release.NOTHING || nothingHeld(read)) {
+      return false;
+    }
+    boolean again = plane.stages().reuse() == Reuse.ALWAYS && !risked;
+    risked = true;
+    return !again;
   }
 
   /** Whether prefill still holds what it has computed, if nobody has fetched it. */

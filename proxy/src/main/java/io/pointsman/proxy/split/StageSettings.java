@@ -1,5 +1,7 @@
 package io.pointsman.proxy.split;
 
+import static java.util.Objects.requireNonNull;
+
 import java.time.Duration;
 
 /**
@@ -13,6 +15,7 @@ import java.time.Duration;
  *     0 refuses at once
  * @param maxWaiting most requests that wait for such a place at once; further ones are refused
  * @param maxReplyBytes largest answer of a prefill worker that is read, in bytes
+ * @param reuse when a hand-over goes to another decode worker after one that failed
  */
 public record StageSettings(
     Duration prefill,
@@ -20,7 +23,8 @@ public record StageSettings(
     Duration release,
     Duration slotWait,
     int maxWaiting,
-    int maxReplyBytes) {
+    int maxReplyBytes,
+    Reuse reuse) {
 
   public static final StageSettings DEFAULTS =
       new StageSettings(
@@ -29,9 +33,22 @@ public record StageSettings(
           Duration.ofSeconds(30),
           Duration.ofSeconds(30),
           1000,
-          8 << 20);
+          8 << 20,
+          Reuse.SAFE);
+
+  /** When a hand-over that any decode worker may take goes to another one after a failure. */
+  public enum Reuse {
+    /** Only if the first one certainly did not fetch it. Else the prompt is computed anew. */
+    SAFE,
+    /**
+     * Also if it may have, once. Saves a prefill, and trusts engines to refuse what has been freed:
+     * one that does not answers from whatever prompt has those blocks now.
+     */
+    ALWAYS
+  }
 
   public StageSettings {
+    requireNonNull(reuse, "reuse");
     check("prefill", prefill);
     check("decode", decode);
     check("slotWait", slotWait);

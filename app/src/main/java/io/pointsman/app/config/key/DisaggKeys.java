@@ -22,6 +22,7 @@ import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
 import io.pointsman.engine.disagg.protocol.Protocols;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.proxy.split.StageSettings;
+import io.pointsman.proxy.split.StageSettings.Reuse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -202,6 +203,17 @@ public final class DisaggKeys {
               + " nobody wants; then another decode worker is asked.",
           "Longer than the lease serves nothing.");
 
+  public static final Key<Reuse> HANDOVER_REUSE =
+      Key.of(
+          ROOT + "handover-reuse",
+          constant(Reuse.class),
+          STAGES.reuse(),
+          "When another decode worker takes the same hand-over after one that failed: safe only if"
+              + " the first one certainly did not fetch it, always also if it may have.",
+          "safe computes the prompt anew in all other cases; always saves that, and trusts engines"
+              + " to refuse blocks that were freed: one that does not answers from another prompt's"
+              + " blocks.");
+
   public static final Key<Long> MAX_REPLY_BYTES =
       Key.of(
           ROOT + "max-reply-bytes",
@@ -333,6 +345,7 @@ public final class DisaggKeys {
         PREFILL_TIMEOUT,
         DECODE_TIMEOUT,
         RELEASE_TIMEOUT,
+        HANDOVER_REUSE,
         MAX_REPLY_BYTES,
         LEASE,
         REMOTE_HOST,
