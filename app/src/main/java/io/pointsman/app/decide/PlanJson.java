@@ -48,7 +48,9 @@ final class PlanJson {
 
   private static void terms(ObjectNode node, Terms terms) {
     node.put("bond", word(terms.bond()));
-    node.put("handover_ms", terms.lease().toMillis());
+    if (terms.release() != Terms.Release.NOTHING) {
+      node.put("handover_ms", terms.lease().toMillis());
+    }
     node.put("release", word(terms.release()));
   }
 

@@ -227,6 +227,28 @@ class SplitDecodeFailuresTest {
 
   // The lease of a hand-over.
 
+  /** Nothing is held for decode that could be gone. */
+  @Test
+  void withoutAHandOverNoLeaseIsOver() throws IOException, InterruptedException {
+    try (SplitCluster cluster =
+        SplitCluster.of("transparent", KvConnector.NONE)
+            .engines(1, 2)
+            .set("lease", "1ms")
+            .start()) {
+      fail(cluster.decodes, 1, new Fault.Hang(0));
+      RawClient client = send(cluster, BODY);
+      SimEngine failing = awaitHung(cluster.decodes);
+      Thread.sleep(5); // the lease, if there were one
+      goOnWith(failing, new Fault.Status(500, 0));
+      Answer answer = client.read();
+      client.close();
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(asked(cluster.prefills)).isEqualTo(1);
+      assertThat(handovers(cluster, "retaken")).isEqualTo(1);
+      assertThat(handovers(cluster, "recomputed")).isZero();
+    }
+  }
+
   /** It is over before the next attempt: nobody is sent to blocks that may be gone. */
   @Test
   void aHandOverWhoseLeaseIsOverIsNotTaken() throws IOException, InterruptedException {

@@ -216,7 +216,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     if (read == null || failed == null) {
       return false;
     }
-    if (plan.terms().bond() != Terms.Bond.ANY_DECODE || maybeGone(read) || !leased()) {
+    if (plan.terms().bond() != Terms.Bond.ANY_DECODE || maybeGone(read) || !leased(read)) {
       recompute(read);
       return false;
     }
@@ -244,7 +244,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
    * has it reused all the same is content with one refusal.
    */
   private boolean maybeGone(PrefillReply read) {
-    if (!maybeFetched || plan.terms().release() == Terms.Release.NOTHING || nothingHeld(read)) {
+    if (!maybeFetched || needsNothing(read)) {
       return false;
     }
     boolean again = plane.stages().reuse() == Reuse.ALWAYS && !risked;
@@ -252,9 +252,14 @@ final class SequentialRun implements Run, SideLeg.Owner {
     return !again;
   }
 
+  /** Whether decode needs nothing that prefill holds for it: it can go on at any time. */
+  private boolean needsNothing(PrefillReply read) {
+    return plan.terms().release() == Terms.Release.NOTHING || nothingHeld(read);
+  }
+
   /** Whether prefill still holds what it has computed, if nobody has fetched it. */
-  private boolean leased() {
-    return course.now() - repliedAt < plan.terms().lease().toNanos();
+  private boolean leased(PrefillReply read) {
+    return needsNothing(read) || course.now() - repliedAt < plan.terms().lease().toNanos();
   }
 
   /** The hand-over is given up: the request is decided anew. */
