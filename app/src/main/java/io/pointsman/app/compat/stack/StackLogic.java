@@ -115,13 +115,23 @@ final class StackLogic {
     values.set(PeerKeys.NOTIFICATION_ADDRESS, address);
     if (wishes.text(StackFlags.LOGIC).equals(TRANSPARENT)) {
       receiver(StackPdFlags.PEER_HOST, StackPdFlags.PEER_INIT, StackPdFlags.PEER_ALLOC);
-    } else if (wishes.has(StackPdFlags.REGISTRY)) {
-      registry();
-    } else if (wishes.has(StackPdFlags.DECODER_HOST)
-        && wishes.has(StackPdFlags.DECODER_INIT)
-        && wishes.has(StackPdFlags.DECODER_ALLOC)) {
-      receiver(StackPdFlags.DECODER_HOST, StackPdFlags.DECODER_INIT, StackPdFlags.DECODER_ALLOC);
     } else {
+      orchestratedReceivers();
+    }
+  }
+
+  /** The three flags serve those that the registry does not name. */
+  private void orchestratedReceivers() {
+    boolean registered = wishes.has(StackPdFlags.REGISTRY);
+    List<String> common =
+        List.of(StackPdFlags.DECODER_HOST, StackPdFlags.DECODER_INIT, StackPdFlags.DECODER_ALLOC);
+    List<String> missing = common.stream().filter(flag -> !wishes.has(flag)).toList();
+    if (registered) {
+      registry();
+    }
+    if (missing.isEmpty()) {
+      receiver(StackPdFlags.DECODER_HOST, StackPdFlags.DECODER_INIT, StackPdFlags.DECODER_ALLOC);
+    } else if (!registered) {
       into.problems()
           .add(
               StackPdFlags.CONNECTOR
@@ -133,6 +143,12 @@ final class StackLogic {
                   + StackPdFlags.DECODER_INIT
                   + " and "
                   + StackPdFlags.DECODER_ALLOC);
+    } else if (missing.size() < common.size()) {
+      common.stream()
+          .filter(wishes::has)
+          .forEach(
+              flag ->
+                  into.problems().add(flag + ": of no use without " + String.join(", ", missing)));
     }
   }
 
@@ -228,21 +244,30 @@ final class StackLogic {
     String protocol = values.get(DisaggKeys.PROTOCOL);
     boolean lmcache = protocol.equals("lmcache");
     boolean orchestrated = wishes.text(StackFlags.LOGIC).equals(ORCHESTRATED);
-    ofNoUse(lmcache && orchestrated, StackPdFlags.REGISTRY);
-    ofNoUse(lmcache && orchestrated, StackPdFlags.DECODER_HOST);
-    ofNoUse(lmcache && !orchestrated, StackPdFlags.PEER_HOST);
-    ofNoUse(lmcache, StackPdFlags.PROXY_HOST);
-    ofNoUse(
-        orchestrated || !wishes.text(StackPdFlags.CONNECTOR).equals("lmcache"),
-        StackPdFlags.CONNECTOR);
+    ofNoUse(lmcache && orchestrated, StackPdFlags.REGISTRY, "");
+    ofNoUse(lmcache && orchestrated, StackPdFlags.DECODER_HOST, "");
+    ofNoUse(lmcache && orchestrated, StackPdFlags.DECODER_INIT, "");
+    ofNoUse(lmcache && orchestrated, StackPdFlags.DECODER_ALLOC, "");
+    ofNoUse(lmcache && !orchestrated, StackPdFlags.PEER_HOST, "");
+    ofNoUse(lmcache && !orchestrated, StackPdFlags.PEER_INIT, StackPdFlags.PEER_INIT_STANDARD);
+    ofNoUse(lmcache && !orchestrated, StackPdFlags.PEER_ALLOC, StackPdFlags.PEER_ALLOC_STANDARD);
+    ofNoUse(lmcache, StackPdFlags.PROXY_HOST, "");
+    ofNoUse(lmcache, StackPdFlags.PROXY_PORT, StackPdFlags.PROXY_PORT_STANDARD);
+    ofNoUse(splits(wishes), StackPdFlags.STRATEGY, StackPdFlags.STRATEGY_STANDARD);
+    ofNoUse(orchestrated, StackPdFlags.CONNECTOR, StackPdFlags.CONNECTOR_STANDARD);
     if (!splits(wishes) && values.get(DisaggKeys.THRESHOLD) > 0) {
       into.problems().add("--routing-threshold: without a disaggregated " + StackFlags.LOGIC);
     }
   }
 
-  private void ofNoUse(boolean used, String flag) {
-    boolean set = flag.equals(StackPdFlags.CONNECTOR) || wishes.has(flag);
-    if (set && !used) {
+  /**
+   * Refuses a flag that says something which has no effect.
+   *
+   * @param standard its default, which says nothing; empty if there is none
+   */
+  private void ofNoUse(boolean used, String flag, String standard) {
+    boolean says = wishes.has(flag) && !wishes.text(flag).equals(standard);
+    if (says && !used) {
       into.problems()
           .add(
               flag

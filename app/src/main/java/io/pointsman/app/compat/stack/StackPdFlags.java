@@ -22,6 +22,12 @@ final class StackPdFlags {
   static final String PROXY_HOST = "--nixl-proxy-host";
   static final String PROXY_PORT = "--nixl-proxy-port";
 
+  static final String STRATEGY_STANDARD = "round_robin";
+  static final String CONNECTOR_STANDARD = "nixl";
+  static final String PEER_INIT_STANDARD = "7300";
+  static final String PEER_ALLOC_STANDARD = "7400";
+  static final String PROXY_PORT_STANDARD = "7500";
+
   private StackPdFlags() {}
 
   static List<Flag> all(Wishes wishes) {
@@ -36,26 +42,32 @@ final class StackPdFlags {
                 "the same estimate; requests of exactly so many are split",
                 as(DisaggKeys.THRESHOLD)),
         proposed(STRATEGY, "round_robin or least_loaded, of both stages")
-            .standard("round_robin")
+            .standard(STRATEGY_STANDARD)
             .honoured(
-                "least_loaded counts requests in flight; no engine is scraped",
-                wishes.keep("round_robin", "least_loaded")),
+                "least_loaded counts requests in flight, no engine is scraped; refused without a"
+                    + " disaggregated logic",
+                wishes.keep(STRATEGY_STANDARD, "least_loaded")),
         proposed(CONNECTOR, "nixl or lmcache, of disaggregated_prefill_orchestrated")
-            .standard("nixl")
-            .honoured(wishes.keep("nixl", "lmcache")),
+            .standard(CONNECTOR_STANDARD)
+            .honoured(wishes.keep(CONNECTOR_STANDARD, "lmcache")),
         proposed(DECODER_HOST, "lmcache: where decode engines take blocks").honoured(wishes.keep()),
         proposed(DECODER_INIT, "their init ports, one for each rank, with commas")
             .honoured(wishes.keep()),
         proposed(DECODER_ALLOC, "their alloc ports").honoured(wishes.keep()),
         proposed(REGISTRY, "the same for each decode engine by its URL, as JSON")
-            .honoured("a URL that is no decode engine is refused", wishes.keep()),
+            .honoured(
+                "a URL that is no decode engine is refused; the three flags above serve engines"
+                    + " that it does not name",
+                wishes.keep()),
         proposed(PEER_HOST, "lmcache: where the decode engine takes blocks")
             .honoured("with disaggregated_prefill, which then is lmcache", wishes.keep()),
-        proposed(PEER_INIT, "its init port").standard("7300").honoured(wishes.keep()),
-        proposed(PEER_ALLOC, "its alloc port").standard("7400").honoured(wishes.keep()),
+        proposed(PEER_INIT, "its init port").standard(PEER_INIT_STANDARD).honoured(wishes.keep()),
+        proposed(PEER_ALLOC, "its alloc port")
+            .standard(PEER_ALLOC_STANDARD)
+            .honoured(wishes.keep()),
         proposed(PROXY_HOST, "lmcache: where notifications are heard")
             .honoured("unset means --host", wishes.keep()),
-        proposed(PROXY_PORT, "its port").standard("7500").honoured(wishes.keep()),
+        proposed(PROXY_PORT, "its port").standard(PROXY_PORT_STANDARD).honoured(wishes.keep()),
         proposed("--nixl-finished-req-ttl", "how long notifications are kept")
             .standard("120")
             .idle("one that nobody waits for is dropped at once"),

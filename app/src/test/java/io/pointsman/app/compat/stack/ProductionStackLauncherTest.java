@@ -273,6 +273,34 @@ class ProductionStackLauncherTest {
     assertThat(values.get(RoutingKeys.WORKERS).getFirst().labels()).doesNotContainKey("receiver");
   }
 
+  /** Those that the registry does not name. */
+  @Test
+  void theCommonReceiverServesDecodersBesideTheRegistry() {
+    ConfigValues values =
+        translated(
+            SPLIT
+                + "--disagg-connector-type lmcache --decoder-host h --decoder-init-port 5"
+                + " --decoder-alloc-port 6",
+            "--decoder-registry",
+            "{\"http://b:2\": {\"receiver_host\": \"g\", \"receiver_init_port\": [1],"
+                + " \"receiver_alloc_port\": [3]}}");
+    assertThat(values.get(DisaggKeys.RECEIVER)).isEqualTo("h/5/6");
+    assertThat(values.get(RoutingKeys.WORKERS).getLast().labels())
+        .containsEntry("receiver", "g/1/3");
+  }
+
+  /** What a start script says that says all defaults. */
+  @Test
+  void defaultsThatAreGivenAreOfUseEverywhere() {
+    ConfigValues values =
+        translated(
+            STATIC
+                + "--routing-logic roundrobin --load-balancing-strategy round_robin"
+                + " --disagg-connector-type nixl --nixl-peer-init-port 7300"
+                + " --nixl-peer-alloc-port 7400 --nixl-proxy-port 7500 --routing-threshold 0");
+    assertThat(values.get(RoutingKeys.POLICY)).isEqualTo("round_robin");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -330,6 +358,11 @@ class ProductionStackLauncherTest {
         "--routing-logic roundrobin --routing-threshold 9|--routing-threshold: without a",
         "--routing-logic roundrobin --static-model-labels x|--static-model-labels: 1 (expected: 2",
         "--routing-logic roundrobin --decoder-host h|--decoder-host: of no use",
+        "--routing-logic roundrobin --load-balancing-strategy least_loaded"
+            + "|--load-balancing-strategy: of no use",
+        "--routing-logic session --session-key x-user --load-balancing-strategy least_loaded"
+            + "|--load-balancing-strategy: of no use",
+        "--routing-logic roundrobin --nixl-peer-init-port 7301|--nixl-peer-init-port: of no use",
       })
   void logicsThatCannotBeHadAreRefused(String flags, String reason) {
     assertThat(refused(STATIC + flags)).anyMatch(problem -> problem.startsWith(reason));
@@ -344,6 +377,13 @@ class ProductionStackLauncherTest {
             + " --decoder-alloc-port x|--decoder-host, --decoder-init-port",
         "--decoder-host h|--decoder-host: of no use",
         "--nixl-proxy-host h|--nixl-proxy-host: of no use",
+        "--nixl-proxy-port 7501|--nixl-proxy-port: of no use",
+        "--nixl-peer-init-port 7301|--nixl-peer-init-port: of no use",
+        "--nixl-peer-alloc-port 7401|--nixl-peer-alloc-port: of no use",
+        "--decoder-init-port 1|--decoder-init-port: of no use",
+        "--decoder-alloc-port 1|--decoder-alloc-port: of no use",
+        "--disagg-connector-type lmcache --decoder-registry {} --decoder-host h"
+            + "|--decoder-host: of no use without --decoder-init-port, --decoder-alloc-port",
         "--prefill-model-labels dec,pre|--prefill-model-labels: dec is one of",
         "--load-balancing-strategy random|--load-balancing-strategy: random (expected: one of",
         "--routing-threshold -1|--routing-threshold: -1 (expected:",
