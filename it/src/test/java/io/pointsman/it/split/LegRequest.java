@@ -95,7 +95,8 @@ record LegRequest(Route route, boolean stream, String id, String open, String pr
         stream
             ? rest + "," + limit + "5" + STREAM + ",\"min_tokens\":2"
             : rest + ",\"min_tokens\":2," + limit + "5";
-    return new LegRequest(route, stream, id, open, rest + "," + limit + "1" + WHOLE);
+    String stored = route == Route.RESPONSES ? ",\"store\":false" : "";
+    return new LegRequest(route, stream, id, open, rest + "," + limit + "1" + WHOLE + stored);
   }
 
   /** The client's body. */

@@ -33,7 +33,9 @@ class PrefillBodyTest {
             + "|{\"prompt\":\"a\", \"max_tokens\": 1, \"stream\" : false}",
         "RESPONSES"
             + "|{\"input\":\"a\",\"max_output_tokens\":7,\"stream\":true}"
-            + "|{\"input\":\"a\",\"max_output_tokens\":1,\"stream\":false}",
+            + "|{\"input\":\"a\",\"max_output_tokens\":1,\"stream\":false,\"store\":false}",
+        "RESPONSES|{\"store\":true,\"input\":\"a\"}"
+            + "|{\"store\":false,\"input\":\"a\",\"max_output_tokens\":1,\"stream\":false}",
         "MESSAGES|{\"max_tokens\":7}|{\"max_tokens\":1,\"stream\":false}",
         "GENERATE"
             + "|{\"text\":\"a\",\"sampling_params\":{\"max_new_tokens\":7,\"min_new_tokens\":3}}"
@@ -61,7 +63,7 @@ class PrefillBodyTest {
             + "|{\"token_ids\":[1],\"sampling_params\":{\"max_tokens\":1,\"min_tokens\":1},"
             + "\"stream\":false}",
         "RESPONSES|{\"input\":\"a\"}"
-            + "|{\"input\":\"a\",\"max_output_tokens\":1,\"stream\":false}",
+            + "|{\"input\":\"a\",\"max_output_tokens\":1,\"stream\":false,\"store\":false}",
       })
   void minimaCanBeOneInstead(Endpoint endpoint, String body, String expected) {
     assertThat(prefill(MinTokens.ONE, endpoint, body)).isEqualTo(expected);

@@ -39,8 +39,14 @@ final class PrefillBody {
     edits.addAll(minimum(endpoint, minTokens));
     edits.add(put(RawJson.FALSE, "stream"));
     edits.add(remove("stream_options"));
+    edits.addAll(notStored(endpoint));
     edits.addAll(List.of(more));
     return edits;
+  }
+
+  /** Engines store responses unless they are told not to: one that nobody gets is not to be. */
+  static List<BodyEdit> notStored(PdEndpoint endpoint) {
+    return endpoint == PdEndpoint.RESPONSES ? List.of(put(RawJson.FALSE, "store")) : List.of();
   }
 
   private static List<BodyEdit> minimum(PdEndpoint endpoint, MinTokens minTokens) {

@@ -11,6 +11,7 @@ import io.pointsman.engine.disagg.plan.RawJson;
 import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Worker;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -35,8 +36,10 @@ final class SglangProtocol implements PdProtocol {
             put(RawJson.string(Address.host(prefill)), "bootstrap_host"),
             put(port == 0 ? RawJson.NULL : RawJson.of(port), "bootstrap_port"),
             put(RawJson.of(room(request)), "bootstrap_room"));
+    List<BodyEdit> toPrefill = new ArrayList<>(edits);
+    toPrefill.addAll(PrefillBody.notStored(request.endpoint()));
     return new PdPlan.Concurrent(
-        Legs.leg(request, prefill, edits),
+        Legs.leg(request, prefill, toPrefill),
         Legs.leg(request, decode, edits),
         new Terms(Terms.Bond.THIS_DECODE, WAIT, Terms.Release.CANCEL_BOTH, List.of()),
         null);
