@@ -28,6 +28,11 @@ final class EventRewrite implements BodyRewrite {
   /** Whether the event under way is passed on as it comes. */
   private boolean unread;
 
+  /** The last two bytes that were passed on of an event that goes on unread. */
+  private byte last;
+
+  private byte beforeLast;
+
   /**
    * @param onEnd called when the stream is complete
    */
@@ -70,6 +75,10 @@ final class EventRewrite implements BodyRewrite {
     if (unread || rest > LONGEST) {
       unread = rest > 0 || unread;
       out.writeBytes(open, from, rest);
+      for (int i = Math.max(from, length - 2); i < length; i++) {
+        beforeLast = last;
+        last = open[i];
+      }
       rest = 0;
     } else {
       System.arraycopy(open, from, open, 0, rest);
@@ -87,17 +96,23 @@ final class EventRewrite implements BodyRewrite {
    * @param unsearched no empty line ends before it
    */
   private int eventEnd(int from, int unsearched) {
-    for (int i = Math.max(from + 1, unsearched); i < length; i++) {
+    int begin = unread && from == 0 ? -2 : from;
+    for (int i = Math.max(begin + 1, unsearched); i < length; i++) {
       if (open[i] != '\n') {
         continue;
       }
-      boolean afterLf = open[i - 1] == '\n';
-      boolean afterCrLf = i >= from + 2 && open[i - 1] == '\r' && open[i - 2] == '\n';
+      boolean afterLf = at(i - 1) == '\n';
+      boolean afterCrLf = i >= begin + 2 && at(i - 1) == '\r' && at(i - 2) == '\n';
       if (afterLf || afterCrLf) {
         return i + 1;
       }
     }
     return 0;
+  }
+
+  /** A byte of the event under way, from two before those that are kept. */
+  private byte at(int index) {
+    return index >= 0 ? open[index] : index == -1 ? last : beforeLast;
   }
 
   private void write(byte[] bytes, int from, int to, ByteBuf out) {

@@ -13,6 +13,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class EventRewriteTest {
   private static final String STREAM =
@@ -118,6 +120,27 @@ class EventRewriteTest {
             text(rewrite.take(Unpooled.copiedBuffer("}\n\ndata: 1\n\n", StandardCharsets.UTF_8))))
         .isEqualTo("}\n\ndata: 1\n\n");
     assertThat(rewrite.betweenEvents()).isTrue();
+  }
+
+  /** Wherever its end is cut, the next event is read again. */
+  @ParameterizedTest
+  @ValueSource(strings = {"}\n|\n", "}|\n|\n", "}\n\r|\n", "}\n|\r\n", "}|\r|\n|\r|\n", "|}\n\n|"})
+  void theEndOfAVeryLongEventIsSeen(String end) {
+    EventRewrite rewrite = new EventRewrite(edits(7, null), () -> {});
+    String begin = "data: {" + "x".repeat(2 << 20);
+    StringBuilder out = new StringBuilder();
+    out.append(text(rewrite.take(Unpooled.copiedBuffer(begin, StandardCharsets.UTF_8))));
+    for (String piece : end.split("\\|", -1)) {
+      out.append(text(rewrite.take(Unpooled.copiedBuffer(piece, StandardCharsets.UTF_8))));
+    }
+    assertThat(rewrite.betweenEvents()).isTrue();
+    String usage = "data: {\"usage\":{\"prompt_tokens\":9}}\n\n";
+    out.append(text(rewrite.take(Unpooled.copiedBuffer(usage, StandardCharsets.UTF_8))));
+    assertThat(out.toString())
+        .isEqualTo(
+            begin
+                + end.replace("|", "")
+                + usage.replace("9}", "9,\"prompt_tokens_details\":{\"cached_tokens\":7}}"));
   }
 
   @Test
