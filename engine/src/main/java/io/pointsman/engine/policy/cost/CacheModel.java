@@ -81,15 +81,27 @@ final class CacheModel {
     return full;
   }
 
-  /** Blocks of the longest prefix that is held. */
+  /** Blocks of the longest prefix that is held or on its way. */
   int match(PrefixBlocks prefix) {
+    return match(prefix, false);
+  }
+
+  /** Blocks of the longest prefix that a request which has ended has left. */
+  int matchComputed(PrefixBlocks prefix) {
+    return match(prefix, true);
+  }
+
+  private int match(PrefixBlocks prefix, boolean computed) {
     int ends = ends(prefix);
     int held = 0;
     while (held < ends) {
       Run run = runs.find(hash(prefix, held, ends));
-      int common = run == null ? 0 : run.common(prefix, held, ends);
+      if (run == null || (computed && !run.computed)) {
+        break;
+      }
+      int common = run.common(prefix, held, ends);
       held += common;
-      if (run == null || common < run.size) {
+      if (common < run.size) {
         break;
       }
     }

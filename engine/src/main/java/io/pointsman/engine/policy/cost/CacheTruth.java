@@ -56,10 +56,10 @@ final class CacheTruth {
 
   /** Learns from a request's end; whether the cache must be taken to be empty. */
   boolean restarted(InFlight entry, Usage usage) {
-    if (usage.cachedTokens() < 0 || usage.promptTokens() <= 0 || entry.held < WORTH_TOKENS) {
+    if (usage.cachedTokens() < 0 || usage.promptTokens() <= 0 || entry.certain < WORTH_TOKENS) {
       return false;
     }
-    double expected = (double) entry.held / entry.tokens;
+    double expected = (double) entry.certain / entry.tokens;
     double found = (double) usage.cachedTokens() / usage.promptTokens();
     if (found >= 0.9 * expected) {
       lost = 0;

@@ -14,6 +14,12 @@ final class InFlight {
 
   final HitLedger.Prospect prospect;
 
+  /**
+   * Tokens of {@link #held} that requests had left which had ended. The rest was on its way: an
+   * engine need not find what it computes in the same step.
+   */
+  int certain;
+
   /** How much of its prompt its worker's cache model has taken in for it. */
   int taken;
 

@@ -200,11 +200,12 @@ final class WorkerModel {
       emptied();
     }
     int blocks = cache.match(prefix);
-    int held = Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
+    int held = tokensOf(blocks, prefix, tokens);
     assumeComputed(now);
     Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), blocks);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
+    entry.certain = tokensOf(cache.matchComputed(prefix), prefix, tokens);
     double evicted = tokens * evictedShare(prefix, blocks);
     if (prefix.count() > 0) {
       entry.taken = cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
@@ -218,6 +219,11 @@ final class WorkerModel {
     begin(entry, evicted, now);
     fit();
     publish();
+  }
+
+  /** Tokens of a prompt's blocks; an engine computes the last token in any case. */
+  private static int tokensOf(int blocks, PrefixBlocks prefix, int tokens) {
+    return Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
   }
 
   /**

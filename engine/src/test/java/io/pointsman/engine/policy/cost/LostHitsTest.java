@@ -119,6 +119,22 @@ class LostHitsTest {
     assertLoses(on, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
   }
 
+  /** An engine need not find what it computes in the same step. */
+  @Test
+  void siblingsThatDoNotFindEachOtherAreNoNewStart() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(2, 100), 0);
+    List<Lease> siblings = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      siblings.add(one.place(Prompt.of(1, 100)));
+    }
+    assertThat(siblings.getLast().cachedTokens()).isPositive();
+    siblings.forEach(each -> one.serve(each, 1600, 0));
+
+    assertThat(one.lost.tokens(LostHit.WORKER_GONE)).isZero();
+    assertThat(one.place(Prompt.of(2, 100)).cachedTokens()).isPositive();
+  }
+
   @Test
   void workerThatFindsNothingAnyMoreHasStartedAnew() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
