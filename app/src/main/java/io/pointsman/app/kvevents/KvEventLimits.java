@@ -12,7 +12,7 @@ import java.time.Duration;
  */
 public record KvEventLimits(int messageBytes, int batchEvents, Duration replayPatience) {
   public static final KvEventLimits DEFAULTS =
-      new KvEventLimits(16 << 20, 4096, Duration.ofSeconds(5));
+      new KvEventLimits(16 << 20, 65_536, Duration.ofSeconds(5));
 
   /** The largest {@link #messageBytes}. */
   public static final int MOST_MESSAGE_BYTES = 256 << 20;
