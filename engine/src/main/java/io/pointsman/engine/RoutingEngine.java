@@ -109,8 +109,8 @@ public final class RoutingEngine {
   private Picker build(Policy policy, Pool pool) {
     try {
       return policy.picker(pool);
-    } catch (RuntimeException e) {
-      listener.policyFailed(e);
+    } catch (RuntimeException | LinkageError e) {
+      failed(e);
       return (_, _) -> null;
     }
   }
@@ -189,8 +189,8 @@ public final class RoutingEngine {
       request
           .notes()
           .explain(insight == null ? List.of() : insight.explain(pool, request, chosen, now));
-    } catch (RuntimeException e) {
-      listener.policyFailed(e);
+    } catch (RuntimeException | LinkageError e) {
+      failed(e);
     }
   }
 
@@ -233,10 +233,18 @@ public final class RoutingEngine {
     for (L learner : hearers) {
       try {
         news.accept(learner);
-      } catch (RuntimeException e) {
-        listener.policyFailed(e);
+      } catch (RuntimeException | LinkageError e) {
+        failed(e);
       }
     }
+  }
+
+  /** A plug-in that was compiled against something else throws errors at its first call. */
+  private void failed(Throwable fault) {
+    listener.policyFailed(
+        fault instanceof RuntimeException failure
+            ? failure
+            : new IllegalStateException("a class does not fit: " + fault, fault));
   }
 
   /** A worker that admits the request; null if there is none. */
@@ -259,8 +267,8 @@ public final class RoutingEngine {
   private @Nullable Worker pick(Picker picker, RoutingRequest request, long now) {
     try {
       return picker.pick(request, now);
-    } catch (RuntimeException e) {
-      listener.policyFailed(e);
+    } catch (RuntimeException | LinkageError e) {
+      failed(e);
       return null;
     }
   }

@@ -109,6 +109,46 @@ class RoutingEngineTest {
   }
 
   @Test
+  void plugInThatDoesNotFitIsReportedAndFailsNoRequest() {
+    LinkageError fault = new NoSuchMethodError("of another version");
+    Learner learner =
+        new Learner() {
+          @Override
+          public void placed(RoutingRequest request, Lease lease) {
+            throw fault;
+          }
+
+          @Override
+          public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+            throw fault;
+          }
+
+          @Override
+          public void forget(Worker worker) {
+            throw fault;
+          }
+        };
+    RoutingEngine engine =
+        engine(
+            _ ->
+                (_, _) -> {
+                  throw fault;
+                },
+            learner);
+
+    Lease lease = routed(engine.decide(Requests.bare()));
+    assertThat(events.failures).as("pick, placed").hasSize(2);
+    lease.succeeded();
+    fleet.fleet.remove(lease.worker().id());
+
+    assertThat(events.failures)
+        .as("pick, placed, ended, forget")
+        .hasSize(4)
+        .allSatisfy(failure -> assertThat(failure).hasCause(fault));
+    assertThat(events.settled).containsExactly(Outcome.SUCCEEDED);
+  }
+
+  @Test
   void policyThatCannotBuildAPickerIsReportedAndRequestsGoToTheLeastLoaded() {
     Policy policy =
         _ -> {

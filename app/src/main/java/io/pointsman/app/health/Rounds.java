@@ -34,7 +34,8 @@ public final class Rounds implements AutoCloseable {
   private static void runOnce(Runnable task) {
     try {
       task.run();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | LinkageError e) {
+      // A plug-in that does not fit must not end the rounds.
       log.error("a round failed", e);
     }
   }

@@ -18,6 +18,13 @@ final class HeldLease {
     EXPIRED
   }
 
+  /** Hears, once, that a lease has ended; before those who learn from it, who may fail. */
+  @FunctionalInterface
+  interface Ends {
+    void ended(Outcome outcome, TokenCounts tokens);
+  }
+
+  private final Ends ends;
   private final long sequence;
   private final long nonce;
   private final long latest;
@@ -31,6 +38,7 @@ final class HeldLease {
 
   /**
    * @param prefill the lease on the worker for prefill, if another one serves that
+   * @param ends hears of the end outside of any lock
    * @param sequence which lease it is, counted from the first one on
    * @param nonce makes its id hard to hit by chance
    * @param expiresAt by the engine's ticker
@@ -39,10 +47,12 @@ final class HeldLease {
   HeldLease(
       Lease lease,
       @Nullable Lease prefill,
+      Ends ends,
       long sequence,
       long nonce,
       long expiresAt,
       long latest) {
+    this.ends = ends;
     this.lease = lease;
     this.prefill = prefill;
     split = prefill != null;
@@ -95,6 +105,7 @@ final class HeldLease {
       }
       gone = end(State.SETTLED);
     }
+    ends.ended(Outcome.IGNORED, TokenCounts.NONE);
     settle(gone, Outcome.IGNORED);
     return HoldAnswer.WORKER_LEFT;
   }
@@ -158,14 +169,18 @@ final class HeldLease {
       }
       ending = end(State.SETTLED);
     }
-    if (ending.lease != null) {
-      Duration ttft = report.ttft();
-      if (ttft != null) {
-        ending.lease.firstTokenAfter(ttft.toNanos());
+    ends.ended(outcome, report.tokens());
+    try {
+      if (ending.lease != null) {
+        ending.lease.reported(report.tokens().usage());
+        Duration ttft = report.ttft();
+        if (ttft != null) {
+          ending.lease.firstTokenAfter(ttft.toNanos());
+        }
       }
-      ending.lease.reported(report.tokens().usage());
+    } finally {
+      settle(ending, outcome);
     }
-    settle(ending, outcome);
     return HoldAnswer.SETTLED;
   }
 
@@ -178,6 +193,7 @@ final class HeldLease {
       }
       ending = end(State.EXPIRED);
     }
+    ends.ended(Outcome.EXPIRED, TokenCounts.NONE);
     settle(ending, Outcome.EXPIRED);
     return true;
   }

@@ -75,7 +75,8 @@ final class HeldLeases {
       int place = place(sequence);
       HeldLease before = places.get(place);
       if (before == null || before.ended()) {
-        HeldLease held = new HeldLease(lease, prefill, sequence, nonce, expiresAt, latest);
+        HeldLease held =
+            new HeldLease(lease, prefill, this::ended, sequence, nonce, expiresAt, latest);
         if (places.compareAndSet(place, before, held)) {
           expiresBy(expiresAt);
           return held;
@@ -104,12 +105,7 @@ final class HeldLeases {
   }
 
   HoldAnswer confirm(String id, long now) {
-    HoldAnswer answer = with(id, now, HeldLease::confirm);
-    if (answer.kind() == HoldAnswer.Kind.WORKER_LEFT) {
-      open.decrementAndGet();
-      tally.settled(Outcome.IGNORED, TokenCounts.NONE);
-    }
-    return answer;
+    return with(id, now, HeldLease::confirm);
   }
 
   HoldAnswer prefilled(String id, long now, Outcome outcome) {
@@ -121,12 +117,7 @@ final class HeldLeases {
   }
 
   HoldAnswer settle(String id, long now, Outcome outcome, EndReport report) {
-    HoldAnswer answer = with(id, now, (held, time) -> held.settle(time, outcome, report));
-    if (answer.kind() == HoldAnswer.Kind.DONE) {
-      open.decrementAndGet();
-      tally.settled(outcome, report.tokens());
-    }
-    return answer;
+    return with(id, now, (held, time) -> held.settle(time, outcome, report));
   }
 
   /** Something that is said of a lease. */
@@ -143,19 +134,19 @@ final class HeldLeases {
     if (held == null || !held.is(sequence, HeldIds.nonce(id))) {
       return HoldAnswer.UNKNOWN;
     }
-    if (expired(held, now)) {
+    if (held.expire(now)) {
       return HoldAnswer.UNKNOWN;
     }
     return word.say(held, now);
   }
 
-  private boolean expired(HeldLease held, long now) {
-    boolean expired = held.expire(now);
-    if (expired) {
-      open.decrementAndGet();
+  private void ended(Outcome outcome, TokenCounts tokens) {
+    open.decrementAndGet();
+    if (outcome.equals(Outcome.EXPIRED)) {
       tally.expires();
+    } else {
+      tally.settled(outcome, tokens);
     }
-    return expired;
   }
 
   /** Ends what is overdue by {@code now}, as expired; how many that were. */
@@ -165,13 +156,27 @@ final class HeldLeases {
     }
     // What is held or put off while this goes on lowers it again.
     firstExpiry.set(farAfter(now));
+    boolean whole = false;
+    try {
+      int count = expireAll(now);
+      whole = true;
+      return count;
+    } finally {
+      if (!whole) {
+        // Whoever learns of an end has failed: the rest is for the next look.
+        expiresBy(now);
+      }
+    }
+  }
+
+  private int expireAll(long now) {
     int count = 0;
     for (int place = 0; place < places.length(); place++) {
       HeldLease held = places.get(place);
       if (held == null) {
         continue;
       }
-      if (expired(held, now)) {
+      if (held.expire(now)) {
         count++;
       } else if (!held.ended()) {
         expiresBy(held.expiresAt());

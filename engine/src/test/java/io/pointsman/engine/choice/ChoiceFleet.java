@@ -17,6 +17,7 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Choices over a fleet of test workers, and what their engine tells of them. */
 final class ChoiceFleet implements EngineListener {
@@ -29,6 +30,9 @@ final class ChoiceFleet implements EngineListener {
   final List<Outcome> settled = new ArrayList<>();
   final List<Usage> usages = new ArrayList<>();
   int routed;
+
+  /** Thrown at each end, against the contract; null for nothing. */
+  @Nullable Error defect;
 
   ChoiceFleet(String policy, int size, HoldSettings settings) {
     workers = TestFleet.of(size);
@@ -83,6 +87,9 @@ final class ChoiceFleet implements EngineListener {
   public synchronized void settled(Lease lease, Outcome outcome) {
     settled.add(outcome);
     usages.add(lease.usage());
+    if (defect != null) {
+      throw defect;
+    }
   }
 
   @Override

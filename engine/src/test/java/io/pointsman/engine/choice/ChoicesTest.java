@@ -153,6 +153,35 @@ class ChoicesTest {
   }
 
   @Test
+  void whoFailsAtTheEndOfALeaseKeepsNoPlaceAndHoldsUpNoOtherEnd() {
+    ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(8, TTL, TTL, TTL));
+    Choice.Held left = fleet.held();
+    String settled = fleet.held().lease();
+    fleet.held();
+    fleet.held();
+    fleet.defect = new NoSuchMethodError("of another version");
+
+    assertThatThrownBy(() -> fleet.choices.settle(settled, Outcome.SUCCEEDED, TokenCounts.NONE))
+        .isSameAs(fleet.defect);
+    assertThat(fleet.choices.open()).isEqualTo(3);
+    fleet.workers.fleet.remove(left.worker().id());
+    assertThatThrownBy(() -> fleet.choices.confirm(left.lease())).isSameAs(fleet.defect);
+    assertThat(fleet.choices.open()).isEqualTo(2);
+
+    fleet.pass(TTL);
+    assertThatThrownBy(fleet.choices::expireDue).isSameAs(fleet.defect);
+    assertThat(fleet.choices.open()).isEqualTo(1);
+    fleet.defect = null;
+    assertThat(fleet.choices.expireDue()).as("what the failure left").isEqualTo(1);
+
+    assertThat(fleet.choices.open()).isZero();
+    assertThat(fleet.choices.tally().succeeded()).isEqualTo(1);
+    assertThat(fleet.choices.tally().ignored()).isEqualTo(1);
+    assertThat(fleet.choices.tally().expired()).isEqualTo(2);
+    assertThat(left.worker().inFlight()).isZero();
+  }
+
+  @Test
   void aRequestIsConfirmedOnce() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     String lease = fleet.held().lease();
