@@ -32,8 +32,8 @@ final class FleetSlots {
   /** Rounds until a worker is tried again that could not be added. */
   static final int PAUSE = 40;
 
-  /** What may stand in a command of the runtime API as one word. */
-  private static final Pattern WORD = Pattern.compile("[!-:<-\\[\\]-~]+");
+  /** What may stand in a command of the runtime API as one word, and as none with a number. */
+  private static final Pattern WORD = Pattern.compile("(?!#)[!-:<-\\[\\]-~]+");
 
   /** Finds the address of a host. */
   @FunctionalInterface
@@ -51,6 +51,13 @@ final class FleetSlots {
   private final Addresses addresses;
   private final Deque<String> free = new ArrayDeque<>();
   private final List<String> leaving = new ArrayList<>();
+
+  /**
+   * Slots of workers that HAProxy is to forget and that it has not been told so to the end, with
+   * their ids: they may be in the map and ready.
+   */
+  private final Map<String, String> undone = new LinkedHashMap<>();
+
   private final Map<String, String> slots = new LinkedHashMap<>();
   private final Map<String, URI> urls = new HashMap<>();
 
@@ -95,6 +102,9 @@ final class FleetSlots {
    * @throws IOException if HAProxy cannot be reached
    */
   void follow(Map<String, URI> workers) throws IOException {
+    for (Map.Entry<String, String> each : List.copyOf(undone.entrySet())) {
+      forget(each.getValue(), each.getKey());
+    }
     for (String id : List.copyOf(slots.keySet())) {
       if (!workers.containsKey(id) || !workers.get(id).equals(urls.get(id))) {
         remove(id);
@@ -146,7 +156,7 @@ final class FleetSlots {
   /** Why HAProxy cannot have a worker; null if it can. */
   private static @Nullable String reason(String id, URI url) {
     if (!WORD.matcher(id).matches()) {
-      return "its id (expected: no spaces, semicolons or backslashes)";
+      return "its id (expected: no spaces, semicolons or backslashes, no # in front)";
     }
     if (!"http".equals(url.getScheme()) || url.getHost() == null) {
       return url + " (expected: http://, its servers speak no TLS)";
@@ -184,7 +194,8 @@ final class FleetSlots {
       failed(id, e);
       return;
     } catch (IOException e) {
-      free.addFirst(slot);
+      // Which of them HAProxy has done nobody knows.
+      undone.put(slot, id);
       throw e;
     }
     failing.remove(id);
@@ -203,16 +214,21 @@ final class FleetSlots {
   }
 
   private void remove(String id) throws IOException {
-    String slot = requireNonNull(slots.get(id));
+    String slot = requireNonNull(slots.remove(id));
+    size = slots.size();
+    urls.remove(id);
+    undone.put(slot, id);
+    forget(id, slot);
+  }
+
+  private void forget(String id, String slot) throws IOException {
     try {
       haproxy.tell("del map " + map + " " + id);
     } catch (RuntimeApi.Refused e) {
       log.debug("worker {} was not in the map", id, e);
     }
     rest(slot);
-    slots.remove(id);
-    size = slots.size();
-    urls.remove(id);
+    undone.remove(slot);
     leaving.add(slot);
     full = false;
   }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -23,6 +24,7 @@ public final class HaproxyPlane implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HaproxyPlane.class);
   private static final Duration LOOK = Duration.ofMillis(250);
   private static final int START_STEPS = 1_000;
+  private static final Duration FIRST_ANSWER = Duration.ofSeconds(20);
   private static final int STEP_MILLIS = 20;
 
   /** Two more tries before a lease ends. */
@@ -120,15 +122,18 @@ public final class HaproxyPlane implements AutoCloseable {
 
   /** All of HAProxy's addresses are bound once it answers on one. */
   private void awaitReady(Process started) throws IOException {
+    RuntimeApi patient = new RuntimeApi(files.socket(), FIRST_ANSWER);
     try {
       for (int i = 0; i < START_STEPS; i++) {
         if (started.waitFor(STEP_MILLIS, TimeUnit.MILLISECONDS)) {
           throw new IOException(output().strip());
         }
-        if (answers()) {
+        if (answers(patient)) {
           return;
         }
       }
+    } catch (SocketTimeoutException _) {
+      // Told below.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -136,9 +141,11 @@ public final class HaproxyPlane implements AutoCloseable {
     throw new IOException("it does not answer on its own socket: " + output().strip());
   }
 
-  private boolean answers() {
+  private static boolean answers(RuntimeApi patient) throws SocketTimeoutException {
     try {
-      return !runtime.ask("show info").isEmpty();
+      return !patient.ask("show info").isEmpty();
+    } catch (SocketTimeoutException e) {
+      throw e;
     } catch (IOException _) {
       return false;
     }

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
@@ -31,12 +32,20 @@ final class LiveLeases {
     this.ttl = ttl;
   }
 
-  /** One round over all of them; gives up for this time if the router does not answer. */
+  /**
+   * One round over all of them; gives up for this time once the router does not answer, so that a
+   * long table does not keep it from the next one.
+   */
   void renew() {
+    AtomicBoolean silent = new AtomicBoolean();
     try {
       for (String lease : alive(haproxy.ask(ALIVE))) {
         calls.acquire();
-        Thread.ofVirtual().name("haproxy-renew").start(() -> renew(lease));
+        if (silent.get()) {
+          calls.release();
+          return;
+        }
+        Thread.ofVirtual().name("haproxy-renew").start(() -> renew(lease, silent));
       }
     } catch (IOException e) {
       log.debug("leases not renewed: {}", e.toString());
@@ -55,10 +64,14 @@ final class LiveLeases {
     return leases;
   }
 
-  private void renew(String lease) {
+  /**
+   * @param silent set if the router does not answer
+   */
+  private void renew(String lease, AtomicBoolean silent) {
     try {
       router.renew(lease, ttl);
     } catch (IOException e) {
+      silent.set(true);
       log.debug("lease {} not renewed: {}", lease, e.toString());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

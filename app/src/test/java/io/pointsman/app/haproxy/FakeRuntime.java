@@ -11,7 +11,9 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
 /** HAProxy's runtime API: keeps each command and says what a test has it say. */
@@ -21,6 +23,14 @@ final class FakeRuntime implements AutoCloseable {
 
   /** What is said to a command. */
   volatile UnaryOperator<String> says = _ -> "";
+
+  /** Commands that are done without a word, with the connection broken. */
+  volatile Predicate<String> breaks = _ -> false;
+
+  /** While true, commands are taken and nothing is said. */
+  volatile boolean hangs;
+
+  private final Queue<SocketChannel> hanging = new ConcurrentLinkedQueue<>();
 
   FakeRuntime(Path socket) throws IOException {
     listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
@@ -39,12 +49,25 @@ final class FakeRuntime implements AutoCloseable {
 
   private void run() {
     while (listener.isOpen()) {
-      try (SocketChannel channel = listener.accept()) {
-        String command = line(channel);
-        commands.add(command);
-        channel.write(ByteBuffer.wrap((says.apply(command) + "\n").getBytes(UTF_8)));
+      try {
+        SocketChannel channel = listener.accept();
+        if (hangs) {
+          hanging.add(channel);
+        } else {
+          answer(channel);
+        }
       } catch (IOException e) {
         return;
+      }
+    }
+  }
+
+  private void answer(SocketChannel accepted) throws IOException {
+    try (SocketChannel channel = accepted) {
+      String command = line(channel);
+      commands.add(command);
+      if (!breaks.test(command)) {
+        channel.write(ByteBuffer.wrap((says.apply(command) + "\n").getBytes(UTF_8)));
       }
     }
   }
@@ -62,5 +85,8 @@ final class FakeRuntime implements AutoCloseable {
   @Override
   public void close() throws IOException {
     listener.close();
+    for (SocketChannel channel : hanging) {
+      channel.close();
+    }
   }
 }

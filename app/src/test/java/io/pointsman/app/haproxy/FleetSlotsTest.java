@@ -16,6 +16,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class FleetSlotsTest {
@@ -148,6 +150,7 @@ class FleetSlotsTest {
     worker("below", "http://a:1/prefix");
     worker("two words", "http://a:1");
     worker("semi;colon", "http://a:1");
+    worker("#1", "http://a:1");
     worker("none", "file:///a");
     worker("good", "http://a:1/");
     slots.follow(workers);
@@ -187,6 +190,47 @@ class FleetSlotsTest {
 
     assertThat(haproxy.told()).containsSubsequence(added("w3", "w1", 4));
     assertThat(slots.size()).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"addr", "state ready", "add map"})
+  void aServerOfWhichNobodyKnowsHowFarItIsRestsBeforeItsSlotIsUsedAgain(String last)
+      throws Exception {
+    slots = slots(1);
+    haproxy.breaks = command -> command.contains(last);
+    worker("a", "http://a:1");
+    assertThatThrownBy(() -> slots.follow(workers)).isInstanceOf(IOException.class);
+    assertThat(slots.size()).isZero();
+    haproxy.told();
+
+    haproxy.breaks = _ -> false;
+    haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,0,7" : "";
+    workers.clear();
+    worker("b", "http://b:2");
+    slots.follow(workers);
+
+    List<String> told = haproxy.told();
+    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(told).containsSubsequence(added("b", "w1", 2));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"del map", "state maint"})
+  void aWorkerThatReturnsAfterHalfARemovalIsAddedAnew(String last) throws Exception {
+    worker("a", "http://a:1");
+    slots.follow(workers);
+    haproxy.breaks = command -> command.contains(last);
+    assertThatThrownBy(() -> slots.follow(Map.of())).isInstanceOf(IOException.class);
+    assertThat(slots.size()).isZero();
+    haproxy.told();
+
+    haproxy.breaks = _ -> false;
+    slots.follow(workers);
+
+    List<String> told = haproxy.told();
+    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(told).containsSubsequence(added("a", "w2", 1));
+    assertThat(slots.size()).isEqualTo(1);
   }
 
   @Test

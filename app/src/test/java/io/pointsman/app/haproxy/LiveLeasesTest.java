@@ -1,14 +1,84 @@
 package io.pointsman.app.haproxy;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
+@Timeout(60)
 class LiveLeasesTest {
+  private static final int AT_ONCE = 16;
+
+  /** Takes connections, and closes each once its first line is there. */
+  private static final class MuteRouter implements AutoCloseable {
+    private final ServerSocket listener =
+        new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
+    private final Set<String> asked = ConcurrentHashMap.newKeySet();
+
+    MuteRouter() throws IOException {
+      Thread.ofVirtual().name("mute-router").start(this::run);
+    }
+
+    private void run() {
+      while (!listener.isClosed()) {
+        try (Socket socket = listener.accept();
+            BufferedReader in =
+                new BufferedReader(new InputStreamReader(socket.getInputStream(), US_ASCII))) {
+          asked.add(String.valueOf(in.readLine()));
+        } catch (IOException e) {
+          // The next one, or the end.
+        }
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      listener.close();
+    }
+  }
+
+  @Test
+  void aRouterThatDoesNotAnswerIsAskedForAFewLeasesAndTheRoundIsGivenUp(@TempDir Path directory)
+      throws Exception {
+    StringBuilder table = new StringBuilder("# table: leases, type: string\n");
+    for (int i = 10; i < 210; i++) {
+      table.append("0x55: key=").append(i).append("-k use=1 exp=1 conn_cur=1\n");
+    }
+    try (FakeRuntime haproxy = new FakeRuntime(directory.resolve("s"));
+        MuteRouter mute = new MuteRouter();
+        RouterCalls router =
+            new RouterCalls(URI.create("http://127.0.0.1:" + mute.listener.getLocalPort()), "")) {
+      haproxy.says = _ -> table.toString();
+      LiveLeases leases =
+          new LiveLeases(new RuntimeApi(directory.resolve("s")), router, Duration.ofSeconds(60));
+
+      leases.renew();
+
+      assertThat(haproxy.told()).hasSize(1);
+      assertThat(mute.asked).isNotEmpty().hasSizeLessThanOrEqualTo(AT_ONCE);
+
+      mute.asked.clear();
+      leases.renew();
+      assertThat(haproxy.told()).hasSize(1);
+      assertThat(mute.asked).as("the next round begins anew").isNotEmpty();
+    }
+  }
+
   @Test
   void leasesAreReadFromHaproxysTable() {
     String table =
