@@ -16,6 +16,8 @@ local in_flight = ngx.shared.pointsman
 local HEAD_OF_BODY = 131072
 local LOOK_SECONDS = 0.25
 local MOST_TOLD = 4096
+-- What tells has been dropped if it has not said a word for so long beyond the router's time: nginx drops timers that are too many.
+local DROPPED_SECONDS = 10
 local POOL = {pool = "pointsman", pool_size = 64}
 -- What follows up to NOT_FORWARDED stands in HAProxy's script too. Each is one file that is copied to where its proxy finds
 -- it, and they run on different Luas (LuaJIT here, 5.3 there): a third file that both load would have to be kept in step
@@ -48,7 +50,8 @@ local workers = {}
 local KNOWN = "workers"
 local live = {}
 local told = {first = 1, last = 0}
-local telling = false
+-- When what is being told was last; nil while nothing is.
+local telling
 -- Causes that were logged, of this process. There are but statuses and a few words.
 local complained = {}
 
@@ -83,12 +86,12 @@ function pointsman.key_of(path)
   return key:match("^%s*(.-)%s*$")
 end
 
--- One answer: its status, its headers by lower-case name, its body.
+-- One answer: its status, its headers by lower-case name, its body. Without one nil and, if not a byte of it came, why.
 local function receive(socket)
-  local line = socket:receive("*l")
+  local line, why, part = socket:receive("*l")
   local status = line and tonumber(line:match("^HTTP/1%.%d (%d%d%d)"))
   if not status then
-    return nil
+    return nil, part == "" and why or nil
   end
   local headers = {}
   while true do
@@ -108,23 +111,29 @@ local function receive(socket)
   return body and status, headers, body
 end
 
+-- As receive does; beside nil whether the router had closed the connection before it could have read the question.
 local function exchange(text)
   local socket = ngx.socket.tcp()
   socket:settimeouts(settings.timeout_ms, settings.timeout_ms, settings.timeout_ms)
   if not socket:connect(settings.router_host, settings.router_port, POOL) then
     return nil
   end
-  local kept = socket:getreusedtimes()
-  if not socket:send(text) then
-    return nil, kept
+  local kept = (socket:getreusedtimes() or 0) > 0
+  local sent, why = socket:send(text)
+  if not sent then
+    return nil, kept and why ~= "timeout"
   end
   local status, headers, body = receive(socket)
-  if not status or headers["connection"] == "close" then
+  if not status then
+    socket:close()
+    -- A question that the router may have taken is not asked again: it would hold two places.
+    return nil, kept and headers ~= nil and headers ~= "timeout"
+  elseif headers["connection"] == "close" then
     socket:close()
   else
     socket:setkeepalive(30000)
   end
-  return status, kept, headers, body
+  return status, headers, body
 end
 
 -- The router's answer; nil without one. A kept connection that turns out to be closed is replaced once.
@@ -132,9 +141,9 @@ local function call(method, path, lines, body)
   lines[#lines + 1] = "host: " .. settings.router_host
   lines[#lines + 1] = "content-length: " .. #body
   local text = method .. " " .. path .. " HTTP/1.1\r\n" .. table.concat(lines, "\r\n") .. "\r\n\r\n" .. body
-  local status, kept, headers, answer = exchange(text)
-  if not status and kept and kept > 0 then
-    status, kept, headers, answer = exchange(text)
+  local status, headers, answer = exchange(text)
+  if not status and headers == true then
+    status, headers, answer = exchange(text)
   end
   return status, headers, answer
 end
@@ -268,7 +277,8 @@ local function decide(headers)
   end
   ngx.ctx.pointsman = {
     worker = decided.replica_id,
-    host = decided.host,
+    -- The balancer wants addresses of IPv6 in brackets.
+    host = decided.host:find(":", 1, true) and "[" .. decided.host .. "]" or decided.host,
     port = decided.port,
     lease = decided.lease,
     asked = ngx.now(),
@@ -366,18 +376,26 @@ function pointsman.body()
   end
 end
 
+local function tell_one(each)
+  local path = "/v1/leases/" .. each.lease .. "/" .. each.what
+  local status = own_call("POST", path, {"content-type: application/json"}, each.body)
+  if status and status >= 300 and status ~= 404 and status ~= 409 then
+    complain("status " .. status .. " to " .. each.what)
+  end
+end
+
 local function tell_all(premature)
   while not premature and told.first <= told.last do
     local each = told[told.first]
     told[told.first] = nil
     told.first = told.first + 1
-    local path = "/v1/leases/" .. each.lease .. "/" .. each.what
-    local status = own_call("POST", path, {"content-type: application/json"}, each.body)
-    if status and status >= 300 and status ~= 404 and status ~= 409 then
-      complain("status " .. status .. " to " .. each.what)
+    telling = ngx.now()
+    local good, why = pcall(tell_one, each)
+    if not good then
+      complain("error in " .. each.what .. ": " .. tostring(why))
     end
   end
-  telling = false
+  telling = nil
 end
 
 -- What is too much is not said: such leases expire.
@@ -387,8 +405,8 @@ local function tell_router(lease, what, body)
   end
   told.last = told.last + 1
   told[told.last] = {lease = lease, what = what, body = body}
-  if not telling then
-    telling = ngx.timer.at(0, tell_all) and true or false
+  if not telling or ngx.now() - telling > DROPPED_SECONDS + settings.timeout_ms / 1000 * 6 then
+    telling = ngx.timer.at(0, tell_all) and ngx.now() or nil
   end
 end
 
@@ -425,6 +443,16 @@ function pointsman.ended()
   end
 end
 
+-- Of a worker's URL; the address of IPv6 with its brackets, as the balancer wants it.
+local function host_and_port(url)
+  local host, rest = url:match("^http://(%[[%x:.]+%])(.*)$")
+  if not host then
+    host, rest = url:match("^http://([^:/@]+)(.*)$")
+  end
+  local port = rest and (rest:match("^:(%d+)") or rest:match("^/?$") and 80)
+  return port and host, tonumber(port)
+end
+
 local function look(premature)
   if premature then
     return
@@ -439,9 +467,9 @@ local function look(premature)
   end
   local found = {}
   for _, worker in ipairs(answer.workers) do
-    local host, port = worker.url:match("^http://([^:/]+):(%d+)")
+    local host, port = host_and_port(worker.url)
     if host and worker.worker_type ~= "prefill" and not worker.draining then
-      found[#found + 1] = {host = host, port = tonumber(port), address = host .. ":" .. port}
+      found[#found + 1] = {host = host, port = port, address = host .. ":" .. port}
     end
   end
   workers = found

@@ -35,6 +35,15 @@ final class NginxProcess implements AutoCloseable {
    */
   static NginxProcess start(int router, Duration ttl, String key, String engineKey)
       throws IOException {
+    return start(router, ttl, PlaneRig.PATIENCE, key, engineKey);
+  }
+
+  /**
+   * @param patience with the router
+   */
+  static NginxProcess start(
+      int router, Duration ttl, Duration patience, String key, String engineKey)
+      throws IOException {
     Path directory = Files.createTempDirectory("pointsman-nginx");
     int port = FreePorts.next();
     for (String name : List.of("nginx.conf", "pointsman.lua")) {
@@ -44,7 +53,7 @@ final class NginxProcess implements AutoCloseable {
               .replace("@ROUTER_HOST@", "127.0.0.1")
               .replace("@ROUTER_PORT@", Integer.toString(router))
               .replace("@TTL_MS@", Long.toString(ttl.toMillis()))
-              .replace("timeout_ms = 1000", "timeout_ms = " + PlaneRig.PATIENCE.toMillis())
+              .replace("timeout_ms = 1000", "timeout_ms = " + patience.toMillis())
               .replace("@LISTEN@", "127.0.0.1:" + port);
       Files.writeString(directory.resolve(name), text);
     }

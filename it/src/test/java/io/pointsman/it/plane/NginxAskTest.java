@@ -1,0 +1,170 @@
+package io.pointsman.it.plane;
+
+import static io.pointsman.it.plane.PlaneRig.completion;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import com.sun.net.httpserver.HttpServer;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawEngine;
+import io.pointsman.it.support.RawEngine.Received;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What nginx's script asks a router, which is a script itself, and what it makes of the answers.
+ */
+@Timeout(300)
+final class NginxAskTest {
+  /** Of nginx with the router. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private static final byte[] DONE = "{}".getBytes(UTF_8);
+
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final CountDownLatch goesOn = new CountDownLatch(1);
+  private volatile URI worker = URI.create("http://none.invalid:1");
+  private RawEngine router;
+
+  @BeforeEach
+  void open() throws IOException {
+    assumeThat(NginxProcess.installed()).as("nginx with its Lua module").isTrue();
+    router = RawEngine.start(PlaneRig.MODEL, this::route);
+    opened.push(router);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    goesOn.countDown();
+    while (!opened.isEmpty()) {
+      opened.pop().close();
+    }
+  }
+
+  /** Answers as a router does, but nothing to questions whose body wants that. */
+  private void route(Received request, OutputStream out) throws IOException {
+    byte[] answer = DONE;
+    if (request.line().startsWith("GET /workers ")) {
+      answer =
+          "{\"workers\":[{\"id\":\"w\",\"url\":\"%s\",\"worker_type\":\"regular\"}]}"
+              .formatted(worker)
+              .getBytes(UTF_8);
+    } else if (request.line().startsWith("POST /internal/route ")) {
+      if (text(request).contains("unanswered")) {
+        awaitEnd();
+        throw new IOException("the test is over");
+      }
+      String host = worker.getHost().replaceAll("[\\[\\]]", "");
+      answer =
+          "{\"replica_id\":\"w\",\"host\":\"%s\",\"port\":%d,\"lease\":\"1-1\"}"
+              .formatted(host, worker.getPort())
+              .getBytes(UTF_8);
+    }
+    out.write(RawEngine.answer("application/json", answer));
+  }
+
+  private void awaitEnd() {
+    try {
+      goesOn.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static String text(Received request) {
+    return new String(request.body(), UTF_8);
+  }
+
+  /** An nginx that knows the worker and has connections to the router. */
+  private int nginx() throws IOException {
+    int at = URI.create(router.url()).getPort();
+    NginxProcess nginx = NginxProcess.start(at, Duration.ofMinutes(1), PATIENCE, "", "");
+    opened.push(nginx);
+    Await.until(() -> "pinned: " + nginx.output(), Await.LONG, () -> pinned(nginx.port(), "first"));
+    return nginx.port();
+  }
+
+  private static boolean pinned(int port, String prompt) {
+    try {
+      Answer answer = PlaneRig.send(port, completion(prompt));
+      return answer.status() == 200 && "w".equals(answer.header("x-pointsman-worker"));
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private List<String> told(String line, String part) {
+    return router.received().stream()
+        .filter(request -> request.line().startsWith(line))
+        .map(NginxAskTest::text)
+        .filter(body -> body.contains(part))
+        .toList();
+  }
+
+  private RawEngine engine() throws IOException {
+    RawEngine engine =
+        RawEngine.start(
+            PlaneRig.MODEL, (_, out) -> out.write(RawEngine.answer("application/json", DONE)));
+    opened.push(engine);
+    worker = URI.create(engine.url());
+    return engine;
+  }
+
+  @Test
+  void aQuestionThatGetsNoAnswerInTimeIsNotAskedAgain() throws Exception {
+    engine();
+    int port = nginx();
+
+    Answer answer = PlaneRig.send(port, completion("unanswered"));
+
+    assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
+    assertThat(answer.header("x-pointsman-worker")).as("nginx chose by itself").isNull();
+    assertThat(told("POST /internal/route ", "unanswered")).hasSize(1);
+    assertThat(pinned(port, "later")).isTrue();
+    Await.until(
+        () -> "settled: " + told("POST /v1/leases/1-1/settle ", ""),
+        Await.LONG,
+        () -> !told("POST /v1/leases/1-1/settle ", "succeeded").isEmpty());
+  }
+
+  @Test
+  void anAddressOfIpv6ServesWhetherItWasDecidedOnOrNot() throws Exception {
+    HttpServer engine;
+    try {
+      engine = HttpServer.create(new InetSocketAddress(InetAddress.getByName("::1"), 0), 0);
+    } catch (IOException e) {
+      assumeThat(false).as("IPv6 on the loopback: %s", e).isTrue();
+      return;
+    }
+    engine.createContext(
+        "/",
+        exchange -> {
+          exchange.getRequestBody().readAllBytes();
+          exchange.sendResponseHeaders(200, DONE.length);
+          exchange.getResponseBody().write(DONE);
+          exchange.close();
+        });
+    engine.start();
+    opened.push(() -> engine.stop(0));
+    worker = URI.create("http://[::1]:" + engine.getAddress().getPort());
+    int port = nginx();
+
+    Answer answer = PlaneRig.get(port, "/v1/models");
+
+    assertThat(answer.status()).as("nginx chose by itself: %s", answer.text()).isEqualTo(200);
+  }
+}
