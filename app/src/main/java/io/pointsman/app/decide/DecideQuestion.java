@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.pointsman.app.config.value.Nearest;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.HoldSettings;
@@ -24,7 +25,13 @@ import java.util.Map;
  * built-in proxy. Used once.
  */
 final class DecideQuestion {
-  private static final JsonFactory JSON = new JsonFactory();
+  /** How long a text may be is for {@code limits.max-buffered-body} to say, which bounds it all. */
+  private static final JsonFactory JSON =
+      JsonFactory.builder()
+          .streamReadConstraints(
+              StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build())
+          .build();
+
   private static final byte[] NOTHING = {};
   private static final int MOST_NAMES = 1024;
   private static final List<String> FIELDS =

@@ -48,7 +48,7 @@ public final class EmbeddedEngine implements AutoCloseable {
   /** Metrics are for whoever embeds it. */
   private static final EngineListener NOBODY = _ -> {};
 
-  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final Deque<AutoCloseable> opened;
   private final Fleet fleet;
   private final Choices choices;
   private final @Nullable SplitChoices splitChoices;
@@ -56,7 +56,11 @@ public final class EmbeddedEngine implements AutoCloseable {
   private final Readers readers;
   private final PromptListener prompts;
 
-  private EmbeddedEngine(PointsmanConfig config) {
+  /**
+   * @param opened takes what is to be closed, the newest first; also if this is never complete
+   */
+  private EmbeddedEngine(PointsmanConfig config, Deque<AutoCloseable> opened) {
+    this.opened = opened;
     Ticker ticker = new SystemTicker();
     Dice dice = new ThreadDice();
     fleet = new Fleet(config.fleet(), ticker);
@@ -132,13 +136,18 @@ public final class EmbeddedEngine implements AutoCloseable {
   /**
    * Starts to watch the workers.
    *
-   * @throws StartException if it cannot start
+   * @throws StartException if it cannot start; nothing is left behind
    */
   public static EmbeddedEngine start(PointsmanConfig config) {
+    Deque<AutoCloseable> opened = new ArrayDeque<>();
     try {
-      return new EmbeddedEngine(config);
+      return new EmbeddedEngine(config, opened);
     } catch (IllegalArgumentException | IllegalStateException e) {
+      OpenedParts.closeAll(opened);
       throw new StartException(String.valueOf(e.getMessage()), e);
+    } catch (RuntimeException e) {
+      OpenedParts.closeAll(opened);
+      throw e;
     }
   }
 
@@ -215,12 +224,6 @@ public final class EmbeddedEngine implements AutoCloseable {
   /** Ends all watching. Leases that are held stay as they are. */
   @Override
   public void close() {
-    while (!opened.isEmpty()) {
-      try {
-        opened.pop().close();
-      } catch (Exception e) {
-        throw new IllegalStateException("not closed cleanly", e);
-      }
-    }
+    OpenedParts.closeAll(opened);
   }
 }

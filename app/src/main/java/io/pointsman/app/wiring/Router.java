@@ -113,10 +113,10 @@ public final class Router implements AutoCloseable {
       control.remove(server);
       return new Router(assembly, server, metrics);
     } catch (IOException | IllegalArgumentException e) {
-      closeAll(control);
+      OpenedParts.closeAll(control);
       throw new StartException(String.valueOf(e.getMessage()), e);
     } catch (RuntimeException e) {
-      closeAll(control);
+      OpenedParts.closeAll(control);
       throw e;
     }
   }
@@ -484,17 +484,7 @@ public final class Router implements AutoCloseable {
   public void close() {
     if (draining.compareAndSet(false, true)) {
       server.close();
-      closeAll(control);
-    }
-  }
-
-  private static void closeAll(Deque<AutoCloseable> parts) {
-    while (!parts.isEmpty()) {
-      try {
-        parts.pop().close();
-      } catch (Exception e) {
-        log.warn("not closed cleanly", e);
-      }
+      OpenedParts.closeAll(control);
     }
   }
 }

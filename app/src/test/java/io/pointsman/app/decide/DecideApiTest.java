@@ -97,6 +97,20 @@ class DecideApiTest {
   }
 
   @Test
+  void aBodyAsTextMayBeAsLongAsTheQuestionMay() throws Exception {
+    DecideFixture plane = new DecideFixture("least_load").withWorkers(1);
+    String prompt = "x".repeat(20_000_001);
+
+    JsonNode answer =
+        plane.decided(
+            "{\"path\":\"/v1/completions\",\"body\":\"{\\\"model\\\":\\\"m\\\",\\\"prompt\\\":\\\""
+                + prompt
+                + "\\\"}\"}");
+
+    assertThat(answer.path("explanation").path("model").asText()).isEqualTo("m");
+  }
+
+  @Test
   void withoutHoldThereIsNoLeaseAndNoLoad() throws Exception {
     DecideFixture plane = new DecideFixture("least_load").withWorkers(2);
 

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.pointsman.app.wiring.EmbeddedEngine;
 import io.pointsman.app.wiring.Router;
@@ -21,15 +22,22 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.testkit.Await;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.jar.JarOutputStream;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
 class PointsmanTest {
@@ -72,6 +80,36 @@ class PointsmanTest {
           .hasSize(1);
       engine.choices().settle(held.lease(), Outcome.SUCCEEDED, TokenCounts.NONE);
       assertThat(engine.fleet().snapshot().workers()).allMatch(worker -> worker.inFlight() == 0);
+    }
+  }
+
+  @Test
+  void anEngineThatCannotStartLeavesNothingOpen(@TempDir Path plugins) throws Exception {
+    Path open = Path.of("/proc/self/fd");
+    assumeThat(Files.isDirectory(open)).as("files that this process has open").isTrue();
+    Path jar = plugins.resolve("policies.jar");
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
+      out.putNextEntry(new ZipEntry("nothing"));
+    }
+    Pointsman.Builder builder =
+        Pointsman.builder()
+            .set("plugins.directory", plugins.toString())
+            .policy("com.example.NotThere");
+
+    assertThatThrownBy(builder::startEngine)
+        .isInstanceOf(StartException.class)
+        .hasMessageContaining("com.example.NotThere");
+
+    try (Stream<Path> files = Files.list(open)) {
+      assertThat(files.map(PointsmanTest::target)).doesNotContain(jar.toRealPath().toString());
+    }
+  }
+
+  private static String target(Path link) {
+    try {
+      return Files.readSymbolicLink(link).toString();
+    } catch (IOException e) {
+      return ""; // closed meanwhile
     }
   }
 
