@@ -23,7 +23,13 @@ final class ChaosTest {
    */
   private static final List<String> NEVER =
       List.of(
-          "STREAM_CUT", "WHOLE_CUT", "SERVER_ERROR", "OTHER_STATUS", "WRONG_ANSWER", "NO_ANSWER");
+          "HEALTHY_STREAM_ENDED",
+          "STREAM_CUT",
+          "WHOLE_CUT",
+          "SERVER_ERROR",
+          "OTHER_STATUS",
+          "WRONG_ANSWER",
+          "NO_ANSWER");
 
   /** The router as it is tested, with the launcher's memory settings. */
   private static final List<String> ROUTER =
@@ -47,6 +53,9 @@ final class ChaosTest {
 
     Scale.report("chaos", "\n" + report.markdown());
     assertThat(NEVER.stream().filter(end -> report.ended(end) > 0)).as(report.markdown()).isEmpty();
+    assertThat((long) report.cutStreams())
+        .as(report.markdown())
+        .isLessThanOrEqualTo(report.cutOnEngines());
     assertThat(report.leftInFlight()).as(report.markdown()).isZero();
     assertThat(report.ended("SERVED")).as(report.markdown()).isPositive();
     if (Scale.full()) {

@@ -14,7 +14,8 @@ import picocli.CommandLine.Option;
       "Sends streams and whole answers through the router while one fault a second befalls its"
           + " engines, never the last sound one, and counts what clients see of it. Ends with 1 if"
           + " that is anything but streams that were cut on an engine, each ended with an error"
-          + " event, or if a request is still in flight at the end."
+          + " event and no more than the engines count, or if a request is still in flight at the"
+          + " end."
     },
     mixinStandardHelpOptions = true)
 public final class ChaosCommand implements Callable<Integer> {

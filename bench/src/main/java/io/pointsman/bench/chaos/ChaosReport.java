@@ -11,6 +11,7 @@ public final class ChaosReport {
   private final ChaosRun.Setup setup;
   private final double seconds;
   private final List<Strikes.Strike> strikes;
+  private final long cutOnEngines;
   private final Tally tally;
   private final List<Sample> samples;
   private final RouterUnderTest.Metrics metrics;
@@ -18,6 +19,7 @@ public final class ChaosReport {
   private final String log;
 
   /**
+   * @param cutOnEngines requests that engines cut, stalled or garbled, by their own count
    * @param leftInFlight requests that the router or an engine still counted at the very end
    * @param log what the router wrote
    */
@@ -25,6 +27,7 @@ public final class ChaosReport {
       ChaosRun.Setup setup,
       double seconds,
       List<Strikes.Strike> strikes,
+      long cutOnEngines,
       Tally tally,
       List<Sample> samples,
       RouterUnderTest.Metrics metrics,
@@ -33,6 +36,7 @@ public final class ChaosReport {
     this.setup = setup;
     this.seconds = seconds;
     this.strikes = strikes;
+    this.cutOnEngines = cutOnEngines;
     this.tally = tally;
     this.samples = List.copyOf(samples);
     this.metrics = metrics;
@@ -42,13 +46,24 @@ public final class ChaosReport {
 
   /**
    * Whether clients saw nothing but streams that were cut on an engine and ended in order with an
-   * error event, and nothing is in flight any more.
+   * error event, no more of them than engines say that they cut, and nothing is in flight any more.
    */
   public boolean reached() {
     Map<End, Integer> ends = tally.ends();
     return leftInFlight == 0
         && ends.getOrDefault(End.SERVED, 0) > 0
+        && cutStreams() <= cutOnEngines
         && ends.keySet().stream().allMatch(End::allowed);
+  }
+
+  /** Streams that ended with an error event because, as far as one can see, an engine cut them. */
+  public int cutStreams() {
+    return ended(End.STREAM_ENDED_WITH_ERROR.name()) + ended(End.STREAM_ENDED_AT_ITS_HEAD.name());
+  }
+
+  /** Requests that engines cut, stalled or garbled, by their own count: as many at most. */
+  public long cutOnEngines() {
+    return cutOnEngines;
   }
 
   /** Requests that ended so, by the name of the end. */
@@ -106,8 +121,10 @@ public final class ChaosReport {
                     figures[1] / 1e3));
     line(
         out,
-        "%nIn flight at the end: %d. Answers that are no streams: p50 %.0f ms, p99 %.0f ms, p99.9"
+        "%nRequests that engines cut, stalled or garbled, by their own count: %,d. In flight at the"
+            + " end: %d. Answers that are no streams: p50 %.0f ms, p99 %.0f ms, p99.9"
             + " %.0f ms. Retries by reason: %s. Target %s.",
+        cutOnEngines,
         leftInFlight,
         tally.wholeMillis(50),
         tally.wholeMillis(99),
@@ -147,6 +164,7 @@ public final class ChaosReport {
     StringBuilder out = new StringBuilder("what,name,count\n");
     tally.ends().forEach((end, count) -> line(out, "end,%s,%d", end, count));
     byFault().forEach((fault, figures) -> line(out, "fault,%s,%d", fault, figures[0]));
+    line(out, "engines,cut,%d", cutOnEngines);
     line(out, "left,in-flight,%d", leftInFlight);
     return out.toString();
   }

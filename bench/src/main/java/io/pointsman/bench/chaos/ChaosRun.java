@@ -49,6 +49,7 @@ public final class ChaosRun {
   private final Setup setup;
   private final List<Strikes.Strike> strikes;
   private final Tally tally = new Tally();
+  private final Afflictions afflictions = new Afflictions();
   private final List<Sample> samples = new ArrayList<>();
   private double heapMb;
   private double directMb;
@@ -76,7 +77,7 @@ public final class ChaosRun {
       try (RouterUnderTest router =
           RouterUnderTest.start(
               setup.router(), urls, setup.patienceSeconds(), logs.resolve("router.log"))) {
-        return run(engines, router);
+        return run(engines, urls, router);
       }
     } finally {
       Files.deleteIfExists(engineLog);
@@ -85,14 +86,14 @@ public final class ChaosRun {
     }
   }
 
-  private ChaosReport run(Child engines, RouterUnderTest router)
+  private ChaosReport run(Child engines, List<String> urls, RouterUnderTest router)
       throws IOException, InterruptedException {
     tally.begin();
     long start = System.nanoTime();
     long end = start + TimeUnit.SECONDS.toNanos(setup.seconds());
     Queue<Throwable> trouble = new ConcurrentLinkedQueue<>();
-    try (Traffic traffic = new Traffic(router.url(), tally, setup.seed())) {
-      Thread striking = background("strikes", trouble, () -> strike(engines, start));
+    try (Traffic traffic = new Traffic(router.url(), tally, afflictions, setup.seed())) {
+      Thread striking = background("strikes", trouble, () -> strike(engines, urls, start));
       Thread sampling = background("samples", trouble, () -> sample(router, start, end));
       traffic.run(setup.rate(), end);
       traffic.awaitEnd();
@@ -104,8 +105,10 @@ public final class ChaosRun {
     }
     double seconds = (System.nanoTime() - start) / 1e9;
     int left = leftInFlight(engines, router);
+    engines.tell("cut");
+    long cut = Long.parseLong(engines.line());
     return new ChaosReport(
-        setup, seconds, strikes, tally, samples, router.metrics(), left, router.log());
+        setup, seconds, strikes, cut, tally, samples, router.metrics(), left, router.log());
   }
 
   private interface Work {
@@ -126,9 +129,15 @@ public final class ChaosRun {
             });
   }
 
-  private void strike(Child engines, long start) throws IOException, InterruptedException {
+  private void strike(Child engines, List<String> urls, long start)
+      throws IOException, InterruptedException {
     for (Strikes.Strike strike : strikes) {
       sleepUntil(start + TimeUnit.MILLISECONDS.toNanos(strike.atMillis()));
+      if (strike.fault().endsStreams()) {
+        String url = urls.get(strike.engine());
+        String worker = url.substring(url.indexOf("//") + 2);
+        afflictions.add(worker, System.nanoTime(), strike.lastsMillis());
+      }
       engines.tell(strike.fault() + " " + strike.engine() + " " + strike.lastsMillis());
     }
   }

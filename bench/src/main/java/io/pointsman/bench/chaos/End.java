@@ -4,6 +4,8 @@ package io.pointsman.bench.chaos;
 enum End {
   SERVED("answered in full", true),
   STREAM_ENDED_WITH_ERROR("stream cut on the engine, ended in order with an error event", true),
+  STREAM_ENDED_AT_ITS_HEAD("the same behind the head, before any event of the engine", true),
+  HEALTHY_STREAM_ENDED("stream ended with an error event, though nothing befell its engine", false),
   STREAM_CUT("stream just stopped", false),
   WHOLE_CUT("answer that is no stream, cut", false),
   SERVER_ERROR("status 5xx", false),

@@ -62,6 +62,11 @@ enum EngineFault {
     return mostMillis;
   }
 
+  /** Whether it can end a stream that has begun. */
+  boolean endsStreams() {
+    return this == KILL || this == FREEZE || this == CUT || this == GARBAGE;
+  }
+
   /** The failure that makes it; null for those that concern the whole engine. */
   @Nullable Failure failure() {
     return failure;

@@ -3,21 +3,25 @@ package io.pointsman.bench.chaos;
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.failure.FailureTable;
+import io.pointsman.sim.live.EngineState;
 import java.io.BufferedReader;
-import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /**
  * The process in which the engines run. Reads commands from its standard input, a line each, and
- * ends with it: {@code FAULT ENGINE MILLIS}, or {@code in-flight}, which is answered with a number.
+ * ends with it: {@code FAULT ENGINE MILLIS}; {@code in-flight} or {@code cut}, which are answered
+ * with a number: requests under way, and requests that so far were cut, stalled or garbled here.
  */
 public final class EngineHost {
   private static final int MOST_AT_ONCE = 4096;
@@ -25,6 +29,7 @@ public final class EngineHost {
   private final List<SimEngine> engines = new ArrayList<>();
   private final List<EventLoopGroup> loops = new ArrayList<>();
   private final ScheduledExecutorService mender = Executors.newSingleThreadScheduledExecutor();
+  private final AtomicLong cut = new AtomicLong();
 
   private EngineHost(int count) {
     // A token every 40 ms, a prompt in no time, and room for everything on one engine, which may be
@@ -42,7 +47,7 @@ public final class EngineHost {
   }
 
   /** Starts as many engines as the argument says and prints their URLs, separated by commas. */
-  public static void main(String[] arguments) throws IOException {
+  public static void main(String[] arguments) throws Exception {
     System.setProperty("logback.configurationFile", "bench-logback.xml");
     EngineHost host = new EngineHost(Integer.parseInt(arguments[0]));
     System.out.println(host.engines.stream().map(SimEngine::url).collect(Collectors.joining(",")));
@@ -54,7 +59,12 @@ public final class EngineHost {
     Runtime.getRuntime().halt(0);
   }
 
-  private void obey(String[] words) {
+  private void obey(String[] words) throws ExecutionException, InterruptedException {
+    if (words[0].equals("cut")) {
+      // Where nothing else strikes or mends: what is switched on now is not counted yet.
+      System.out.println(mender.submit(this::cutSoFar).get());
+      return;
+    }
     if (words[0].equals("in-flight")) {
       System.out.println(
           engines.stream().mapToInt(engine -> engine.state().requests().inFlight()).sum());
@@ -72,7 +82,9 @@ public final class EngineHost {
     Runnable mend =
         switch (fault) {
           case KILL -> {
+            EngineState.Requests before = engine.state().requests();
             engine.stop();
+            cut.addAndGet(before.inFlight() + arrivedSince(before, engine));
             yield () -> reopen(engine::restart);
           }
           case REFUSE -> {
@@ -80,15 +92,36 @@ public final class EngineHost {
             yield () -> reopen(engine::accept);
           }
           case FREEZE -> {
+            EngineState.Requests before = engine.state().requests();
             loops.get(index).next().execute(() -> freeze(millis));
+            cut.addAndGet(before.inFlight());
+            // Answered when it moves again, so not waited for here.
+            Thread.ofVirtual().start(() -> cut.addAndGet(arrivedSince(before, engine)));
             yield () -> {};
           }
           case HANG, ERROR, BUSY, RESET, CUT, GARBAGE, SLOW -> {
             engine.failures().add(Objects.requireNonNull(fault.failure(), "failure"));
-            yield engine.failures()::clear;
+            yield () -> cut.addAndGet(struckStreams(engine.failures().clear()));
           }
         };
     mender.schedule(mend, millis, TimeUnit.MILLISECONDS);
+  }
+
+  private static long arrivedSince(EngineState.Requests before, SimEngine engine) {
+    return engine.state().requests().received() - before.received();
+  }
+
+  private long cutSoFar() {
+    return cut.get()
+        + engines.stream().mapToLong(engine -> struckStreams(engine.failures().active())).sum();
+  }
+
+  /** Requests met by failures that end a stream which has begun. */
+  private static long struckStreams(List<FailureTable.Active> failures) {
+    return failures.stream()
+        .filter(active -> active.failure().path().equals(Traffic.STREAM_PATH))
+        .mapToLong(FailureTable.Active::struck)
+        .sum();
   }
 
   private static void freeze(int millis) {

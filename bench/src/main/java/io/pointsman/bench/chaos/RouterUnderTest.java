@@ -1,7 +1,7 @@
 package io.pointsman.bench.chaos;
 
+import io.pointsman.sim.FreePorts;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -61,8 +61,8 @@ final class RouterUnderTest implements AutoCloseable {
   static RouterUnderTest start(
       List<String> command, List<String> workers, int patienceSeconds, Path log)
       throws IOException, InterruptedException {
-    int port = freePort();
-    int metricsPort = freePort();
+    int port = FreePorts.next();
+    int metricsPort = FreePorts.next();
     List<String> line = new ArrayList<>(command);
     line.addAll(List.of("--host", "127.0.0.1", "--port", "" + port));
     line.addAll(List.of("--metrics-port", "" + metricsPort, "--log-level", "warn"));
@@ -94,12 +94,6 @@ final class RouterUnderTest implements AutoCloseable {
         "--timeouts-connect=" + third + "s",
         "--timeouts-first-byte=" + seconds + "s",
         "--timeouts-idle=" + seconds + "s");
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
   }
 
   private void awaitAvailable(int workers) throws IOException, InterruptedException {
@@ -156,12 +150,14 @@ final class RouterUnderTest implements AutoCloseable {
     jcmd("GC.run");
   }
 
-  /** Memory that it allocated outside of the heap, buffers above all, in bytes; 0 if unknown. */
+  /** Memory that it allocated outside of the heap, buffers above all, in bytes. */
   double directBytes() throws IOException, InterruptedException {
-    Matcher other =
-        Pattern.compile("Other \\(reserved=\\d+KB, committed=(\\d+)KB")
-            .matcher(jcmd("VM.native_memory"));
-    return other.find() ? 1024.0 * Long.parseLong(other.group(1)) : 0;
+    String memory = jcmd("VM.native_memory");
+    Matcher other = Pattern.compile("Other \\(reserved=\\d+KB, committed=(\\d+)KB").matcher(memory);
+    if (!other.find()) {
+      throw new IOException("VM.native_memory: no line of Other: " + memory);
+    }
+    return 1024.0 * Long.parseLong(other.group(1));
   }
 
   private String jcmd(String command) throws IOException, InterruptedException {
@@ -171,7 +167,10 @@ final class RouterUnderTest implements AutoCloseable {
             .redirectErrorStream(true)
             .start();
     String answer = new String(asking.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    asking.waitFor();
+    int code = asking.waitFor();
+    if (code != 0) {
+      throw new IOException("jcmd " + command + ": " + code + " (expected: 0): " + answer);
+    }
     return answer;
   }
 
@@ -183,15 +182,24 @@ final class RouterUnderTest implements AutoCloseable {
 
   /** A page of metrics. */
   record Metrics(String page) {
-    /** The sum of the series of {@code name} whose labels contain {@code label}. */
-    double sum(String name, String label) {
+    /**
+     * The sum of the series of {@code name} whose labels contain {@code label}.
+     *
+     * @throws IOException if the page has no series of that name, which is not the same as 0
+     */
+    double sum(String name, String label) throws IOException {
       double sum = 0;
+      boolean found = false;
       Matcher series = SERIES.matcher(page);
       while (series.find()) {
         String labels = series.group(2) == null ? "" : series.group(2);
+        found |= series.group(1).equals(name);
         if (series.group(1).equals(name) && labels.contains(label)) {
           sum += Double.parseDouble(series.group(3));
         }
+      }
+      if (!found) {
+        throw new IOException(name + ": missing (expected: a metric of the router)");
       }
       return sum;
     }

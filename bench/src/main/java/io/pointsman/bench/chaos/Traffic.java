@@ -31,15 +31,20 @@ final class Traffic implements AutoCloseable {
 
   private final String url;
   private final Tally tally;
+  private final Afflictions afflictions;
   private final SplittableRandom dice;
   private final Semaphore free = new Semaphore(MOST_UNDER_WAY);
   private final ExecutorService threads = Executors.newFixedThreadPool(2);
   private final HttpClient client =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).executor(threads).build();
 
-  Traffic(String url, Tally tally, long seed) {
+  /**
+   * @param afflictions what can explain a stream that ends with an error event
+   */
+  Traffic(String url, Tally tally, Afflictions afflictions, long seed) {
     this.url = url;
     this.tally = tally;
+    this.afflictions = afflictions;
     dice = new SplittableRandom(seed);
   }
 
@@ -100,13 +105,14 @@ final class Traffic implements AutoCloseable {
       tally.ended(broken(stream, status, error), stream, nanos, status + " " + error);
       return;
     }
-    String detail =
-        answer.statusCode()
-            + " by "
-            + answer.headers().firstValue("x-pointsman-worker").orElse("nobody")
-            + ": "
-            + answer.body();
-    tally.ended(end(stream, answer), stream, nanos, detail);
+    String worker = answer.headers().firstValue("x-pointsman-worker").orElse("nobody");
+    String detail = answer.statusCode() + " by " + worker + ": " + answer.body();
+    End end = end(stream, answer);
+    boolean cut = end == End.STREAM_ENDED_WITH_ERROR || end == End.STREAM_ENDED_AT_ITS_HEAD;
+    if (cut && !afflictions.explain(worker, start, start + nanos)) {
+      end = End.HEALTHY_STREAM_ENDED;
+    }
+    tally.ended(end, stream, nanos, detail);
   }
 
   private static End broken(boolean stream, int status, @Nullable Throwable error) {
@@ -132,7 +138,11 @@ final class Traffic implements AutoCloseable {
     if (last.endsWith("[DONE]")) {
       return End.SERVED;
     }
-    return last.contains("\"error\"") ? End.STREAM_ENDED_WITH_ERROR : End.STREAM_CUT;
+    if (!last.contains("\"error\"")) {
+      return End.STREAM_CUT;
+    }
+    boolean alone = body.indexOf("data: ") == body.lastIndexOf("data: ");
+    return alone ? End.STREAM_ENDED_AT_ITS_HEAD : End.STREAM_ENDED_WITH_ERROR;
   }
 
   private String body(boolean stream) {

@@ -1,7 +1,6 @@
 package io.pointsman.bench.contender;
 
-import java.io.IOException;
-import java.net.ServerSocket;
+import io.pointsman.sim.FreePorts;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -22,15 +21,8 @@ public record Place(
   }
 
   /** On ports that were free a moment ago. */
-  public static Place of(List<String> workers, int cores, int streams, Path directory)
-      throws IOException {
-    return new Place(freePort(), freePort(), workers, cores, streams, directory);
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
+  public static Place of(List<String> workers, int cores, int streams, Path directory) {
+    return new Place(FreePorts.next(), FreePorts.next(), workers, cores, streams, directory);
   }
 
   String metrics() {

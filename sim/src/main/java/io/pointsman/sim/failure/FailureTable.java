@@ -76,10 +76,12 @@ public final class FailureTable {
     return found;
   }
 
-  /** Switches all failures off. */
-  public synchronized void clear() {
+  /** Switches all failures off; answers what they were, with all that they struck. */
+  public synchronized List<Active> clear() {
+    List<Active> cleared = active();
     entries.clear();
     empty = true;
+    return cleared;
   }
 
   /** What is switched on, in the order of adding. */

@@ -1,0 +1,91 @@
+package io.pointsman.bench.chaos;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What counts as a failure of the router. */
+class ChaosReportTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private final Tally tally = new Tally();
+  private int leftInFlight;
+
+  private boolean reached(long cutOnEngines) {
+    ChaosRun.Setup setup = new ChaosRun.Setup(List.of(), 1, 2, 10, 1, 1000, 1);
+    RouterUnderTest.Metrics metrics = new RouterUnderTest.Metrics("");
+    return new ChaosReport(
+            setup, 1, List.of(), cutOnEngines, tally, List.of(), metrics, leftInFlight, "")
+        .reached();
+  }
+
+  private void ended(End end, int times) {
+    for (int i = 0; i < times; i++) {
+      tally.ended(end, true, SECOND, "");
+    }
+  }
+
+  @Test
+  void streamsThatEnginesCutAreNone() {
+    ended(End.SERVED, 10);
+    ended(End.STREAM_ENDED_WITH_ERROR, 2);
+    ended(End.STREAM_ENDED_AT_ITS_HEAD, 1);
+
+    assertThat(reached(3)).isTrue();
+  }
+
+  @Test
+  void moreCutStreamsThanEnginesCutAreOne() {
+    ended(End.SERVED, 10);
+    ended(End.STREAM_ENDED_WITH_ERROR, 2);
+    ended(End.STREAM_ENDED_AT_ITS_HEAD, 1);
+
+    assertThat(reached(2)).isFalse();
+  }
+
+  @Test
+  void aStreamOfAnEngineThatNothingBefellIsOne() {
+    ended(End.SERVED, 10);
+    ended(End.HEALTHY_STREAM_ENDED, 1);
+
+    assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void whatIsLeftInFlightIsOne() {
+    ended(End.SERVED, 10);
+    leftInFlight = 1;
+
+    assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void nothingServedIsOne() {
+    assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void aFaultExplainsStreamsOfItsEngineThatItMet() {
+    Afflictions afflictions = new Afflictions();
+    afflictions.add("a", 10 * SECOND, 1000);
+
+    assertThat(afflictions.explain("a", 8 * SECOND, 10 * SECOND)).isTrue();
+    assertThat(afflictions.explain("a", 11 * SECOND, 20 * SECOND)).isTrue();
+    assertThat(afflictions.explain("a", 8 * SECOND, 9 * SECOND)).isFalse();
+    assertThat(afflictions.explain("a", 20 * SECOND, 21 * SECOND)).isFalse();
+    assertThat(afflictions.explain("b", 8 * SECOND, 12 * SECOND)).isFalse();
+  }
+
+  @Test
+  void aMetricThatIsMissingIsNotZero() throws IOException {
+    RouterUnderTest.Metrics metrics =
+        new RouterUnderTest.Metrics("workers{state=\"up\"} 2\nworkers{state=\"down\"} 0\n");
+
+    assertThat(metrics.sum("workers", "")).isEqualTo(2);
+    assertThat(metrics.sum("workers", "state=\"down\"")).isZero();
+    assertThatThrownBy(() -> metrics.sum("worker", "")).hasMessageStartingWith("worker: missing");
+  }
+}
