@@ -55,6 +55,7 @@ final class CaptureDiskFullTest {
           router::output,
           Await.LONG,
           () -> router.output().contains("requests are written down again"));
+      router.verify();
       router.terminate();
       assertThat(router.awaitExit()).isZero();
     }

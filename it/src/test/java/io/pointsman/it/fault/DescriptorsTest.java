@@ -35,6 +35,7 @@ final class DescriptorsTest {
           "--pool-idle-timeout=off",
           "--health-interval=200ms",
           "--health-failure-threshold=1",
+          "--health-timeout=30s", // a busy machine is no fault
           "--breaker-failure-threshold=1",
           "--log-level=debug");
 
@@ -85,6 +86,8 @@ final class DescriptorsTest {
       Await.until("it serves again", Duration.ofSeconds(60), () -> serves(router));
       assertThat(stream.readSome(new byte[100], 100)).isPositive();
       assertThat(router.output()).doesNotContain("is unhealthy", "refused a connection");
+      stream.leave();
+      router.verify();
     }
   }
 

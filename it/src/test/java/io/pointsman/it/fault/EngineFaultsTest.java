@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(180)
 final class EngineFaultsTest {
   /** More than the threads and descriptors that may come without being lost. */
-  private static final int REQUESTS = 30;
+  private static final int REQUESTS = 40;
 
   /** Of those, what must meet the fault at least: more than may come without being lost. */
   private static final int ENOUGH = 13;

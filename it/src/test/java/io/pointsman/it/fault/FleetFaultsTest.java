@@ -6,12 +6,15 @@ import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.engine.FleetFault;
+import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAccumulator;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -20,6 +23,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(180)
 final class FleetFaultsTest {
   private static final int CLIENTS = 16;
+  private static final int ENGINES = 3;
+
+  /** Far below what the router waits for an answer, far above what a busy machine takes for one. */
+  private static final long AT_ONCE_SECONDS = 20;
 
   @ParameterizedTest
   @EnumSource(names = {"ALL_DIE_AT_ONCE", "FLAPS"})
@@ -34,16 +41,21 @@ final class FleetFaultsTest {
 
   /** Everybody is told, nobody waits, and when the engines are back everybody is served. */
   private static void allDieAtOnce() throws Exception {
-    try (FaultRig rig = FaultRig.alone(Map.of("health.interval", "1s"))) {
+    try (FaultRig rig = FaultRig.of(ENGINES, 0, Map.of("health.interval", "1s"))) {
       Load load = Load.on(rig);
       Await.until("served", Await.LONG, () -> load.served() > 100);
-      rig.engine().stopListening();
+      for (ScriptedEngine engine : rig.engines()) {
+        engine.stopListening();
+      }
       Await.until("told", Await.LONG, () -> load.failed() > 100);
-      rig.engine().listenAgain();
-      long served = load.served();
-      Await.until("served again", Await.LONG, () -> load.served() > served + 100);
+      for (ScriptedEngine engine : rig.engines()) {
+        int before = engine.requests().size();
+        engine.listenAgain();
+        Await.until("served again", Await.LONG, () -> engine.requests().size() > before + 40);
+      }
       load.stop();
       assertThat(load.seen()).isSubsetOf("200", "502", "503");
+      assertThat(load.longestNanos()).isLessThan(TimeUnit.SECONDS.toNanos(AT_ONCE_SECONDS));
     }
   }
 
@@ -67,6 +79,7 @@ final class FleetFaultsTest {
   private static final class Load {
     private final AtomicBoolean over = new AtomicBoolean();
     private final Map<String, Integer> seen = new ConcurrentHashMap<>();
+    private final LongAccumulator longest = new LongAccumulator(Math::max, 0);
     private final Queue<Thread> clients = new ConcurrentLinkedQueue<>();
 
     static Load on(FaultRig rig) {
@@ -79,6 +92,7 @@ final class FleetFaultsTest {
 
     private void send(int port) {
       while (!over.get()) {
+        long start = System.nanoTime();
         String what;
         try {
           Answer answer = RawClient.call(port, "POST", "/v1/completions", FaultRig.request(false));
@@ -86,6 +100,7 @@ final class FleetFaultsTest {
         } catch (IOException e) {
           what = e.toString();
         }
+        longest.accumulate(System.nanoTime() - start);
         seen.merge(what, 1, Integer::sum);
         Await.pause(2); // spares the machine
       }
@@ -93,6 +108,11 @@ final class FleetFaultsTest {
 
     Iterable<String> seen() {
       return seen.keySet();
+    }
+
+    /** What the slowest answer took. */
+    long longestNanos() {
+      return longest.get();
     }
 
     long served() {

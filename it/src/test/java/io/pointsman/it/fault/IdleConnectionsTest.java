@@ -30,6 +30,13 @@ final class IdleConnectionsTest {
   /** One address of this machine has too few ports for the full size. */
   private static final int PER_ADDRESS = 20_000;
 
+  /** Memory that a connection may take, and that the router may take in the meantime, in KB. */
+  private static final long MOST_KB_EACH = 8;
+
+  private static final long MOST_KB_BESIDE = 64 << 10;
+
+  private static final int ENDED = 100;
+
   private static final Duration LIMIT = Duration.ofMinutes(2);
 
   @Test
@@ -48,16 +55,40 @@ final class IdleConnectionsTest {
             "all are accepted", LIMIT, () -> router.descriptors() >= before + CONNECTIONS - 12);
         long kb = router.residentKb() - kbBefore;
         Scale.report("idle connections", "%d take %d KB".formatted(CONNECTIONS, kb));
+        assertThat(kb).isLessThan(CONNECTIONS * MOST_KB_EACH + MOST_KB_BESIDE);
         assertThat(serve(router)).isEqualTo(200);
         for (Socket each : idle) {
           each.close();
         }
         Await.until("all are gone", LIMIT, () -> router.descriptors() <= before + 12);
         assertThat(serve(router)).isEqualTo(200);
+        router.verify();
       } finally {
         for (Socket each : idle) {
           each.close();
         }
+      }
+    }
+  }
+
+  @Test
+  void areEndedAfterTheirTime() throws Exception {
+    List<Socket> idle = new ArrayList<>(ENDED);
+    try (ScriptedEngine engine =
+            ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
+        RouterProcess router =
+            RouterProcess.serve(List.of(engine.url()), "--timeouts-client-idle", "1s")) {
+      for (int i = 0; i < ENDED; i++) {
+        idle.add(connect(i, router.port()));
+      }
+      for (Socket each : idle) {
+        each.setSoTimeout((int) Await.LONG.toMillis());
+        assertThat(each.getInputStream().read()).isEqualTo(-1);
+      }
+      router.verify();
+    } finally {
+      for (Socket each : idle) {
+        each.close();
       }
     }
   }

@@ -77,6 +77,7 @@ final class ReloadTest {
       }
       assertThat(seen.keySet()).containsExactly("200");
       router.awaitOutput("configuration reloaded");
+      router.verify();
     }
   }
 
@@ -95,6 +96,7 @@ final class ReloadTest {
       configure("", second);
       router.hangUp();
       Await.until("the second serves", Await.LONG, () -> servesOn(router.port(), second));
+      router.verify();
     }
   }
 

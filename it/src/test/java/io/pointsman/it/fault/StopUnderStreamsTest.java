@@ -25,6 +25,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 final class StopUnderStreamsTest {
   private static final int STREAMS = 500;
+  private static final int DRAIN_SECONDS = 15;
+
+  /** Behind the drain time: a bound against hanging. */
+  private static final int END_SECONDS = 45;
 
   @Test
   void everyStreamEndsInOrderWithinTheDrainTime() throws Exception {
@@ -33,7 +37,7 @@ final class StopUnderStreamsTest {
     try (ScriptedEngine engine =
             ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, half(streams, stopping)));
         RouterProcess router =
-            RouterProcess.serve(List.of(engine.url()), "--drain-timeout", "5s")) {
+            RouterProcess.serve(List.of(engine.url()), "--drain-timeout", DRAIN_SECONDS + "s")) {
       Await.until("the model is known", Await.LONG, () -> servesModel(router.port()));
       Map<String, AtomicInteger> ends = new ConcurrentHashMap<>();
       List<Thread> clients = new ArrayList<>();
@@ -53,6 +57,7 @@ final class StopUnderStreamsTest {
       assertThat(router.awaitExit()).isZero();
       long millis = (System.nanoTime() - told) / 1_000_000;
       Scale.report("stop under streams", ends + ", ended after " + millis + " ms");
+      assertThat(millis / 1000).isBetween((long) DRAIN_SECONDS, (long) DRAIN_SECONDS + END_SECONDS);
       assertThat(ends.keySet()).containsExactlyInAnyOrder("done", "error event");
       assertThat(ends.get("done")).hasValue(STREAMS / 2);
       Await.until("the engine is left alone", Await.LONG, () -> engine.openConnections() == 0);

@@ -154,7 +154,7 @@ public final class Cluster implements AutoCloseable {
   private boolean quiet() {
     return router.running() == 0
         && router.queued() == 0
-        && router.metric("pointsman_requests_in_flight", "") == 0
+        && router.gauge("pointsman_requests_in_flight") == 0
         && router.workers().stream().allMatch(worker -> worker.inFlight() == 0)
         && engines.stream().map(SimEngine::state).allMatch(Cluster::idle);
   }

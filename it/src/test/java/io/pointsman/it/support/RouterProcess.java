@@ -2,18 +2,23 @@ package io.pointsman.it.support;
 
 import java.io.File;
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntSupplier;
 import java.util.jar.JarOutputStream;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 
-/** The router as a process of its own, with the memory settings of the launcher. */
+/**
+ * The router as a process of its own, with the memory settings of the launcher, assertions on, and
+ * each of Netty's buffers watched. What it writes must show no sign of a defect by the end.
+ */
 public final class RouterProcess implements AutoCloseable {
   private static final String MAIN = "io.pointsman.app.cli.Main";
 
@@ -28,6 +33,16 @@ public final class RouterProcess implements AutoCloseable {
           "--enable-native-access=ALL-UNNAMED",
           "--sun-misc-unsafe-memory-access=allow");
 
+  private static final List<String> WATCHED =
+      List.of("-ea", "-Dio.netty.leakDetection.level=paranoid");
+
+  private static final List<String> DEFECTS =
+      List.of("LEAK: ", "java.lang.AssertionError", "IllegalReferenceCountException");
+
+  /** Threads, and descriptors, that may have come meanwhile without being lost. */
+  private static final int MORE = 12;
+
+  private static final Pattern METRICS = Pattern.compile("metrics on http://\\S+:(\\d+)");
   private static final Pattern GREETING = Pattern.compile("listens on http://\\S+:(\\d+)");
 
   private static final Duration START_LIMIT = Duration.ofSeconds(60);
@@ -35,6 +50,8 @@ public final class RouterProcess implements AutoCloseable {
   private final Process process;
   private final Path log;
   private int port;
+  private int threadsAtFirst;
+  private int descriptorsAtFirst;
 
   private RouterProcess(Process process, Path log) {
     this.process = process;
@@ -92,6 +109,7 @@ public final class RouterProcess implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
+    command.addAll(WATCHED);
     command.addAll(List.of("-cp", classPath, MAIN, "serve"));
     command.addAll(List.of("--port", Integer.toString(port), "--metrics-port", "0"));
     command.addAll(List.of(flags));
@@ -104,6 +122,8 @@ public final class RouterProcess implements AutoCloseable {
       router.process.destroyForcibly();
       throw e;
     }
+    router.threadsAtFirst = router.threads();
+    router.descriptorsAtFirst = router.descriptors();
     return router;
   }
 
@@ -167,7 +187,16 @@ public final class RouterProcess implements AutoCloseable {
   }
 
   private static void run(String... command) throws IOException, InterruptedException {
-    int code = new ProcessBuilder(command).inheritIO().start().waitFor();
+    await(new ProcessBuilder(command).inheritIO(), command);
+  }
+
+  private static void runSilently(String... command) throws IOException, InterruptedException {
+    await(new ProcessBuilder(command).redirectOutput(Redirect.DISCARD), command);
+  }
+
+  private static void await(ProcessBuilder builder, String... command)
+      throws IOException, InterruptedException {
+    int code = builder.start().waitFor();
     if (code != 0) {
       throw new IOException(String.join(" ", command) + ": " + code + " (expected: 0)");
     }
@@ -177,6 +206,65 @@ public final class RouterProcess implements AutoCloseable {
   public int descriptors() {
     String[] open = new File("/proc/" + process.pid() + "/fd").list();
     return open == null ? 0 : open.length;
+  }
+
+  private int threads() {
+    String[] tasks = new File("/proc/" + process.pid() + "/task").list();
+    return tasks == null ? 0 : tasks.length;
+  }
+
+  private double inFlight() {
+    Matcher metrics = METRICS.matcher(output());
+    if (!metrics.find()) {
+      throw new AssertionError("metrics: no address in: " + output());
+    }
+    String name = "pointsman_requests_in_flight ";
+    try {
+      return RawClient.call(Integer.parseInt(metrics.group(1)), "GET", "/metrics", "")
+          .text()
+          .lines()
+          .filter(line -> line.startsWith(name))
+          .mapToDouble(line -> Double.parseDouble(line.substring(name.length())))
+          .findFirst()
+          .orElseThrow(() -> new AssertionError(name + ": missing"));
+    } catch (IOException e) {
+      return -1; // no descriptor for the connection, perhaps
+    }
+  }
+
+  /**
+   * Waits until nothing is left of what it was asked: nothing in flight, threads and descriptors as
+   * when it was ready, but for a few; then looks for buffers that were lost.
+   */
+  public void verify() throws IOException, InterruptedException {
+    Await.until(() -> "in flight: " + inFlight(), Await.LONG, () -> inFlight() == 0);
+    awaitAtMost("descriptors", this::descriptors, descriptorsAtFirst + MORE);
+    awaitAtMost("threads", this::threads, threadsAtFirst + MORE);
+    Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
+    for (int i = 0; i < 2; i++) {
+      runSilently(jcmd.toString(), "" + process.pid(), "GC.run");
+      // Netty looks for what was lost when it makes new buffers.
+      RawClient.call(port, "GET", "/readiness", "");
+    }
+    verifyOutput();
+  }
+
+  private static void awaitAtMost(String what, IntSupplier count, int most) {
+    Await.until(
+        () -> what + ": " + count.getAsInt() + " (expected: at most " + most + ")",
+        Await.LONG,
+        () -> count.getAsInt() <= most);
+  }
+
+  private void verifyOutput() {
+    String output = output();
+    for (String defect : DEFECTS) {
+      int at = output.indexOf(defect);
+      if (at >= 0) {
+        String shown = output.substring(at, Math.min(output.length(), at + 2000));
+        throw new AssertionError("the router wrote: " + shown + " (expected: no sign of a defect)");
+      }
+    }
   }
 
   /** Processor time that it has taken so far. */
@@ -213,6 +301,10 @@ public final class RouterProcess implements AutoCloseable {
   @Override
   public void close() throws IOException {
     process.destroyForcibly();
-    Files.deleteIfExists(log);
+    try {
+      verifyOutput();
+    } finally {
+      Files.deleteIfExists(log);
+    }
   }
 }

@@ -82,6 +82,16 @@ public final class RunningRouter implements AutoCloseable {
     return sum;
   }
 
+  /** The same of a metric that is always there; fails if it is not. */
+  public double gauge(String name) {
+    for (String line : scrape().lines().toList()) {
+      if (line.startsWith(name + " ")) {
+        return Double.parseDouble(line.substring(name.length() + 1));
+      }
+    }
+    throw new AssertionError(name + ": missing (expected: a metric without labels)");
+  }
+
   private String scrape() {
     try {
       return RawClient.call(metricsPort, "GET", "/metrics", "").text();
