@@ -1,5 +1,6 @@
 package io.pointsman.it.plane;
 
+import io.pointsman.it.support.Await;
 import io.pointsman.sim.FreePorts;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -77,6 +78,28 @@ final class NginxProcess implements AutoCloseable {
 
   int port() {
     return port;
+  }
+
+  /** Has it read its configuration again: other processes take over, streams run on in the old. */
+  void reload() throws IOException, InterruptedException {
+    List<Long> before = workers();
+    int code =
+        new ProcessBuilder("kill", "-HUP", Long.toString(process.pid()))
+            .inheritIO()
+            .start()
+            .waitFor();
+    if (code != 0) {
+      throw new IOException("kill -HUP: " + code + " (expected: 0)");
+    }
+    Await.until(
+        () -> "others have taken over from " + before + ": " + workers(),
+        Await.LONG,
+        () -> workers().stream().anyMatch(each -> !before.contains(each)));
+  }
+
+  /** The processes that serve; those that have ended but for their streams too. */
+  List<Long> workers() {
+    return process.children().map(ProcessHandle::pid).toList();
   }
 
   String output() {

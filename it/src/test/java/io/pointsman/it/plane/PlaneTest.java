@@ -49,9 +49,9 @@ final class PlaneTest {
 
   @Test
   void allRequestsLandWhereTheyWereDecidedAndAreCountedBack() throws Exception {
-    Router router = rig.router("round_robin");
+    Router router = rig.router("round_robin", "decisions.sample", "1", "decisions.keep", "1000");
     rig.carrier();
-    rig.awaitNoLoad();
+    awaitCounted(router);
     Map<String, Long> counted = served(router);
     Map<String, Long> answered = answered(router);
     List<Answer> answers = Crowd.of(400, AT_ONCE, i -> () -> rig.send(completion("number " + i)));
@@ -62,10 +62,7 @@ final class PlaneTest {
           .isNotNull()
           .isEqualTo(answer.header("x-engine-id"));
     }
-    Await.until(() -> "counted back: " + router.inFlight(), Await.LONG, () -> rig.load() == 0);
-    // A place is given back before its end is counted.
-    long ends = total(counted) + answers.size();
-    Await.until("ends counted", Await.LONG, () -> total(served(router)) >= ends);
+    awaitCounted(router);
     for (Worker worker : router.fleet().snapshot().workers()) {
       String id = worker.id();
       long more = answered(router).getOrDefault(id, 0L) - answered.getOrDefault(id, 0L);
@@ -77,11 +74,20 @@ final class PlaneTest {
     }
   }
 
-  /** Requests that the router has counted, by worker. */
-  private static long total(Map<String, Long> counts) {
-    return counts.values().stream().mapToLong(Long::longValue).sum();
+  /** Waits until the end of each request is counted that was decided; places are free before. */
+  private void awaitCounted(Router router) {
+    rig.awaitNoLoad();
+    Await.until(
+        "ends counted",
+        Await.LONG,
+        () -> {
+          JsonNode decisions = decided();
+          return decisions.size() == decisions.findValues("outcome").size();
+        });
+    assertThat(router.inFlight()).isZero();
   }
 
+  /** Requests that the router has counted, by worker. */
   private static Map<String, Long> served(Router router) {
     return router.fleet().snapshot().workers().stream()
         .collect(Collectors.toMap(Worker::id, Worker::served));
@@ -287,16 +293,16 @@ final class PlaneTest {
 
   @Test
   void firstTokensOfStreamsAreLearnedAndNoOthers() throws Exception {
-    rig.router("cost", "decisions.sample", "1");
+    Router router = rig.router("cost", "decisions.sample", "1");
     rig.carrier();
-    rig.awaitNoLoad();
+    awaitCounted(router);
+    int before = decided().size();
     assertThat(rig.send(completion("in one piece")).status()).isEqualTo(200);
     Answer streamed = rig.send(completion("piece by piece").replace("{", "{\"stream\":true,"));
     assertThat(streamed.status()).isEqualTo(200);
-    rig.awaitNoLoad();
-
-    Await.until("measured", Await.LONG, () -> decided().findValues("outcome").size() >= 2);
+    awaitCounted(router);
     JsonNode newest = decided();
+    assertThat(newest.size()).isEqualTo(before + 2);
     JsonNode stream = newest.path(0).path("measured");
     assertThat(stream.path("ttft_ms").asDouble(-1))
         .isBetween(0.0, stream.path("e2e_ms").asDouble(0));
@@ -307,7 +313,7 @@ final class PlaneTest {
 
   private JsonNode decided() {
     try {
-      String log = RawClient.call(rig.routerPort(), "GET", "/decisions", "").text();
+      String log = RawClient.call(rig.routerPort(), "GET", "/decisions?limit=10000", "").text();
       return new ObjectMapper().readTree(log).path("decisions");
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -1,0 +1,115 @@
+package io.pointsman.it.plane;
+
+import io.pointsman.it.support.Await;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A command of the program as a process of its own; what it prints comes by a pipe. */
+final class CommandProcess implements AutoCloseable {
+  private static final String MAIN = "io.pointsman.app.cli.Main";
+
+  private final Process process;
+  private final Queue<String> output = new ConcurrentLinkedQueue<>();
+
+  private CommandProcess(Process process) {
+    this.process = process;
+    Thread.ofVirtual().name("command-output").start(this::read);
+  }
+
+  static CommandProcess start(String... arguments) throws IOException {
+    List<String> line = new ArrayList<>();
+    line.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    line.addAll(List.of("-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
+    line.addAll(List.of("--sun-misc-unsafe-memory-access=allow"));
+    line.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN));
+    line.addAll(List.of(arguments));
+    return new CommandProcess(new ProcessBuilder(line).redirectErrorStream(true).start());
+  }
+
+  private void read() {
+    byte[] bytes = new byte[4096];
+    InputStream in = process.getInputStream();
+    try {
+      for (int read = in.read(bytes); read >= 0; read = in.read(bytes)) {
+        output.add(new String(bytes, 0, read, StandardCharsets.UTF_8));
+      }
+    } catch (IOException e) {
+      output.add("\n" + e);
+    }
+  }
+
+  /** What it has printed and logged so far. */
+  String output() {
+    return String.join("", output);
+  }
+
+  /** Waits until it has printed this, and answers what the first group is. */
+  String await(Pattern printed) {
+    Matcher[] found = new Matcher[1];
+    Await.until(
+        () -> printed + " in: " + output(),
+        Await.LONG,
+        () -> {
+          found[0] = printed.matcher(output());
+          if (found[0].find()) {
+            return true;
+          }
+          if (!process.isAlive()) {
+            throw new AssertionError("it has ended: " + output());
+          }
+          return false;
+        });
+    return found[0].group(1);
+  }
+
+  /** The processes that it has started, and those that these have. */
+  List<ProcessHandle> descendants() {
+    return process.descendants().toList();
+  }
+
+  /** The command line of a process; empty if it has ended. */
+  static String line(ProcessHandle each) {
+    try {
+      return Files.readString(Path.of("/proc", "" + each.pid(), "cmdline")).replace('\0', ' ');
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  /** Nobody reads any more what it prints. */
+  void closeOutput() throws IOException {
+    process.getInputStream().close();
+  }
+
+  /** Tells it to stop (SIGTERM). */
+  void terminate() {
+    process.destroy();
+  }
+
+  /** Ends it without a word (SIGKILL). */
+  void kill() {
+    process.destroyForcibly();
+  }
+
+  /** Waits for its end; answers the exit code. */
+  int awaitExit() {
+    Await.until(() -> "it ends: " + output(), Await.LONG, () -> !process.isAlive());
+    return process.exitValue();
+  }
+
+  @Override
+  public void close() {
+    List<ProcessHandle> others = descendants();
+    process.destroyForcibly();
+    others.forEach(ProcessHandle::destroyForcibly);
+  }
+}
