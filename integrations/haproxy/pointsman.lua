@@ -47,7 +47,7 @@ local function question(txn, body)
     "content-length: " .. #body,
     "x-pointsman-hold: " .. TTL_MS,
     "x-serve-request-method: " .. txn.f:method(),
-    "x-serve-request-path: " .. txn.f:path(),
+    "x-serve-request-path: " .. (txn.f:path() or ""), -- OPTIONS * has none
   }
   for name, values in pairs(txn.http:req_get_headers()) do
     if not NOT_FORWARDED[name] then
@@ -146,6 +146,7 @@ local function decide(txn)
   end
   if REFUSALS[status] then
     if placed_by_nobody(body) then
+      txn:set_var("txn.pm.unplaced", 1)
       return txn:set_var("txn.pm.fallback", "status " .. status)
     end
     return refuse(txn, status, head:lower():match("\r\nretry%-after: *(%d+)"), body)

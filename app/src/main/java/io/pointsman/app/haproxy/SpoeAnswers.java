@@ -61,7 +61,7 @@ final class SpoeAnswers {
     Map<String, List<String>> headers = headers(named.get("headers"));
     headers.put("x-pointsman-hold", List.of(String.valueOf(named.getOrDefault("ttl", ""))));
     headers.put("x-serve-request-method", List.of(String.valueOf(named.get("method"))));
-    headers.put("x-serve-request-path", List.of(String.valueOf(named.get("path"))));
+    headers.put("x-serve-request-path", List.of(String.valueOf(named.getOrDefault("path", ""))));
     byte[] body = named.get("body") instanceof byte[] bytes ? bytes : NOTHING;
     boolean truncated = length(named.get("length")) > body.length;
     return new LocalRequest("POST", PATH, "", headers, body, truncated, "");

@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.app.wiring.Router;
 import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -74,6 +76,26 @@ final class PlaneKeysTest {
     assertThat(PlaneRig.get(rig.port(), "/v1/models", authorization("client-key")).status())
         .isEqualTo(200);
     rig.awaitNoLoad();
+  }
+
+  /** The asterisk is no path; nginx takes no such request at all. */
+  @Test
+  void requestsWithoutAPathAreCheckedToo() throws Exception {
+    guarded();
+    rig.keys("client-key", "proxy-key");
+    rig.carrier();
+
+    assertThat(options("*").status()).isIn(400, 401);
+    assertThat(options("*", authorization("invented")).status()).isIn(400, 401);
+    assertThat(options("/v1/models").status()).isEqualTo(401);
+    assertThat(options("*", authorization("client-key")).status()).isNotIn(401, 503);
+    rig.awaitNoLoad();
+  }
+
+  private Answer options(String target, String... headers) throws IOException {
+    try (RawClient client = RawClient.connect(rig.port())) {
+      return client.send("OPTIONS", target, new byte[0], List.of(headers)).read();
+    }
   }
 
   /** Whoever took the router down would be let in by everybody else. */
