@@ -52,6 +52,9 @@ public final class RayRouteApi implements LocalEndpoint {
 
   private static final int UNAVAILABLE = 503;
 
+  /** Characters of a model's name; answers repeat it, and planes hold them in a buffer. */
+  private static final int LONGEST_MODEL = 1024;
+
   private final Planes planes;
   private final RoutingEngine engine;
   private final Choices choices;
@@ -81,7 +84,7 @@ public final class RayRouteApi implements LocalEndpoint {
     RequestFacts facts = facts(request);
     boolean read = facts.body().kind() != BodyVerdict.Kind.MALFORMED;
     String model = read ? facts.model() : null;
-    String problem = model == null && posts(request) ? unnamed(facts) : null;
+    String problem = problem(request, facts, model);
     Duration ttl;
     try {
       ttl = ttl(request.header(HOLD_HEADER));
@@ -157,6 +160,21 @@ public final class RayRouteApi implements LocalEndpoint {
 
   private static boolean posts(LocalRequest request) {
     return method(request).equals("POST");
+  }
+
+  /** What is wrong with the model that a request names or does not name; null if nothing is. */
+  private @Nullable String problem(
+      LocalRequest request, RequestFacts facts, @Nullable String model) {
+    if (model != null) {
+      return model.length() <= LONGEST_MODEL
+          ? null
+          : "model: a name of "
+              + model.length()
+              + " characters (expected: up to "
+              + LONGEST_MODEL
+              + ")";
+    }
+    return posts(request) ? unnamed(facts) : null;
   }
 
   /** What is wrong with a request that names no model; null if there is but one. */

@@ -125,6 +125,13 @@ final class SpoeAnswers {
     }
   }
 
+  /** Notes that an answer has no place in a frame of HAProxy's. */
+  void tooLong(int length) {
+    if (told.isNew("too long")) {
+      log.warn("an answer of {} bytes is too long for HAProxy, which gets none; said once", length);
+    }
+  }
+
   private void tell(LocalResponse response, SpoeWriter variables) throws Exception {
     if (response.status() != 200) {
       tellOnce(response.status());

@@ -206,6 +206,12 @@ final class SpoeConnection {
   private void acknowledge(long stream, long id, LocalRequest question, SpoeWriter into) {
     into.begin(ACK, stream, id);
     answers.answer(question, into);
+    if (into.length() > most) {
+      // HAProxy would give the connection up, and every other question on it.
+      answers.tooLong(into.length());
+      into.drop();
+      into.begin(ACK, stream, id);
+    }
     into.end();
   }
 

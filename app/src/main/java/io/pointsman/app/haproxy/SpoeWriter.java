@@ -28,10 +28,20 @@ final class SpoeWriter {
 
   /** Ends the frame: its length is known. */
   void end() {
-    int length = size - frame - Integer.BYTES;
+    int length = length();
     for (int i = 0; i < Integer.BYTES; i++) {
       bytes[frame + i] = (byte) (length >>> (24 - 8 * i));
     }
+  }
+
+  /** Bytes of the frame that was begun, without those that tell its length. */
+  int length() {
+    return size - frame - Integer.BYTES;
+  }
+
+  /** Takes back the frame that was begun. */
+  void drop() {
+    size = frame;
   }
 
   SpoeWriter octet(int value) {

@@ -228,6 +228,30 @@ class RayRouteApiTest {
         .isEqualTo("x-pointsman-hold: soon (expected: milliseconds, 1 to 600000)");
   }
 
+  /** Planes hold answers in a buffer, so nothing that a client sends may make one long. */
+  @Test
+  void aModelsNameHasABound() throws Exception {
+    DecideFixture adapters = DecideFixture.withAdapters("random").withWorkers(1);
+    String longest = "m:" + "\"".repeat(1022);
+
+    JsonNode served =
+        json(adapters.post(ROUTE, "{}", "serve_multiplexed_model_id", longest));
+    LocalResponse echoed =
+        adapters.post(
+            ROUTE, "{}", "serve_multiplexed_model_id", longest + "a", "x-pointsman-hold", "5000");
+    LocalResponse flat = adapters.post(ROUTE, "{\"model\":\"" + "a".repeat(70_000) + "\"}");
+
+    assertThat(served.path("request_headers").path("serve_multiplexed_model_id").asText())
+        .isEqualTo(longest);
+    assertThat(echoed.status()).isEqualTo(400);
+    assertThat(json(echoed).path("error").path("message").asText())
+        .isEqualTo("model: a name of 1025 characters (expected: up to 1024)");
+    // Of a body no more than that is read as a name.
+    assertThat(flat.status()).isEqualTo(404);
+    assertThat(flat.body()).hasSizeLessThan(1_200);
+    assertThat(adapters.inFlight()).isZero();
+  }
+
   @Test
   void adaptersAndRanksAreToldAsHeadersToAdd() throws Exception {
     plane.fleet.add(WorkerSpec.of("http://w:1").withModels(Set.of("m")).withRank(2)).probed(true);

@@ -207,6 +207,23 @@ class SpoeListenerTest {
     }
   }
 
+  /** HAProxy gives a connection up whose frames are longer than agreed. */
+  @Test
+  void anAnswerThatIsTooLongSaysNothing() throws Exception {
+    String[] body = {"x".repeat(1_000)};
+    try (Client client = client(_ -> LocalResponse.json(404, body[0]), CallerCheck.NONE)) {
+      client.hello("2.0", 1_000, false);
+      SpoeWriter writer = new SpoeWriter();
+      client.ask(writer, 1, new byte[0]);
+      client.ask(writer, 2, new byte[0]);
+      writer.flushTo(client.out);
+      assertThat(client.read()).isEqualTo(new Frame(103, 1, Map.of()));
+      assertThat(client.read()).isEqualTo(new Frame(103, 2, Map.of()));
+      body[0] = "short";
+      assertThat(asked(client).said()).isEqualTo(Map.of("status", "404", "body", "short"));
+    }
+  }
+
   private static Frame asked(Client client, String... headers) throws IOException {
     SpoeWriter writer = new SpoeWriter();
     client.ask(writer, 9, new byte[0], headers);
