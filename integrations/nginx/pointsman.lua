@@ -14,6 +14,8 @@ local settings
 local in_flight = ngx.shared.pointsman
 
 local HEAD_OF_BODY = 131072
+-- Clients write the model behind the messages: of a longer body this much of its end is searched for it.
+local END_OF_BODY = 65536
 local LOOK_SECONDS = 0.25
 local MOST_TOLD = 4096
 -- What tells has been dropped if it has not said a word for so long beyond the router's time: nginx drops timers that are too many.
@@ -156,22 +158,69 @@ local function own_call(method, path, lines, body)
   return call(method, path, lines, body)
 end
 
--- What there is of the client's body, and whether that is all.
+-- What there is of the client's body, and the end of one that is longer; nil if that is all.
 local function body_of_client()
   ngx.req.read_body()
   local body = ngx.req.get_body_data()
   if body then
-    return body:sub(1, HEAD_OF_BODY), #body > HEAD_OF_BODY
+    return body:sub(1, HEAD_OF_BODY), #body > HEAD_OF_BODY and body:sub(-END_OF_BODY) or nil
   end
   local name = ngx.req.get_body_file()
   local file = name and io.open(name, "rb")
   if not file then
-    return "", false
+    return "", nil
   end
   body = file:read(HEAD_OF_BODY) or ""
-  local more = file:read(1) ~= nil
+  local size = file:seek("end")
+  local tail
+  if size > #body then
+    file:seek("set", math.max(0, size - END_OF_BODY))
+    tail = file:read(END_OF_BODY) or ""
+  end
   file:close()
-  return body, more
+  return body, tail
+end
+
+-- The model that the end of a JSON object names, read from its last byte on: there everything is outside of texts, so that
+-- quotes pair up, and brackets tell the depth. What messages say of models is deeper, or text. Nil if there is none.
+local function model_at_end(tail)
+  local depth, i = 0, #tail
+  local later, last -- texts at the depth of the object's fields, and whether a colon stands between them
+  local colon = false
+  while i > 0 do
+    local c = tail:sub(i, i)
+    if c == '"' then
+      local close = i
+      repeat
+        i = i - 1
+        while i > 0 and tail:sub(i, i) ~= '"' do
+          i = i - 1
+        end
+        local first = i
+        while first > 1 and tail:sub(first - 1, first - 1) == "\\" do
+          first = first - 1
+        end
+        local escaped = (i - first) % 2 == 1
+      until i == 0 or not escaped
+      if depth == 1 and i > 0 then
+        later, last = last, tail:sub(i, close)
+        if colon and last == '"model"' then
+          local value = later and json.decode("[" .. later .. "]")
+          return value and value[1]
+        end
+        colon = false
+      end
+    elseif c == "}" or c == "]" then
+      depth, last, colon = depth + 1, nil, false
+    elseif c == "{" or c == "[" then
+      depth, last, colon = depth - 1, nil, false
+    elseif c == ":" and depth == 1 then
+      colon = true
+    elseif c == "," and depth == 1 then
+      last, colon = nil, false
+    end
+    i = i - 1
+  end
 end
 
 -- Only the router says these.
@@ -190,14 +239,19 @@ local function strip(headers)
   end
 end
 
-local function question(headers, truncated)
+local function question(headers, tail)
   local lines = {
     "x-pointsman-hold: " .. settings.ttl_ms,
     "x-serve-request-method: " .. ngx.req.get_method(),
     "x-serve-request-path: " .. ngx.var.request_uri:match("^[^?]*"),
   }
-  if truncated then
+  if tail then
     lines[#lines + 1] = "x-body-truncated: " .. HEAD_OF_BODY .. "/" .. (headers["content-length"] or "")
+    -- Counts where the head names none.
+    local model = not headers["serve_multiplexed_model_id"] and model_at_end(tail)
+    if type(model) == "string" and not model:find("[^ -~]") then
+      lines[#lines + 1] = "serve_multiplexed_model_id: " .. model
+    end
   end
   for name, values in pairs(headers) do
     if not NOT_FORWARDED[name] then
@@ -259,8 +313,8 @@ local function decide(headers)
   if ngx.req.get_method() ~= "POST" and not settings.api_key then
     return by_itself()
   end
-  local body, truncated = body_of_client()
-  local status, answer_headers, answer = call("POST", "/internal/route", question(headers, truncated), body)
+  local body, tail = body_of_client()
+  local status, answer_headers, answer = call("POST", "/internal/route", question(headers, tail), body)
   if status ~= 200 then
     complain(status and "status " .. status or "no answer")
   end

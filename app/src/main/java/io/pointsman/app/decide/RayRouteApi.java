@@ -174,26 +174,35 @@ public final class RayRouteApi implements LocalEndpoint {
               + LONGEST_MODEL
               + ")";
     }
-    return posts(request) ? unnamed(facts) : null;
+    return posts(request) ? unnamed(request, facts) : null;
   }
 
   /** What is wrong with a request that names no model; null if there is but one. */
-  private @Nullable String unnamed(RequestFacts facts) {
+  private @Nullable String unnamed(LocalRequest request, RequestFacts facts) {
     Set<String> models = engine.fleet().snapshot().modelNames();
+    if (models.size() <= 1) {
+      return null;
+    }
     String said = facts.modelSpan().present() ? "no text" : "nothing";
-    return models.size() <= 1
-        ? null
-        : "model: " + said + " (expected: one of " + String.join(", ", models) + ")";
+    String where = "";
+    if (cut(request) && !facts.modelSpan().present()) {
+      said = "not in the first " + request.body().length + " bytes of the body";
+      where = ", there or in the header " + ADAPTER_HEADER;
+    }
+    return "model: " + said + " (expected: one of " + String.join(", ", models) + where + ")";
+  }
+
+  private static boolean cut(LocalRequest request) {
+    return request.truncated() || request.header(TRUNCATED_HEADER) != null;
   }
 
   private void warnOnce(LocalRequest request) {
     if (posts(request) && warned.compareAndSet(false, true)) {
-      boolean truncated = request.truncated() || request.header(TRUNCATED_HEADER) != null;
       log.warn(
           "no routing key in a body of {} bytes ({}): such requests are placed by load; is the"
               + " body forwarded? Said once",
           request.body().length,
-          truncated ? "the head of a longer one" : "whole");
+          cut(request) ? "the head of a longer one" : "whole");
     }
   }
 

@@ -167,6 +167,28 @@ class RayRouteApiTest {
     assertThat(json(response).path("detail").asText()).isEqualTo(detail);
   }
 
+  /** Clients write the model behind the messages, so the head of a long body has none. */
+  @Test
+  void aHeadWithoutAModelIsToldWhatItLacks() throws Exception {
+    plane.worker("http://a:1", "a");
+    plane.worker("http://b:1", "b");
+    String head = "{\"messages\":[{\"role\":\"user\",\"content\":\"word word";
+
+    LocalResponse refused = plane.post(ROUTE, head, "x-body-truncated", "50/5000");
+
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(json(refused).path("detail").asText())
+        .isEqualTo(
+            "model: not in the first "
+                + head.length()
+                + " bytes of the body (expected: one of a, b, there or in the header"
+                + " serve_multiplexed_model_id)");
+    assertThat(
+            replicas(
+                10, head, "x-body-truncated", "50/5000", "serve_multiplexed_model_id", "b"))
+        .containsExactly("b:1");
+  }
+
   @Test
   void routesWithoutABodyNeedNoModel() throws Exception {
     plane.worker("http://a:1", "a");

@@ -1,0 +1,90 @@
+package io.pointsman.it.plane;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawEngine;
+import java.io.IOException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A fleet of two models behind a proxy that carries the bytes: one worker for each. */
+@ParameterizedClass
+@EnumSource(PlaneRig.Way.class)
+@Timeout(300)
+final class PlaneModelsTest {
+  private static final RawEngine.Script ANSWER =
+      (_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'}));
+
+  private final PlaneRig.Way way;
+  private final PlaneRig rig;
+
+  PlaneModelsTest(PlaneRig.Way way) {
+    this.way = way;
+    rig = new PlaneRig(way);
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  private RawEngine other() throws IOException {
+    RawEngine engine = rig.opened(RawEngine.start("other", ANSWER));
+    rig.worker(WorkerSpec.of(engine.url()));
+    return engine;
+  }
+
+  private static String idOf(RawEngine engine) {
+    return WorkerSpec.idOf(engine.url());
+  }
+
+  /** As OpenAI's Python client writes it, with much that looks like what is searched for. */
+  private static String lengthy(String model) {
+    return "{\"prompt\":\"\\\"model\\\":\\\"sim\\\" %s\",\"metadata\":{\"model\":\"sim\"},\"model\":%s,"
+            .formatted("word ".repeat(60_000), model)
+        + "\"user\":\"\\\\\",\"stop\":[\"}\",\"model\"],\"tools\":[{\"model\":\"sim\",\"a\":\"\\\"{\"}]}\n";
+  }
+
+  @Test
+  void theModelOfALongBodyMayStandBehindItsText() throws Exception {
+    rig.scripted(ANSWER);
+    RawEngine other = other();
+    rig.router("round_robin");
+    rig.carrier();
+    for (int i = 0; i < 4; i++) {
+      Answer named = rig.send(lengthy("\"other\""), "serve_multiplexed_model_id: other");
+      assertThat(named.status()).as(named.text()).isEqualTo(200);
+      assertThat(named.header("x-pointsman-worker")).isEqualTo(idOf(other));
+
+      // nginx has the whole body, HAProxy its head alone.
+      Answer plain = rig.send(lengthy("\"other\""));
+      if (way == PlaneRig.Way.NGINX) {
+        assertThat(plain.status()).as(plain.text()).isEqualTo(200);
+        assertThat(plain.header("x-pointsman-worker")).isEqualTo(idOf(other));
+      } else {
+        assertNamesNone(plain);
+      }
+    }
+    assertNamesNone(rig.send(lengthy("7")));
+    Answer unknown = rig.send(lengthy("\"un\\u006bnown\""));
+    if (way == PlaneRig.Way.NGINX) {
+      assertThat(unknown.status()).isEqualTo(404);
+      assertThat(unknown.text()).contains("`unknown`");
+    }
+    rig.awaitNoLoad();
+  }
+
+  private static void assertNamesNone(Answer answer) {
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(answer.text())
+        .containsPattern("model: not in the first [0-9]{6} bytes of the body")
+        .contains("other, sim, there or in the header serve_multiplexed_model_id");
+  }
+}
