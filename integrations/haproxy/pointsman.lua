@@ -12,7 +12,7 @@ local TIMEOUT_SECONDS = @TIMEOUT_SECONDS@
 local TTL_MS = "@TTL_MS@"
 local GUARDED = "@GUARDED@" == "yes"
 
--- What follows up to NOT_PLACED stands in nginx's script too. Each is one file that is copied to where its proxy finds it,
+-- What follows up to REFUSALS stands in nginx's script too. Each is one file that is copied to where its proxy finds it,
 -- and they run on different Luas (5.3 here, LuaJIT there): a third file that both load would have to be kept in step on
 -- machines that have only one of them.
 local NOT_FORWARDED = {
@@ -27,9 +27,6 @@ local NOT_FORWARDED = {
 }
 
 local REFUSALS = {[400] = true, [401] = true, [404] = true, [413] = true, [429] = true, [503] = true}
-
--- What a router says that has just started, or that takes all workers for dead.
-local NOT_PLACED = {'"code":"no_workers"', '"code":"models_pending"', '"code":"none_available"'}
 
 local SILENCE_SECONDS = 0.5
 local silent_until = 0
@@ -100,15 +97,6 @@ local function tell(cause)
   end
 end
 
-local function placed_by_nobody(body)
-  for _, code in ipairs(NOT_PLACED) do
-    if body:find(code, 1, true) then
-      return true
-    end
-  end
-  return false
-end
-
 local function refuse(txn, status, wait, body)
   local reply = txn:reply({status = status})
   reply:add_header("content-type", "application/json")
@@ -145,7 +133,8 @@ local function decide(txn)
     tell("status " .. status)
   end
   if REFUSALS[status] then
-    if placed_by_nobody(body) then
+    -- The router has just started or takes all workers for dead, and any worker would do.
+    if head:lower():find("\r\nx-pointsman-unplaced:", 1, true) then
       txn:set_var("txn.pm.unplaced", 1)
       return txn:set_var("txn.pm.fallback", "status " .. status)
     end

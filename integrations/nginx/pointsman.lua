@@ -25,8 +25,6 @@ local POOL = {pool = "pointsman", pool_size = 64}
 -- it, and they run on different Luas (LuaJIT here, 5.3 there): a third file that both load would have to be kept in step
 -- on machines that have only one of them. Answers are read by each proxy's own sockets.
 local REFUSALS = {[400] = true, [401] = true, [404] = true, [413] = true, [429] = true, [503] = true}
--- What a router says that has just started, or that takes all workers for dead.
-local NOT_PLACED = {'"code":"no_workers"', '"code":"models_pending"', '"code":"none_available"'}
 local NOT_FORWARDED = {
   ["connection"] = true,
   ["content-length"] = true,
@@ -263,15 +261,6 @@ local function question(headers, tail)
   return lines
 end
 
-local function placed_by_nobody(body)
-  for _, code in ipairs(NOT_PLACED) do
-    if body:find(code, 1, true) then
-      return true
-    end
-  end
-  return false
-end
-
 local function refuse(status, wait, body)
   ngx.ctx.pointsman.refused = true
   ngx.status = status
@@ -319,7 +308,8 @@ local function decide(headers)
     complain(status and "status " .. status or "no answer")
   end
   if REFUSALS[status or 0] then
-    if placed_by_nobody(answer) then
+    -- The router has just started or takes all workers for dead, and any worker would do.
+    if answer_headers["x-pointsman-unplaced"] then
       return by_itself()
     end
     return refuse(status, answer_headers["retry-after"], answer)

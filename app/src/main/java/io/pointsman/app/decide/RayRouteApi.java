@@ -7,6 +7,7 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -47,6 +48,10 @@ public final class RayRouteApi implements LocalEndpoint {
   private static final String PATH_HEADER = "x-serve-request-path";
   private static final String TRUNCATED_HEADER = "x-body-truncated";
   private static final String HOLD_HEADER = "x-pointsman-hold";
+
+  /** Of a refusal: a router that has just started, or takes all workers for dead, may be wrong. */
+  public static final String UNPLACED_HEADER = "x-pointsman-unplaced";
+
   private static final String RANK_HEADER = "X-data-parallel-rank";
   private static final String ADAPTER_HEADER = "serve_multiplexed_model_id";
 
@@ -112,7 +117,7 @@ public final class RayRouteApi implements LocalEndpoint {
       case Choice.Held(Worker worker, String lease, _) ->
           Json.answer(200, pointed(worker, model, facts, request).put("lease", lease));
       case Choice.Refused(Decision.Rejected rejected) ->
-          holds ? Refusal.of(rejected, model, planes.busyStatus(model)) : refused(rejected, model);
+          holds ? refusedToHold(rejected, model) : refused(rejected, model);
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
     };
@@ -244,6 +249,27 @@ public final class RayRouteApi implements LocalEndpoint {
       return url.getPort();
     }
     return "https".equals(url.getScheme()) ? 443 : 80;
+  }
+
+  /** For a plane that can balance by itself; whether it may is for the router to say. */
+  private LocalResponse refusedToHold(Decision.Rejected rejected, @Nullable String model) {
+    LocalResponse refusal = Refusal.of(rejected, model, planes.busyStatus(model));
+    boolean unplaced =
+        switch (rejected.reason()) {
+          case NO_WORKERS, MODELS_PENDING, NONE_AVAILABLE, ALL_TRIED -> true;
+          case UNKNOWN_MODEL, ALL_BUSY, UNSPLITTABLE -> false;
+        };
+    return unplaced && anyoneServes(model) ? refusal.withHeader(UNPLACED_HEADER, "1") : refusal;
+  }
+
+  /** Whether no worker is known to serve other models only: planes do not look at models. */
+  private boolean anyoneServes(@Nullable String model) {
+    FleetSnapshot fleet = engine.fleet().snapshot();
+    String base = model == null ? "" : model.substring(0, (model + ":").indexOf(':'));
+    return model == null
+        || fleet.pool(planes.roleOfWhole(model)).workers().stream()
+            .map(worker -> fleet.models(worker).names())
+            .allMatch(names -> names.isEmpty() || names.contains(model) || names.contains(base));
   }
 
   private LocalResponse refused(Decision.Rejected rejected, @Nullable String model) {

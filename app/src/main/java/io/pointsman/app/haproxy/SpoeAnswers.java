@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.app.admin.Json;
+import io.pointsman.app.decide.RayRouteApi;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
@@ -31,11 +32,6 @@ final class SpoeAnswers {
 
   /** Statuses that the client gets; anything else has HAProxy balance by its own checks. */
   private static final Set<Integer> REFUSALS = Set.of(400, 401, 404, 413, 429, 503);
-
-  /** What a router says that has just started, or that takes all workers for dead. */
-  private static final List<String> NOT_PLACED =
-      List.of(
-          "\"code\":\"no_workers\"", "\"code\":\"models_pending\"", "\"code\":\"none_available\"");
 
   private final LocalEndpoint route;
   private final CallerCheck callers;
@@ -137,12 +133,11 @@ final class SpoeAnswers {
       tellOnce(response.status());
     }
     if (REFUSALS.contains(response.status())) {
-      String body = new String(response.body(), UTF_8);
-      if (NOT_PLACED.stream().anyMatch(body::contains)) {
+      if (response.headers().containsKey(RayRouteApi.UNPLACED_HEADER)) {
         variables.set("unplaced", 1);
         return;
       }
-      variables.set("status", response.status()).set("body", body);
+      variables.set("status", response.status()).set("body", new String(response.body(), UTF_8));
       String wait = response.headers().get("retry-after");
       if (wait != null) {
         variables.set("retry", wait);

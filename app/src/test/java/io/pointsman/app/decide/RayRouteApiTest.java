@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.local.LocalResponse;
 import java.util.HashSet;
@@ -183,9 +184,7 @@ class RayRouteApiTest {
                 + head.length()
                 + " bytes of the body (expected: one of a, b, there or in the header"
                 + " serve_multiplexed_model_id)");
-    assertThat(
-            replicas(
-                10, head, "x-body-truncated", "50/5000", "serve_multiplexed_model_id", "b"))
+    assertThat(replicas(10, head, "x-body-truncated", "50/5000", "serve_multiplexed_model_id", "b"))
         .containsExactly("b:1");
   }
 
@@ -256,8 +255,7 @@ class RayRouteApiTest {
     DecideFixture adapters = DecideFixture.withAdapters("random").withWorkers(1);
     String longest = "m:" + "\"".repeat(1022);
 
-    JsonNode served =
-        json(adapters.post(ROUTE, "{}", "serve_multiplexed_model_id", longest));
+    JsonNode served = json(adapters.post(ROUTE, "{}", "serve_multiplexed_model_id", longest));
     LocalResponse echoed =
         adapters.post(
             ROUTE, "{}", "serve_multiplexed_model_id", longest + "a", "x-pointsman-hold", "5000");
@@ -272,6 +270,34 @@ class RayRouteApiTest {
     assertThat(flat.status()).isEqualTo(404);
     assertThat(flat.body()).hasSizeLessThan(1_200);
     assertThat(adapters.inFlight()).isZero();
+  }
+
+  /** Another worker would not know the model, and a plane that balances does not look at it. */
+  @Test
+  void planesMayBalanceByThemselvesWhereAnyWorkerServesTheModel() throws Exception {
+    Worker dead = plane.worker("http://a:1", "m");
+    assertThat(plane.post(ROUTE, "{\"model\":\"n\"}", "x-pointsman-hold", "9").headers())
+        .as("unknown models are unknown")
+        .doesNotContainKey("x-pointsman-unplaced");
+    for (int i = 0; i < 10; i++) {
+      dead.probed(false);
+    }
+    assertThat(unplaced("m")).isTrue();
+
+    plane.worker("http://b:1", "n", "m").drain(true);
+    assertThat(unplaced("m")).isTrue();
+
+    plane.worker("http://c:1", "n");
+    assertThat(unplaced("m")).isFalse();
+  }
+
+  private boolean unplaced(String model) throws Exception {
+    LocalResponse refusal =
+        plane.post(ROUTE, "{\"model\":\"" + model + "\"}", "x-pointsman-hold", "9");
+    assertThat(refusal.status()).isEqualTo(503);
+    assertThat(text(refusal)).contains("none_available");
+    assertThat(refusal.headers()).containsKey("retry-after");
+    return refusal.headers().containsKey("x-pointsman-unplaced");
   }
 
   @Test

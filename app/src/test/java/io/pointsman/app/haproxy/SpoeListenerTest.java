@@ -194,7 +194,7 @@ class SpoeListenerTest {
       client.hello("2.0", 16_380, false);
       assertThat(asked(client).said())
           .isEqualTo(Map.of("status", "503", "body", "{\"e\":\"\u00e4\"}", "retry", "4"));
-      next[0] = LocalResponse.json(503, "{\"error\":{\"code\":\"models_pending\"}}");
+      next[0] = LocalResponse.json(503, "{}").withHeader("x-pointsman-unplaced", "1");
       assertThat(asked(client).said()).isEqualTo(Map.of("unplaced", "1"));
       next[0] = LocalResponse.json(500, "{}");
       assertThat(asked(client).said()).isEmpty();

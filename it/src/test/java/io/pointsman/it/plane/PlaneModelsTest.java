@@ -8,6 +8,7 @@ import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawEngine;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -78,6 +79,35 @@ final class PlaneModelsTest {
       assertThat(unknown.status()).isEqualTo(404);
       assertThat(unknown.text()).contains("`unknown`");
     }
+    rig.awaitNoLoad();
+  }
+
+  /** Who balances by itself would ask the other model's worker, which says 404. */
+  @Test
+  void aModelWithoutALivingWorkerIsUnavailableAndNotUnknown() throws Exception {
+    RawEngine sim = rig.scripted(ANSWER);
+    RawEngine other = other();
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    String body = "{\"model\":\"other\",\"prompt\":\"x\"}";
+    assertThat(rig.send(body).header("x-pointsman-worker")).isEqualTo(idOf(other));
+    other.close();
+    Await.until(
+        "the router knows",
+        Await.LONG,
+        () ->
+            router.fleet().snapshot().workers().stream()
+                .anyMatch(worker -> !worker.health().healthy()));
+
+    for (int i = 0; i < 3; i++) {
+      Answer answer = rig.send(body);
+      assertThat(answer.status()).isEqualTo(503);
+      assertThat(answer.text()).contains("\"code\":\"none_available\"");
+      assertThat(answer.header("retry-after")).isNotNull();
+      assertThat(rig.send(PlaneRig.completion("x")).status()).isEqualTo(200);
+    }
+    assertThat(sim.received())
+        .noneMatch(each -> new String(each.body(), StandardCharsets.UTF_8).contains("other"));
     rig.awaitNoLoad();
   }
 
