@@ -231,6 +231,30 @@ final class PlaneBytesTest {
     rig.awaitNoLoad();
   }
 
+  /** As of the built-in proxy's answers, though the engine be a router of this kind. */
+  @Test
+  void enginesCannotSayWhatOnlyTheRouterSays() throws Exception {
+    byte[] answer =
+        RawEngine.answer(
+            "text/plain",
+            new byte[] {'!'},
+            "X-Pointsman-Worker: theirs",
+            "x-pointsman-prefill-worker: theirs",
+            "x-pointsman-split: theirs",
+            "x-engine: kept");
+    RawEngine engine = rig.scripted((_, out) -> out.write(answer));
+    rig.router("round_robin");
+    rig.carrier();
+
+    Answer decided = rig.send(PlaneRig.completion("x"));
+    Answer balanced = PlaneRig.get(rig.port(), "/v1/anything");
+
+    assertThat(decided.header("x-pointsman-worker")).isEqualTo(WorkerSpec.idOf(engine.url()));
+    assertThat(decided.head().headers().toString()).contains("kept").doesNotContain("theirs");
+    assertThat(balanced.status()).isEqualTo(200);
+    assertThat(balanced.head().headers().toString()).contains("kept").doesNotContain("theirs");
+  }
+
   /** Ray's own: a client may name the adapter there instead of in the body. */
   @Test
   void theClientsHeaderForMultiplexedModelsCountsAndPasses() throws Exception {
