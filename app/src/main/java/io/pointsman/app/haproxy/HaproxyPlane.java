@@ -187,8 +187,8 @@ public final class HaproxyPlane implements AutoCloseable {
   private void follow() {
     try {
       Map<String, URI> workers = router.workers();
-      // A router that has just started may not know any yet.
-      if (!workers.isEmpty()) {
+      // Where all are draining there are none, and none shall be asked.
+      if (workers != null) {
         slots.follow(workers);
       }
       silent = false;

@@ -51,15 +51,22 @@ final class RouterCalls implements AutoCloseable {
     return apiKey.isEmpty() ? request : request.header("authorization", "Bearer " + apiKey);
   }
 
-  /** URLs of the workers that may get whole requests, by id, in the router's order. */
-  Map<String, URI> workers() throws IOException, InterruptedException {
+  /**
+   * URLs of the workers that may get whole requests, by id, in the router's order; null if the
+   * router knows none at all, as one that has just started.
+   */
+  @Nullable Map<String, URI> workers() throws IOException, InterruptedException {
     HttpRequest request = request("/workers").build();
     HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
     if (answer.statusCode() != 200) {
       throw new IOException(request.uri() + ": status " + answer.statusCode() + hint(answer));
     }
+    JsonNode known = Json.MAPPER.readTree(answer.body()).path("workers");
+    if (known.isEmpty()) {
+      return null;
+    }
     Map<String, URI> workers = new LinkedHashMap<>();
-    for (JsonNode worker : Json.MAPPER.readTree(answer.body()).path("workers")) {
+    for (JsonNode worker : known) {
       String url = worker.path("url").asText().replaceFirst("@[0-9]+$", "");
       boolean prefill = worker.path("worker_type").asText().equals("prefill");
       if (!prefill && !worker.path("draining").asBoolean()) {

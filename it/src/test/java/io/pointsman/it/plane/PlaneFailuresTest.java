@@ -4,6 +4,7 @@ import static io.pointsman.it.plane.PlaneRig.completion;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
@@ -280,6 +281,30 @@ final class PlaneFailuresTest {
         "the router knows",
         Await.LONG,
         () -> !router.fleet().snapshot().workers().getFirst().health().healthy());
+  }
+
+  @Test
+  void whenTheLastWorkersAreDrainingNobodyGetsMore() throws Exception {
+    rig.engines(2);
+    Router router = rig.router("round_robin");
+    rig.carrier();
+    List<Worker> workers = router.fleet().snapshot().workers();
+    workers.forEach(worker -> worker.drain(true));
+
+    Await.until("they are left alone", Await.LONG, () -> statusOfNext() == 503);
+    assertNobodyCanServe();
+
+    workers.forEach(worker -> worker.drain(false));
+    rig.awaitPinned();
+    rig.awaitNoLoad();
+  }
+
+  private int statusOfNext() {
+    try {
+      return rig.send(completion("next")).status();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
   }
 
   /** Four seconds of a lease against nine of its stream. */
