@@ -12,6 +12,7 @@ import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -145,10 +146,9 @@ final class NginxAskTest {
   void anAddressOfIpv6ServesWhetherItWasDecidedOnOrNot() throws Exception {
     HttpServer engine;
     try {
-      engine = HttpServer.create(new InetSocketAddress(InetAddress.getByName("::1"), 0), 0);
-    } catch (IOException e) {
-      assumeThat(false).as("IPv6 on the loopback: %s", e).isTrue();
-      return;
+      engine = HttpServer.create(new InetSocketAddress(InetAddress.ofLiteral("::1"), 0), 0);
+    } catch (BindException _) {
+      return; // a machine without IPv6
     }
     engine.createContext(
         "/",
