@@ -27,8 +27,8 @@ final class KvFlags {
       names = "--kv-connector",
       defaultValue = "none",
       description =
-          "nixl, nixl-push, lmcache, p2p-nccl, mooncake, moriio-read, moriio-write (or moriio), sglang,"
-              + " orchestrated or none (found by content).")
+          "nixl, nixl-push, lmcache, p2p-nccl, mooncake, moriio-read, moriio-write (or moriio),"
+              + " sglang, orchestrated or none (found by content).")
   private String connector = "";
 
   @Option(

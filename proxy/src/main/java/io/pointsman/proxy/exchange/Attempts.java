@@ -137,9 +137,7 @@ final class Attempts {
       exchange.reply(failure);
       return;
     }
-    exchange.reply(
-        Rejections.error(rejected.reason()),
-        Rejections.reply(rejected, facts.model()));
+    exchange.reply(Rejections.error(rejected.reason()), Rejections.reply(rejected, facts.model()));
   }
 
   /**

@@ -191,9 +191,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
    */
   private boolean nothingHeld(PrefillReply read) {
     boolean asked =
-        plan.await() == null
-            && plan.prefill().edits().stream()
-                .anyMatch(SequentialRun::describes);
+        plan.await() == null && plan.prefill().edits().stream().anyMatch(SequentialRun::describes);
     return asked && read.kvTransferParams() == null;
   }
 

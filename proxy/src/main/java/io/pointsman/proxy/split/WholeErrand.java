@@ -18,8 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param onReached called when the client gets the first bytes of the answer
  */
 @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
-record WholeErrand(
-    byte @Nullable [] body, HeadChanges head, String lines, Runnable onReached)
+record WholeErrand(byte @Nullable [] body, HeadChanges head, String lines, Runnable onReached)
     implements Errand {
   @Override
   public Duration firstByte(Duration usual) {

@@ -41,8 +41,7 @@ final class WholeRequests {
    * @param lines header lines for the client's answer
    * @param onReached called when the client gets the first bytes of the answer
    */
-  void send(
-      Served served, Lease lease, byte @Nullable [] kept, String lines, Runnable onReached) {
+  void send(Served served, Lease lease, byte @Nullable [] kept, String lines, Runnable onReached) {
     if (lease.worker().spec().role() == Role.REGULAR) {
       served.attempt(lease, new WholeErrand(kept, HeadChanges.NONE, lines, onReached));
       return;

@@ -107,7 +107,8 @@ class ForeignFieldsTest {
 
   @Test
   void theNamesAreKnownByHeart() {
-    assertThat(Protocols.names()).filteredOn(name -> !Protocols.servesWhole(name))
+    assertThat(Protocols.names())
+        .filteredOn(name -> !Protocols.servesWhole(name))
         .containsExactly("moriio", "p2p_nccl", "sglang");
   }
 }

@@ -26,8 +26,7 @@ final class Legs {
   }
 
   /** A request with headers that mean something to the engines. */
-  static Leg leg(
-      PdRequest request, Worker worker, List<Header> headers, List<BodyEdit> edits) {
+  static Leg leg(PdRequest request, Worker worker, List<Header> headers, List<BodyEdit> edits) {
     return new Leg(worker, request.path(), headers, ForeignFields.removedBefore(edits));
   }
 
