@@ -143,7 +143,7 @@ class WorkersApiTest {
     DisaggSettings off = DisaggSettings.DEFAULTS;
     DisaggSettings settings =
         new DisaggSettings(
-            "sglang",
+            "mooncake",
             off.prefillPolicy(),
             off.decodePolicy(),
             off.split(),
