@@ -138,13 +138,19 @@ final class OverlapRun {
   }
 
   private static void awaitSplit(SplitRig rig, HandClient client, DelayOptions options)
-      throws IOException {
+      throws InterruptedException {
     long begin = System.nanoTime();
+    IOException refused = null;
     while (rig.prefilled() == 0) {
       if (System.nanoTime() - begin > START_LIMIT.toNanos()) {
-        throw new IllegalStateException("nothing split within " + START_LIMIT);
+        throw new IllegalStateException("nothing split within " + START_LIMIT, refused);
       }
-      client.routed(options.prompt(), ANSWER);
+      try {
+        client.routed(options.prompt(), ANSWER);
+      } catch (IOException e) {
+        refused = e; // 503 until engines have registered
+        Thread.sleep(20);
+      }
     }
   }
 }
