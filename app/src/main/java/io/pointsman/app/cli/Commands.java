@@ -59,6 +59,8 @@ public final class Commands {
     root.setExecutionExceptionHandler((e, command, _) -> failed(e, command));
     root.setUsageHelpAutoWidth(true);
     root.setExpandAtFiles(false);
+    // Directly, or nobody hears that whoever read the output has gone.
+    root.setOut(new PrintWriter(System.out, true, System.out.charset()));
     return root;
   }
 

@@ -27,6 +27,8 @@ public final class LogProvider implements SLF4JServiceProvider {
 
   /** Has SLF4J take this provider; without effect once a logger was made. */
   public static void use() {
+    // Or it tells on standard error that it does as it is told.
+    System.setProperty("slf4j.internal.verbosity", "WARN");
     System.setProperty(LoggerFactory.PROVIDER_PROPERTY_KEY, LogProvider.class.getName());
   }
 
