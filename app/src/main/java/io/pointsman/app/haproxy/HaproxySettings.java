@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,114 +93,75 @@ public record HaproxySettings(
 
   /** Speaks to the router with a key; empty for none. */
   public HaproxySettings withApiKey(String key) {
-    return new HaproxySettings(
-        listen,
-        router,
-        key,
-        engineKey,
-        spoe,
-        firstToken,
-        executable,
-        timeout,
-        ttl,
-        slots,
-        maxConnections);
+    return with(draft -> draft.apiKey = key);
   }
 
   /** Adds a key for engines to requests that bring none; empty for none. */
   public HaproxySettings withEngineKey(String key) {
-    return new HaproxySettings(
-        listen,
-        router,
-        apiKey,
-        key,
-        spoe,
-        firstToken,
-        executable,
-        timeout,
-        ttl,
-        slots,
-        maxConnections);
+    return with(draft -> draft.engineKey = key);
   }
 
   /** Asks by HAProxy's own protocol instead of a Lua script. */
   public HaproxySettings withSpoe(@Nullable InetSocketAddress address) {
-    return new HaproxySettings(
-        listen,
-        router,
-        apiKey,
-        engineKey,
-        address,
-        firstToken,
-        executable,
-        timeout,
-        ttl,
-        slots,
-        maxConnections);
+    return with(draft -> draft.spoe = address);
   }
 
   /** Leaves first tokens unnoticed. */
   public HaproxySettings withoutFirstToken() {
-    return new HaproxySettings(
-        listen,
-        router,
-        apiKey,
-        engineKey,
-        spoe,
-        false,
-        executable,
-        timeout,
-        ttl,
-        slots,
-        maxConnections);
+    return with(draft -> draft.firstToken = false);
   }
 
   /** Runs another program. */
   public HaproxySettings withExecutable(String file) {
-    return new HaproxySettings(
-        listen,
-        router,
-        apiKey,
-        engineKey,
-        spoe,
-        firstToken,
-        file,
-        timeout,
-        ttl,
-        slots,
-        maxConnections);
+    return with(draft -> draft.executable = file);
   }
 
   /** Leaves the router another time to answer. */
   public HaproxySettings withTimeout(Duration time) {
-    return new HaproxySettings(
-        listen,
-        router,
-        apiKey,
-        engineKey,
-        spoe,
-        firstToken,
-        executable,
-        time,
-        ttl,
-        slots,
-        maxConnections);
+    return with(draft -> draft.timeout = time);
   }
 
   /** Holds places for another time. */
   public HaproxySettings withTtl(Duration time) {
+    return with(draft -> draft.ttl = time);
+  }
+
+  private HaproxySettings with(Consumer<Draft> change) {
+    Draft draft = new Draft(this);
+    change.accept(draft);
     return new HaproxySettings(
         listen,
         router,
-        apiKey,
-        engineKey,
-        spoe,
-        firstToken,
-        executable,
-        timeout,
-        time,
+        draft.apiKey,
+        draft.engineKey,
+        draft.spoe,
+        draft.firstToken,
+        draft.executable,
+        draft.timeout,
+        draft.ttl,
         slots,
         maxConnections);
+  }
+
+  /** What can be changed of settings, while it is. */
+  private static final class Draft {
+    private String apiKey;
+    private String engineKey;
+    private @Nullable InetSocketAddress spoe;
+    private boolean firstToken;
+    private String executable;
+    private Duration timeout;
+    private Duration ttl;
+
+    private Draft(HaproxySettings from) {
+      apiKey = from.apiKey;
+      engineKey = from.engineKey;
+      spoe = from.spoe;
+      firstToken = from.firstToken;
+      executable = from.executable;
+      timeout = from.timeout;
+      ttl = from.ttl;
+    }
   }
 
   /** Without the keys. */
