@@ -83,29 +83,35 @@ final class CacheModel {
 
   /** Blocks of the longest prefix that is held or on its way. */
   int match(PrefixBlocks prefix) {
-    return match(prefix, false);
-  }
-
-  /** Blocks of the longest prefix that a request which has ended has left. */
-  int matchComputed(PrefixBlocks prefix) {
-    return match(prefix, true);
-  }
-
-  private int match(PrefixBlocks prefix, boolean computed) {
     int ends = ends(prefix);
     int held = 0;
     while (held < ends) {
       Run run = runs.find(hash(prefix, held, ends));
-      if (run == null || (computed && !run.computed)) {
-        break;
-      }
-      int common = run.common(prefix, held, ends);
+      int common = run == null ? 0 : run.common(prefix, held, ends);
       held += common;
-      if (common < run.size) {
+      if (run == null || common < run.size) {
         break;
       }
     }
     return held == 0 ? 0 : end(prefix, held - 1, ends);
+  }
+
+  /**
+   * How many of the blocks that are held requests have left which have ended.
+   *
+   * @param held what {@link #match} has answered
+   */
+  int computed(PrefixBlocks prefix, int held) {
+    int ends = ends(prefix);
+    int at = 0;
+    while (at < ends) {
+      Run run = runs.find(hash(prefix, at, ends));
+      if (run == null || !run.computed) {
+        break;
+      }
+      at += run.size;
+    }
+    return at == 0 ? 0 : Math.min(held, end(prefix, Math.min(at, ends) - 1, ends));
   }
 
   /** Blocks up to which a prompt was held, behind what is held at present, until it was evicted. */

@@ -205,7 +205,7 @@ final class WorkerModel {
     Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), blocks);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
-    entry.certain = tokensOf(cache.matchComputed(prefix), prefix, tokens);
+    entry.certain = tokensOf(cache.computed(prefix, blocks), prefix, tokens);
     double evicted = tokens * evictedShare(prefix, blocks);
     if (prefix.count() > 0) {
       entry.taken = cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
