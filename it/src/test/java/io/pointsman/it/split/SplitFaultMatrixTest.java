@@ -101,20 +101,23 @@ class SplitFaultMatrixTest {
   @ParameterizedTest
   @EnumSource
   void aPrefillThatHangsLeavesNothingBehind(KvConnector connector) throws IOException {
-    try (SplitCluster cluster =
-        setup(connector).set("prefill-timeout", "2s").set("decode-timeout", "2m").start()) {
-      cluster.awaitSplit(8);
-      strike(cluster, connector, SplitFault.PREFILL_HANGS);
-    }
+    hangs(connector, SplitFault.PREFILL_HANGS, "2s", "2m");
   }
 
   @ParameterizedTest
   @EnumSource
   void aDecodeThatHangsLeavesNothingBehind(KvConnector connector) throws IOException {
+    hangs(connector, SplitFault.DECODE_HANGS, "2m", "2s");
+  }
+
+  private static void hangs(
+      KvConnector connector, SplitFault fault, String prefillTimeout, String decodeTimeout)
+      throws IOException {
+    SplitCluster.Setup setup = setup(connector);
     try (SplitCluster cluster =
-        setup(connector).set("prefill-timeout", "2m").set("decode-timeout", "2s").start()) {
+        setup.set("prefill-timeout", prefillTimeout).set("decode-timeout", decodeTimeout).start()) {
       cluster.awaitSplit(8);
-      strike(cluster, connector, SplitFault.DECODE_HANGS);
+      strike(cluster, connector, fault);
     }
   }
 
