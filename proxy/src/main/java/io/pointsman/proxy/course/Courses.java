@@ -3,6 +3,7 @@ package io.pointsman.proxy.course;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Makes courses for the requests of one event loop, to which it belongs. */
@@ -21,10 +22,12 @@ public interface Courses {
   Duration firstByte();
 
   /**
-   * The role to ask for requests that only the worker which keeps a stored response can serve.
+   * The roles whose workers are asked, in this order, for requests that only the worker which keeps
+   * a stored response can serve; at least one.
    *
    * @param owner that worker's id; null if it is not known
+   * @param generates whether it is to generate, instead of telling what it keeps
    * @param model the model asked for; null if the request names none
    */
-  Role roleOfWhole(@Nullable String owner, @Nullable String model);
+  List<Role> rolesOfKeepers(@Nullable String owner, boolean generates, @Nullable String model);
 }

@@ -2,6 +2,7 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
@@ -18,6 +19,7 @@ import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.RequestFacts;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +35,10 @@ final class Attempts {
   private final RequestFacts facts;
   private final RetryPlan retries;
   private final @Nullable StoredResponse stored;
+
+  /** Roles whose workers are asked when none of the present one has what is looked for. */
+  private List<Role> further = List.of();
+
   private RoutingRequest routing;
   private final @Nullable Course course;
   private @Nullable Attempt current;
@@ -62,8 +68,31 @@ final class Attempts {
   private RoutingRequest whole() {
     String owner = stored == null ? null : stored.owner();
     Courses courses = state.courses();
-    Role role = courses == null ? Role.REGULAR : courses.roleOfWhole(owner, facts.model());
-    return facts.toRoutingRequest(role, owner);
+    if (courses == null || stored == null) {
+      return facts.toRoutingRequest(Role.REGULAR, owner);
+    }
+    List<Role> roles = courses.rolesOfKeepers(owner, !stored.byId(), facts.model());
+    further = roles.subList(1, roles.size());
+    return facts.toRoutingRequest(roles.getFirst(), owner);
+  }
+
+  /**
+   * Nobody of the present role is left to be asked: whether workers of another one may have what is
+   * looked for, and are to be asked now.
+   */
+  private boolean searchesOn(Decision.Rejected rejected) {
+    if (stored == null || !stored.searching()) {
+      return false;
+    }
+    if (rejected.reason() == RejectReason.ALL_BUSY) {
+      retries.someUnasked(rejected);
+    }
+    if (further.isEmpty()) {
+      return false;
+    }
+    routing = facts.toRoutingRequest(further.getFirst(), null);
+    further = further.subList(1, further.size());
+    return true;
   }
 
   /** The attempt under way; null before the first, between two, and after the last. */
@@ -127,6 +156,10 @@ final class Attempts {
       decide();
       return;
     }
+    if (searchesOn(rejected)) {
+      decide();
+      return;
+    }
     HeldAnswer held = retries.takeHeld();
     if (held != null) {
       pass(held, rejected.retryAfterNanos());
@@ -137,7 +170,9 @@ final class Attempts {
       exchange.reply(failure);
       return;
     }
-    exchange.reply(Rejections.error(rejected.reason()), Rejections.reply(rejected, facts.model()));
+    Decision.Rejected unasked = retries.unasked();
+    Decision.Rejected why = unasked == null ? rejected : unasked;
+    exchange.reply(Rejections.error(why.reason()), Rejections.reply(why, facts.model()));
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.retry;
 
+import io.pointsman.engine.Decision;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -13,14 +14,21 @@ public final class RetryPlan {
   /** Workers asked at most when those asked are busy, or do not keep a stored response. */
   private static final int MOST_SEARCHED = 64;
 
+  private static final int NOT_FOUND = 404;
+
   private final RetrySettings settings;
   private final Backoff backoff;
   private final RetryBudget budget;
   private int attempts;
+
+  /** Attempts on workers that do not have what is looked for. */
+  private int notThere;
+
   private int waits;
   private long shortestRest;
   private @Nullable HeldAnswer held;
   private @Nullable ProxyError lastError;
+  private Decision.@Nullable Rejected unasked;
 
   public RetryPlan(RetrySettings settings, Backoff backoff, RetryBudget budget) {
     this.settings = settings;
@@ -34,7 +42,7 @@ public final class RetryPlan {
 
   /** Whether an answer with this status might be followed by another attempt. */
   public boolean mayRetryAfter(int status) {
-    return attempts < settings.maxAttempts() && retryable(status);
+    return attempts - notThere < settings.maxAttempts() && retryable(status);
   }
 
   public static boolean retryable(int status) {
@@ -49,8 +57,28 @@ public final class RetryPlan {
     lastError = error;
   }
 
-  /** An attempt ended with an error that is kept; it takes the place of an earlier one. */
+  /**
+   * Some workers that may have what is looked for are too busy to be asked: it cannot be told that
+   * nobody has it.
+   */
+  public void someUnasked(Decision.Rejected busy) {
+    unasked = busy;
+  }
+
+  /** Why some were not asked; null if all were. */
+  public Decision.@Nullable Rejected unasked() {
+    return unasked;
+  }
+
+  /**
+   * An attempt ended with an error that is kept; it takes the place of an earlier one, unless it
+   * says no more than that this worker does not have what is looked for.
+   */
   public void hold(HeldAnswer answer) {
+    if (held != null && answer.status() == NOT_FOUND) {
+      answer.release();
+      return;
+    }
     release();
     held = answer;
     if (answer.busy() && answer.retryAfterSeconds() > 0) {
@@ -61,8 +89,12 @@ public final class RetryPlan {
     }
   }
 
-  /** The error that is kept, handed over; null if there is none. */
+  /** The error that is kept, handed over; null if there is none that tells the whole truth. */
   public @Nullable HeldAnswer takeHeld() {
+    boolean someSilent = lastError != null || unasked != null;
+    if (held != null && held.status() == NOT_FOUND && someSilent) {
+      release();
+    }
     HeldAnswer taken = held;
     held = null;
     return taken;
@@ -84,16 +116,18 @@ public final class RetryPlan {
 
   /**
    * Takes leave for another attempt; false if it must not be made. A busy worker has not begun with
-   * the request, so it does not count against the attempts: all others are asked.
+   * the request, so it does not count against the attempts: all others are asked. Nor does one that
+   * does not have what is looked for.
    */
   public boolean another(RetryReason reason, long now) {
     if (reason == RetryReason.NOT_THERE) {
+      notThere++;
       return attempts < MOST_SEARCHED;
     }
     if (reason == RetryReason.BUSY && settings.maxAttempts() > 1) {
       return attempts < MOST_SEARCHED && budget.withdraw(now);
     }
-    return attempts < settings.maxAttempts() && budget.withdraw(now);
+    return attempts - notThere < settings.maxAttempts() && budget.withdraw(now);
   }
 
   /**

@@ -13,6 +13,8 @@ import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.splice.SplitFactsReader;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Makes the courses of one event loop's requests to a fleet of prefill and decode workers. */
@@ -68,12 +70,23 @@ public final class SplitCourses implements Courses {
     wholes.sendToOwner(request, lease);
   }
 
+  /**
+   * Decode workers keep the responses of split requests also where they serve nothing whole;
+   * prefill workers are asked to keep none of theirs.
+   */
   @Override
-  public Role roleOfWhole(@Nullable String owner, @Nullable String model) {
+  public List<Role> rolesOfKeepers(
+      @Nullable String owner, boolean generates, @Nullable String model) {
     Worker keeps = owner == null ? null : plane.engine().fleet().snapshot().worker(owner);
     if (keeps != null) {
-      return keeps.spec().role();
+      return List.of(keeps.spec().role());
     }
-    return plane.engine().serves(Role.REGULAR, model) ? Role.REGULAR : Role.DECODE;
+    List<Role> roles =
+        Stream.of(Role.REGULAR, Role.DECODE, Role.PREFILL)
+            .filter(role -> wholes.serves(role) || (!generates && role == Role.DECODE))
+            .filter(role -> plane.engine().serves(role, model))
+            .toList();
+    // Whoever that is refuses what it may not serve.
+    return roles.isEmpty() ? List.of(Role.DECODE) : roles;
   }
 }

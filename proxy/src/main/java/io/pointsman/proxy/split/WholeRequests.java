@@ -89,20 +89,22 @@ final class WholeRequests {
    * @param lease of that worker; taken over
    */
   void sendToOwner(Served served, Lease lease) {
-    SplitSettings settings = plane.settings();
-    boolean may =
-        SplitFactsReader.promptless(served.facts())
-            || switch (lease.worker().spec().role()) {
-              case REGULAR -> true;
-              case DECODE -> settings.decodeServesWhole();
-              case PREFILL -> settings.prefillServesWhole();
-            };
-    if (may) {
+    if (SplitFactsReader.promptless(served.facts()) || serves(lease.worker().spec().role())) {
       send(served, lease, null, "", () -> {});
     } else {
       lease.ignored();
       served.reply(ProxyError.UNSPLITTABLE, unsplittable(Unsplittable.STORED));
     }
+  }
+
+  /** Whether workers of a role may generate the whole of an answer. */
+  boolean serves(Role role) {
+    SplitSettings settings = plane.settings();
+    return switch (role) {
+      case REGULAR -> true;
+      case DECODE -> settings.decodeServesWhole();
+      case PREFILL -> settings.prefillServesWhole();
+    };
   }
 
   /** For a request that two workers cannot share, where there is no other worker. */

@@ -43,6 +43,11 @@ public final class StoredResponse {
     return owner;
   }
 
+  /** Whether it is asked for itself, instead of being what the next one builds on. */
+  public boolean byId() {
+    return byId;
+  }
+
   /** Whether a 404 only means that the next worker has to be asked. */
   public boolean searching() {
     return byId && owner == null;
