@@ -70,18 +70,10 @@ public record StagePolicies(
    */
   PolicySetup of(Role role, @Nullable String model) {
     return switch (role) {
-      case REGULAR -> model == null || byModel.isEmpty() ? regular : ofModel(model);
+      case REGULAR -> ModelNames.find(byModel, model, regular);
       case PREFILL -> prefill;
       case DECODE -> decode;
     };
-  }
-
-  private PolicySetup ofModel(String model) {
-    PolicySetup own = byModel.get(model);
-    int colon = own == null ? model.indexOf(':') : -1;
-    return own != null
-        ? own
-        : colon < 0 ? regular : byModel.getOrDefault(model.substring(0, colon), regular);
   }
 
   /** All of them. */

@@ -1,6 +1,7 @@
 package io.pointsman.app.metrics;
 
 import io.pointsman.engine.EngineListener;
+import io.pointsman.engine.ModelNames;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
@@ -68,17 +69,8 @@ final class EngineMetrics implements EngineListener {
   }
 
   private @Nullable Map<PickReason, CounterDataPoint> series(RoutingRequest request) {
-    Map<String, Map<PickReason, CounterDataPoint>> own = ofModels;
-    String model = own.isEmpty() || request.role() != Role.REGULAR ? null : request.model();
-    if (model == null) {
-      return decisions.get(request.role());
-    }
-    Map<PickReason, CounterDataPoint> found = own.get(model);
-    int colon = found == null ? model.indexOf(':') : -1;
-    if (colon > 0) {
-      found = own.get(model.substring(0, colon));
-    }
-    return found == null ? decisions.get(request.role()) : found;
+    String model = request.role() == Role.REGULAR ? request.model() : null;
+    return ModelNames.find(ofModels, model, decisions.get(request.role()));
   }
 
   /** How often a worker was chosen for {@code reason}. */

@@ -2,6 +2,7 @@ package io.pointsman.app.wiring;
 
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.PointsmanConfig.ModelRouting;
+import io.pointsman.engine.ModelNames;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.tier.Tiers;
@@ -40,13 +41,6 @@ final class ModelPolicies {
    * The configured name for a model or its adapter; {@code common} if it has no policy of its own.
    */
   static String name(Map<String, String> names, @Nullable String model, String common) {
-    if (model == null || names.isEmpty()) {
-      return common;
-    }
-    String own = names.get(model);
-    int colon = own == null ? model.indexOf(':') : -1;
-    return own != null
-        ? own
-        : colon < 0 ? common : names.getOrDefault(model.substring(0, colon), common);
+    return ModelNames.find(names, model, common);
   }
 }

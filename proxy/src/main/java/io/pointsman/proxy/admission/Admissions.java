@@ -1,5 +1,6 @@
 package io.pointsman.proxy.admission;
 
+import io.pointsman.engine.ModelNames;
 import io.pointsman.engine.env.Ticker;
 import java.util.HashMap;
 import java.util.Map;
@@ -27,14 +28,7 @@ public final class Admissions {
    * @param model null if it names none
    */
   public Admission of(@Nullable String model) {
-    if (model == null || ofModels.isEmpty()) {
-      return common;
-    }
-    Admission own = ofModels.get(model);
-    int colon = own == null ? model.indexOf(':') : -1;
-    return own != null
-        ? own
-        : colon < 0 ? common : ofModels.getOrDefault(model.substring(0, colon), common);
+    return ModelNames.find(ofModels, model, common);
   }
 
   /** How many wait in all lines. */

@@ -1,0 +1,25 @@
+package io.pointsman.engine;
+
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Names of models; that of an adapter may have its base model's in front: {@code base:adapter}. */
+public final class ModelNames {
+  private ModelNames() {}
+
+  /**
+   * What is kept for a model: its own entry, else the one of its base model, else {@code common}.
+   *
+   * @param model null if a request names none
+   */
+  public static <T extends @Nullable Object> T find(
+      Map<String, ? extends T> byModel, @Nullable String model, T common) {
+    if (model == null || byModel.isEmpty()) {
+      return common;
+    }
+    T own = byModel.get(model);
+    int colon = own == null ? model.indexOf(':') : -1;
+    T found = colon > 0 ? byModel.get(model.substring(0, colon)) : own;
+    return found == null ? common : found;
+  }
+}
