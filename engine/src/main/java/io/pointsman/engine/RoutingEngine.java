@@ -325,6 +325,16 @@ public final class RoutingEngine {
     return pool(role, model) != null;
   }
 
+  /**
+   * The models of which a request must name one, sorted; empty if any worker will do for one that
+   * names none.
+   */
+  public Set<String> modelsToName() {
+    return settings.unknownModel() == UnknownModel.ANY_WORKER
+        ? Set.of()
+        : fleet.snapshot().modelsToName();
+  }
+
   /** Passes the end of a lease on, together with the request that it was for. */
   private final class Ending implements LeaseListener {
     private final RoutingRequest request;

@@ -154,6 +154,17 @@ class ModelsOfWorkersTest {
   }
 
   @Test
+  void requestsMustNameAModelUnlessAnyWorkerWillDo() {
+    untold("untold");
+    assertThat(engine.modelsToName()).isEmpty();
+    fleet.fleet.learnModels(untold("another"), Set.of("another"));
+
+    assertThat(engine.modelsToName()).containsExactlyInAnyOrder(MODEL, "another");
+    assertThat(engine(UnknownModel.BASE_MODEL).modelsToName()).hasSize(2);
+    assertThat(engine(UnknownModel.ANY_WORKER).modelsToName()).isEmpty();
+  }
+
+  @Test
   void whereAnyWorkerMayServeUnknownModelsThoseThatTellDoToo() {
     Worker untold = untold("untold");
 

@@ -4,6 +4,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +33,9 @@ public record RequestFacts(
     Span modelSpan,
     Span streamSpan) {
 
+  /** Said of a body that was not cut. */
+  public static final int WHOLE = -1;
+
   /**
    * Why the request must be answered with 400 instead of being forwarded; null if it need not. Only
    * typed routes with a JSON body are ever refused: others may carry anything.
@@ -51,6 +55,29 @@ public record RequestFacts(
               + body.position()
               + " (expected: valid JSON)";
     };
+  }
+
+  /**
+   * Why the request must be answered with 400 for want of a model; null if it need not. Routes that
+   * are not typed may carry anything.
+   *
+   * @param models those of which one must be named, in the order in which they are told; none if
+   *     any worker will do
+   * @param cutAfter how many bytes of the body were read; {@link #WHOLE} if that was all of it
+   */
+  public @Nullable String unnamed(Set<String> models, int cutAfter) {
+    boolean named = model != null && body.kind() != BodyVerdict.Kind.MALFORMED;
+    boolean names = endpoint.jsonBody() || endpoint.formBody();
+    if (named || !names || models.isEmpty()) {
+      return null;
+    }
+    String said = modelSpan.present() ? "no text" : "nothing";
+    String where = "";
+    if (cutAfter != WHOLE && !modelSpan.present()) {
+      said = "not in the first " + cutAfter + " bytes of the body";
+      where = ", there or in the header " + RequestReader.MULTIPLEXED;
+    }
+    return "model: " + said + " (expected: one of " + String.join(", ", models) + where + ")";
   }
 
   /** The question to the engine, for any worker. */

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestReader {
   /** Ray Serve's header for a model that a worker loads on demand: {@code base:adapter}. */
-  private static final String MULTIPLEXED = "serve_multiplexed_model_id";
+  static final String MULTIPLEXED = "serve_multiplexed_model_id";
 
   private final HeaderIdentity headerIdentity;
   private final BodyReader json = new BodyReader();
@@ -42,19 +42,24 @@ public final class RequestReader {
     AffinityKey request = headerIdentity.request();
     headerIdentity.release();
     String contentType = headers.first("content-type");
+    String named = headers.first(MULTIPLEXED);
     if (length == 0 && !truncated) {
       return bodyless(endpoint, BodyVerdict.EMPTY, first(session, request));
     }
-    if (!endpoint.readsBody() || encoded(headers.first("content-encoding"))) {
+    if (!endpoint.readsBody()) {
       return bodyless(endpoint, BodyVerdict.OPAQUE, first(session, request));
+    }
+    if (encoded(headers.first("content-encoding"))) {
+      String model = multiplexed(null, named);
+      return unread(endpoint, BodyVerdict.OPAQUE, model, first(session, request));
     }
     if (!endpoint.jsonBody() && contentType != null && FormReader.reads(contentType)) {
       form.read(contentType, body, offset, length);
-      return formFacts(endpoint, truncated, first(session, request));
+      return formFacts(endpoint, truncated, named, first(session, request));
     }
     BodyVerdict verdict = json.read(endpoint.keyFields(), body, offset, length, truncated);
     AffinityKey owner = session == null ? json.identity() : session;
-    String model = multiplexed(json.model(), headers.first(MULTIPLEXED));
+    String model = multiplexed(json.model(), named);
     RequestFacts facts = jsonFacts(endpoint, verdict, model, first(owner, request));
     json.release();
     return facts;
@@ -78,11 +83,14 @@ public final class RequestReader {
   }
 
   private RequestFacts formFacts(
-      Endpoint endpoint, boolean truncated, @Nullable AffinityKey affinity) {
+      Endpoint endpoint,
+      boolean truncated,
+      @Nullable String named,
+      @Nullable AffinityKey affinity) {
     return new RequestFacts(
         endpoint,
         truncated ? BodyVerdict.TRUNCATED : BodyVerdict.FORM,
-        form.model(),
+        multiplexed(form.model(), named),
         form.stream(),
         PrefixBlocks.NONE,
         affinity,
@@ -100,8 +108,16 @@ public final class RequestReader {
 
   private static RequestFacts bodyless(
       Endpoint endpoint, BodyVerdict verdict, @Nullable AffinityKey affinity) {
+    return unread(endpoint, verdict, null, affinity);
+  }
+
+  private static RequestFacts unread(
+      Endpoint endpoint,
+      BodyVerdict verdict,
+      @Nullable String model,
+      @Nullable AffinityKey affinity) {
     return new RequestFacts(
-        endpoint, verdict, null, false, PrefixBlocks.NONE, affinity, null, Span.NONE, Span.NONE);
+        endpoint, verdict, model, false, PrefixBlocks.NONE, affinity, null, Span.NONE, Span.NONE);
   }
 
   private static @Nullable AffinityKey first(

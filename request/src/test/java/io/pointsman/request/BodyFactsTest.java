@@ -11,12 +11,16 @@ import io.pointsman.request.BodyVerdict.Kind;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class BodyFactsTest {
+  private static final Set<String> MODELS = new TreeSet<>(Set.of("a", "b"));
+
   @Test
   void modelAndStreamAreReadWithTheirSpans() {
     String body =
@@ -149,6 +153,43 @@ class BodyFactsTest {
     assertThat(facts.model()).isNull();
     assertThat(facts.refusal()).isNull();
     assertThat(facts.affinity()).isNotNull();
+  }
+
+  @Test
+  void theHeaderNamesTheModelOfABodyThatIsNotLookedAt() {
+    RequestHeaders headers =
+        ListedHeaders.of("content-encoding", "gzip", "serve_multiplexed_model_id", "a");
+    assertThat(read(Endpoint.CHAT_COMPLETIONS, headers, "...").model()).isEqualTo("a");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '~',
+      value = {
+        "{\"prompt\":\"x\"}|nothing",
+        "{\"model\":7}|no text",
+        "{\"model\":\"a\",}|no text",
+        "[1]|nothing"
+      })
+  void whatNamesNoModelIsToldWhichThereAre(String body, String said) {
+    RequestFacts facts = chat(body);
+    assertThat(facts.unnamed(MODELS, RequestFacts.WHOLE))
+        .isEqualTo("model: " + said + " (expected: one of a, b)");
+    assertThat(facts.unnamed(Set.of(), RequestFacts.WHOLE)).isNull();
+    assertThat(read(Endpoint.TRANSPARENT, body).unnamed(MODELS, RequestFacts.WHOLE)).isNull();
+    assertThat(read(Endpoint.RESPONSE_CANCEL, body).unnamed(MODELS, RequestFacts.WHOLE)).isNull();
+  }
+
+  @Test
+  void whatWasCutIsToldWhereItsModelWasLookedFor() {
+    byte[] head = "{\"prompt\":\"word".getBytes(UTF_8);
+    RequestFacts facts = read(Endpoint.COMPLETIONS, ListedHeaders.NONE, head, true);
+    assertThat(facts.unnamed(MODELS, head.length))
+        .isEqualTo(
+            "model: not in the first 15 bytes of the body (expected: one of a, b, there or in the"
+                + " header serve_multiplexed_model_id)");
+    assertThat(chat("{\"model\":\"c\"}").unnamed(MODELS, RequestFacts.WHOLE)).isNull();
   }
 
   @Test

@@ -87,6 +87,17 @@ class FormReaderTest {
   }
 
   @Test
+  void theHeaderNamesTheModelOfAFormThatNamesNone() {
+    RequestHeaders headers =
+        ListedHeaders.of(
+            "content-type",
+            "multipart/form-data; boundary=b",
+            "serve_multiplexed_model_id",
+            "whisper");
+    assertThat(read(Endpoint.AUDIO_TRANSCRIPTIONS, headers, "--b--").model()).isEqualTo("whisper");
+  }
+
+  @Test
   void jsonOnAFormRouteIsReadAsJson() {
     assertThat(read(Endpoint.AUDIO_TRANSCRIPTIONS, "{\"model\":\"w\"}").model()).isEqualTo("w");
     assertThat(read(Endpoint.AUDIO_TRANSCRIPTIONS, "RIFF....").refusal()).isNull();

@@ -63,6 +63,10 @@ public final class DecideApi {
     }
     RequestFacts facts = facts(question);
     String refusal = facts.refusal();
+    if (refusal == null) {
+      int cutAfter = question.truncated ? question.length : RequestFacts.WHOLE;
+      refusal = facts.unnamed(engine.modelsToName(), cutAfter);
+    }
     if (refusal != null) {
       return Refusal.malformed(refusal.replaceFirst("^request body", "body"));
     }

@@ -23,7 +23,6 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import java.net.URI;
 import java.time.Duration;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -170,31 +169,15 @@ public final class RayRouteApi implements LocalEndpoint {
   /** What is wrong with the model that a request names or does not name; null if nothing is. */
   private @Nullable String problem(
       LocalRequest request, RequestFacts facts, @Nullable String model) {
-    if (model != null) {
-      return model.length() <= LONGEST_MODEL
-          ? null
-          : "model: a name of "
-              + model.length()
-              + " characters (expected: up to "
-              + LONGEST_MODEL
-              + ")";
+    if (model != null && model.length() > LONGEST_MODEL) {
+      return "model: a name of "
+          + model.length()
+          + " characters (expected: up to "
+          + LONGEST_MODEL
+          + ")";
     }
-    return posts(request) ? unnamed(request, facts) : null;
-  }
-
-  /** What is wrong with a request that names no model; null if there is but one. */
-  private @Nullable String unnamed(LocalRequest request, RequestFacts facts) {
-    Set<String> models = engine.fleet().snapshot().modelNames();
-    if (models.size() <= 1) {
-      return null;
-    }
-    String said = facts.modelSpan().present() ? "no text" : "nothing";
-    String where = "";
-    if (cut(request) && !facts.modelSpan().present()) {
-      said = "not in the first " + request.body().length + " bytes of the body";
-      where = ", there or in the header " + ADAPTER_HEADER;
-    }
-    return "model: " + said + " (expected: one of " + String.join(", ", models) + where + ")";
+    int cutAfter = cut(request) ? request.body().length : RequestFacts.WHOLE;
+    return posts(request) ? facts.unnamed(engine.modelsToName(), cutAfter) : null;
   }
 
   private static boolean cut(LocalRequest request) {

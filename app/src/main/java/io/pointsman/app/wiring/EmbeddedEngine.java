@@ -50,6 +50,7 @@ public final class EmbeddedEngine implements AutoCloseable {
 
   private final Deque<AutoCloseable> opened;
   private final Fleet fleet;
+  private final RoutingEngine engine;
   private final Choices choices;
   private final @Nullable SplitChoices splitChoices;
   private final Alternatives alternatives;
@@ -96,7 +97,7 @@ public final class EmbeddedEngine implements AutoCloseable {
                 name -> tiers.around(two.decodePolicy(name, parts, classes::create)));
     StagePolicies policies =
         ofRoles.with(new ModelPolicies(config, classes, parts, tiers).setups());
-    RoutingEngine engine =
+    engine =
         new RoutingEngine(
             fleet,
             policies,
@@ -180,8 +181,8 @@ public final class EmbeddedEngine implements AutoCloseable {
    * @param path of the request, such as {@code /v1/chat/completions}
    * @param headers values by name, in whatever case
    * @param body as it came; not changed and not kept
-   * @throws IllegalArgumentException if the path needs a JSON object and the body is none; the
-   *     message is for the client
+   * @throws IllegalArgumentException if the path needs a JSON object and the body is none, or if it
+   *     names no model where workers serve different ones; the message is for the client
    */
   public RoutingRequest read(
       String method, String path, Map<String, List<String>> headers, byte[] body) {
@@ -212,6 +213,9 @@ public final class EmbeddedEngine implements AutoCloseable {
     ListedHeaders read = new ListedHeaders(headers);
     RequestFacts facts = readers.read(Endpoint.of(method, path), read, body, 0, body.length, false);
     String refusal = facts.refusal();
+    if (refusal == null) {
+      refusal = facts.unnamed(engine.modelsToName(), RequestFacts.WHOLE);
+    }
     if (refusal != null) {
       throw new IllegalArgumentException(refusal);
     }

@@ -295,6 +295,22 @@ class DecideApiTest {
   }
 
   @Test
+  void whereWorkersServeDifferentModelsOneMustBeNamed() throws Exception {
+    DecideFixture plane = new DecideFixture("random");
+    plane.worker("http://a:1", "a");
+    plane.worker("http://b:1", "b");
+
+    LocalResponse unnamed = plane.post(DECIDE, question("{\"messages\":[]}", ""));
+    String head = question("\"{\\\"messages\\\":[\"", ",\"truncated\":true");
+
+    assertThat(unnamed.status()).isEqualTo(400);
+    assertThat(json(unnamed).path("error").path("message").asText())
+        .isEqualTo("model: nothing (expected: one of a, b)");
+    assertThat(text(plane.post(DECIDE, head))).contains("not in the first 13 bytes of the body");
+    assertThat(plane.inFlight()).isZero();
+  }
+
+  @Test
   void noWorkerIs503WithRetryAfter() throws Exception {
     LocalResponse response = new DecideFixture("random").post(DECIDE, question(CHAT, ""));
 

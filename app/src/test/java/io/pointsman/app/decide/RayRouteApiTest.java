@@ -189,6 +189,22 @@ class RayRouteApiTest {
   }
 
   @Test
+  void adaptersAndFurtherNamesOfOneModelNeedNotBeNamed() throws Exception {
+    plane.worker("http://a:1", "base", "base:one");
+    plane.worker("http://b:1", "base", "alias");
+
+    assertThat(replicas(40, "{\"prompt\":\"\"}")).hasSize(2);
+  }
+
+  @Test
+  void routesThatAreNotTypedNeedNoModel() throws Exception {
+    plane.worker("http://a:1", "a");
+    plane.worker("http://b:1", "b");
+
+    assertThat(replicas(40, "{}", "x-serve-request-path", "/reset_prefix_cache")).hasSize(2);
+  }
+
+  @Test
   void routesWithoutABodyNeedNoModel() throws Exception {
     plane.worker("http://a:1", "a");
     plane.worker("http://b:1", "b");

@@ -32,6 +32,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
@@ -80,6 +81,23 @@ class PointsmanTest {
           .hasSize(1);
       engine.choices().settle(held.lease(), Outcome.SUCCEEDED, TokenCounts.NONE);
       assertThat(engine.fleet().snapshot().workers()).allMatch(worker -> worker.inFlight() == 0);
+    }
+  }
+
+  @Test
+  void whereWorkersServeDifferentModelsARequestMustNameOne() {
+    try (EmbeddedEngine engine =
+        Pointsman.builder()
+            .worker(WorkerSpec.of("http://127.0.0.1:1").withModels(Set.of("a")))
+            .worker(WorkerSpec.of("http://127.0.0.1:2").withModels(Set.of("b")))
+            .startEngine()) {
+      byte[] unnamed = "{\"prompt\":\"hello\"}".getBytes(UTF_8);
+      byte[] named = "{\"model\":\"b\",\"prompt\":\"hello\"}".getBytes(UTF_8);
+
+      assertThatThrownBy(() -> engine.read("POST", "/v1/completions", HEADERS, unnamed))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("model: nothing (expected: one of a, b)");
+      assertThat(engine.read("POST", "/v1/completions", HEADERS, named).model()).isEqualTo("b");
     }
   }
 

@@ -1,8 +1,11 @@
 package io.pointsman.engine.fleet;
 
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,6 +24,7 @@ public final class FleetSnapshot {
   private final Map<Role, Pool> byRole = new EnumMap<>(Role.class);
   private final Map<Role, Map<String, Pool>> byModel = new EnumMap<>(Role.class);
   private final Map<Role, Pool> ofAnyModel = new EnumMap<>(Role.class);
+  private final Set<String> modelsToName;
 
   /**
    * Keeps the pools of {@code before} that have not changed, so that what is built upon them need
@@ -50,6 +54,21 @@ public final class FleetSnapshot {
         ofAnyModel.put(role, any.size() == all.size() ? all : pool(any, known, board));
       }
     }
+    modelsToName =
+        differ(this.served.values()) ? Collections.unmodifiableSet(modelNames()) : Set.of();
+  }
+
+  /** Whether there is no model that all serve who name theirs. */
+  private static boolean differ(Collection<ServedModels> served) {
+    Set<String> common = null;
+    for (ServedModels each : served) {
+      if (common == null && !each.names().isEmpty()) {
+        common = new HashSet<>(each.names());
+      } else if (common != null && !each.names().isEmpty()) {
+        common.retainAll(each.names());
+      }
+    }
+    return common != null && common.isEmpty();
   }
 
   private Map<String, Pool> poolsByModel(Pool all, Map<String, Pool> before, LoadBoard board) {
@@ -125,5 +144,13 @@ public final class FleetSnapshot {
     Set<String> names = new TreeSet<>();
     byModel.values().forEach(pools -> names.addAll(pools.keySet()));
     return names;
+  }
+
+  /**
+   * The models of which a request must name one, sorted; empty if it need not name any, since there
+   * is a model that all workers serve, adapters or further names beside.
+   */
+  public Set<String> modelsToName() {
+    return modelsToName;
   }
 }

@@ -112,6 +112,23 @@ class FleetTest {
   }
 
   @Test
+  void aModelMustBeNamedWhereNoneIsServedByAll() {
+    fleet.add(spec("untold"));
+    fleet.add(spec("a", "base", "adapter"));
+    assertThat(fleet.snapshot().modelsToName()).isEmpty();
+    fleet.add(spec("b", "alias", "base"));
+    assertThat(fleet.snapshot().modelsToName()).isEmpty();
+
+    Worker other = fleet.add(spec("c"));
+    fleet.learnModels(other, Set.of("other"));
+    assertThat(fleet.snapshot().modelsToName())
+        .containsExactly("adapter", "alias", "base", "other");
+
+    fleet.remove("c");
+    assertThat(fleet.snapshot().modelsToName()).isEmpty();
+  }
+
+  @Test
   void learnedModelsMoveTheWorkerBetweenPools() {
     Worker worker = fleet.add(spec("a"));
 

@@ -9,6 +9,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawEngine;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -108,6 +109,27 @@ final class PlaneModelsTest {
     }
     assertThat(sim.received())
         .noneMatch(each -> new String(each.body(), StandardCharsets.UTF_8).contains("other"));
+    rig.awaitNoLoad();
+  }
+
+  /** Whoever carries the bytes: its worker would answer with a model of its own. */
+  @Test
+  void whoNamesNoModelIsToldWhichThereAre() throws Exception {
+    RawEngine sim = rig.scripted(ANSWER);
+    RawEngine other = other();
+    rig.router("round_robin");
+    rig.carrier();
+    int before = sim.received().size() + other.received().size();
+    for (String body : List.of("{\"prompt\":\"x\"}", "{\"prompt\":\"x\",\"model\":7}")) {
+      Answer carried = rig.send(body);
+      Answer proxied = PlaneRig.send(rig.routerPort(), body);
+
+      assertThat(carried.status()).isEqualTo(400);
+      assertThat(proxied.status()).isEqualTo(400);
+      assertThat(carried.text()).contains("(expected: one of other, sim)");
+      assertThat(proxied.text()).isEqualTo(carried.text());
+    }
+    assertThat(sim.received().size() + other.received().size()).isEqualTo(before);
     rig.awaitNoLoad();
   }
 

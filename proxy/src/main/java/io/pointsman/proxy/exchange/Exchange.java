@@ -183,7 +183,12 @@ final class Exchange implements Conversation, Place.Holder {
         state.reader().read(endpoint, head, bytes, 0, body.buffered(), !body.complete());
     facts = read;
     report.asks(read.model());
+    StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
     String refusal = read.refusal();
+    if (refusal == null && (stored == null || stored.owner() == null)) {
+      int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
+      refusal = read.unnamed(plane.engine().modelsToName(), cutAfter);
+    }
     if (refusal != null) {
       reply(ProxyError.INVALID_BODY, Reply.of(ProxyError.INVALID_BODY, refusal));
       return;
@@ -191,7 +196,7 @@ final class Exchange implements Conversation, Place.Holder {
     if (endpoint == Endpoint.RESPONSES) {
       sniffer = new ResponseIdSniffer();
     }
-    attempts = new Attempts(this, read, StoredResponse.of(plane.owners(), endpoint, head, read));
+    attempts = new Attempts(this, read, stored);
     admit(read.model());
   }
 

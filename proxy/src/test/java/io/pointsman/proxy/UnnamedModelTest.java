@@ -1,0 +1,99 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Requests that name no model, where each of two workers serves another one. */
+@Timeout(60)
+class UnnamedModelTest {
+  private static final String CHAT = "/v1/chat/completions";
+  private static final ProxySettings SMALL =
+      ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
+
+  private ProxyRig rig;
+  private ScriptedEngine one;
+  private ScriptedEngine other;
+
+  @BeforeEach
+  void start() throws Exception {
+    rig = new ProxyRig(Transport.AUTO, SMALL);
+    one = rig.closing(ScriptedEngine.start(Answer.ok()));
+    other = rig.closing(ScriptedEngine.start(Answer.ok()));
+    rig.worker(WorkerSpec.of(one.url()).withModels(Set.of("one")));
+    rig.worker(WorkerSpec.of(other.url()).withModels(Set.of("other")));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    rig.close();
+  }
+
+  private void assertRefused(WireResponse response, String message) {
+    assertThat(response.status()).isEqualTo(400);
+    assertThat(response.text()).contains("\"code\":\"invalid_body\"").contains(message);
+    assertThat(one.requests()).isEmpty();
+    assertThat(other.requests()).isEmpty();
+  }
+
+  @Test
+  void aBodyWithoutAModelIsToldWhichThereAre() throws Exception {
+    assertRefused(
+        rig.ask(ProxyRig.post(CHAT, "{\"messages\":[]}")),
+        "model: nothing (expected: one of one, other)");
+    assertRefused(
+        rig.ask(ProxyRig.post(CHAT, "{\"model\":7}")),
+        "model: no text (expected: one of one, other)");
+  }
+
+  /** Clients write the model behind the messages. */
+  @Test
+  void aBodyThatIsNotKeptMustNameItInItsHeadOrInAHeader() throws Exception {
+    String text = "{\"messages\":[\"" + "x".repeat(200_000) + "\"],\"model\":\"other\"}";
+    WireClient client = rig.connect();
+
+    WireResponse refused = client.send(ProxyRig.post(CHAT, text)).read();
+
+    assertThat(refused.status()).isEqualTo(400);
+    assertThat(refused.text())
+        .containsPattern("model: not in the first [0-9]+ bytes of the body")
+        .contains("one of one, other, there or in the header serve_multiplexed_model_id");
+    assertThat(one.requests()).isEmpty();
+    String named = "serve_multiplexed_model_id: other\r\n";
+    assertThat(rig.ask(ProxyRig.post(CHAT, named, text)).header("x-pointsman-worker"))
+        .isEqualTo(other.id());
+  }
+
+  @Test
+  void whatIsNoTypedRouteGoesToAnyWorker() throws Exception {
+    assertThat(rig.ask(ProxyRig.post("/reset_prefix_cache", "{}")).status()).isEqualTo(200);
+    assertThat(rig.ask("GET /v1/models HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(200);
+  }
+
+  @Test
+  void whereAllServeOneModelItNeedNotBeNamed() throws Exception {
+    rig.fleet().remove(other.id());
+    assertThat(rig.ask(ProxyRig.post(CHAT, "{\"messages\":[]}")).status()).isEqualTo(200);
+  }
+
+  @Test
+  void whoGoesOnWithAResponseGoesToItsWorker() throws Exception {
+    one.now((_, connection) -> connection.reply(200, "application/json", "{\"id\":\"resp_1\"}"));
+    rig.ask(ProxyRig.post("/v1/responses", "{\"model\":\"one\"}"));
+
+    String known = "{\"previous_response_id\":\"resp_1\"}";
+    String unknown = "{\"previous_response_id\":\"resp_2\"}";
+
+    assertThat(rig.ask(ProxyRig.post("/v1/responses", known)).header("x-pointsman-worker"))
+        .isEqualTo(one.id());
+    assertThat(rig.ask(ProxyRig.post("/v1/responses", unknown)).status()).isEqualTo(400);
+  }
+}
