@@ -132,8 +132,8 @@ final class HaproxyCommand implements Callable<Integer> {
       paramLabel = "<seconds>",
       defaultValue = "60",
       description =
-          "How long a place is held without a further word, at most the router's decide.max-ttl;"
-              + " renewed while its stream lives. Default: ${DEFAULT-VALUE}.")
+          "How long a place is held without a further word (the router's decide.max-ttl if that is"
+              + " less); renewed while its stream lives. Default: ${DEFAULT-VALUE}.")
   private int ttl;
 
   @Option(

@@ -31,6 +31,7 @@ public final class LeasesApi {
   private static final List<String> FAILURES = List.of("connect", "error", "timeout");
   private static final List<String> COUNTS = List.of("prompt", "cached", "completion");
   private static final long MOST_TOKENS = 1L << 40;
+  private static final long LONGEST_TTL_MILLIS = 999_999_999_999_999L;
 
   private final Choices choices;
 
@@ -119,11 +120,13 @@ public final class LeasesApi {
         : Duration.ofMillis(whole("ttft_ms", written, 0, EndReport.LONGEST_TTFT.toMillis()));
   }
 
+  /** More than {@code decide.max-ttl} is cut to it, as it is of a plane that asked for a hold. */
   private LocalResponse renew(String lease, JsonNode body) {
     long most = choices.settings().maxTtl().toMillis();
     Duration ttl =
         body.has("ttl_ms")
-            ? Duration.ofMillis(whole("ttl_ms", body.path("ttl_ms"), 1, most))
+            ? Duration.ofMillis(
+                Math.min(whole("ttl_ms", body.path("ttl_ms"), 1, LONGEST_TTL_MILLIS), most))
             : choices.settings().standardTtl();
     return goesOn(choices.renew(lease, ttl), lease);
   }

@@ -23,6 +23,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import java.net.URI;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -43,6 +44,7 @@ public final class RayRouteApi implements LocalEndpoint {
   /** The label under which a worker carries the name of its deployment. */
   public static final String DEPLOYMENT = "deployment";
 
+  private static final String ROUTE = "/internal/route";
   private static final String METHOD_HEADER = "x-serve-request-method";
   private static final String PATH_HEADER = "x-serve-request-path";
   private static final String TRUNCATED_HEADER = "x-body-truncated";
@@ -64,6 +66,7 @@ public final class RayRouteApi implements LocalEndpoint {
   private final Choices choices;
   private final Readers readers;
   private final AtomicBoolean warned = new AtomicBoolean();
+  private final AtomicBoolean cutHolds = new AtomicBoolean();
 
   public RayRouteApi(Planes planes) {
     this.planes = planes;
@@ -74,8 +77,34 @@ public final class RayRouteApi implements LocalEndpoint {
 
   /** Adds its routes and answers itself. */
   public RayRouteApi addTo(LocalRoutes.Builder routes) {
-    routes.on("POST", "/internal/route", this);
+    routes.on("POST", ROUTE, this);
     return this;
+  }
+
+  /**
+   * Tells planes that nobody decides here, with a status that they do not pass on: a worker's 404
+   * would reach each of their clients.
+   */
+  public static void off(LocalRoutes.Builder routes) {
+    LocalResponse off =
+        Json.error(
+            501,
+            "server_error",
+            "decide_disabled",
+            "decide.enabled: false (expected: true, for planes that ask here)");
+    routes.on("POST", ROUTE, new Off(off));
+  }
+
+  private record Off(LocalResponse answer) implements LocalEndpoint {
+    @Override
+    public boolean takesHeadOfBody() {
+      return true;
+    }
+
+    @Override
+    public LocalResponse handle(LocalRequest request) {
+      return answer;
+    }
   }
 
   @Override
@@ -113,8 +142,12 @@ public final class RayRouteApi implements LocalEndpoint {
     return switch (holds ? choices.choose(routing, ttl) : choices.point(routing)) {
       case Choice.Pointed(Worker worker) ->
           Json.answer(200, pointed(worker, model, facts, request));
-      case Choice.Held(Worker worker, String lease, _) ->
-          Json.answer(200, pointed(worker, model, facts, request).put("lease", lease));
+      case Choice.Held(Worker worker, String lease, long expiresInNanos) ->
+          Json.answer(
+              200,
+              pointed(worker, model, facts, request)
+                  .put("lease", lease)
+                  .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos)));
       case Choice.Refused(Decision.Rejected rejected) ->
           holds ? refusedToHold(rejected, model) : refused(rejected, model);
       case Choice.TooManyHeld(long retryAfterNanos) ->
@@ -122,18 +155,27 @@ public final class RayRouteApi implements LocalEndpoint {
     };
   }
 
-  /** How long a place shall be held; 0 if none shall. */
+  /**
+   * How long a place shall be held; 0 if none shall. What is too long is cut: it is a setting of
+   * the plane's, which its clients cannot mend.
+   */
   private Duration ttl(@Nullable String written) {
     if (written == null) {
       return Duration.ZERO;
     }
     long most = choices.settings().maxTtl().toMillis();
     long millis = written.matches("[0-9]{1,15}") ? Long.parseLong(written) : -1;
-    if (millis < 1 || millis > most) {
+    if (millis < 1) {
       throw new IllegalArgumentException(
           HOLD_HEADER + ": " + written + " (expected: milliseconds, 1 to " + most + ")");
     }
-    return Duration.ofMillis(millis);
+    if (millis > most && cutHolds.compareAndSet(false, true)) {
+      log.warn(
+          "a plane wants places held for {} ms; decide.max-ttl cuts that to {} ms. Said once",
+          millis,
+          most);
+    }
+    return Duration.ofMillis(Math.min(millis, most));
   }
 
   /**

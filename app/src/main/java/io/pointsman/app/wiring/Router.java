@@ -371,6 +371,8 @@ public final class Router implements AutoCloseable {
       }
       if (config.decide().enabled()) {
         choiceForOthers(engine, callers, two, prompts, routes);
+      } else {
+        RayRouteApi.off(routes);
       }
       return routes.build();
     }

@@ -253,6 +253,20 @@ class RayRouteApiTest {
     assertThat(plane.inFlight()).isZero();
   }
 
+  /** Its clients, who would be told of an error, cannot know what the router allows. */
+  @Test
+  void aHoldThatIsTooLongIsCut() throws Exception {
+    plane.withWorkers(1);
+
+    JsonNode held = routed(CHAT, "x-pointsman-hold", "600001");
+
+    assertThat(held.path("expires_in_ms").asLong()).isEqualTo(600_000);
+    String lease = held.path("lease").asText();
+    LocalResponse renewed =
+        plane.post("/v1/leases/" + lease + "/renew", "{\"ttl_ms\":999999999999999}");
+    assertThat(json(renewed).path("expires_in_ms").asLong()).isEqualTo(600_000);
+  }
+
   @Test
   void aPlaneThatTellsTheEndGetsErrorsToPassOn() throws Exception {
     LocalResponse none = plane.post(ROUTE, CHAT, "x-pointsman-hold", "5000");

@@ -333,6 +333,31 @@ final class PlaneFailuresTest {
   }
 
   @Test
+  void placesAreHeldForAsLongAsTheRouterAllows() throws Exception {
+    rig.engines(1);
+    rig.router("round_robin", "decide.ttl", "5s", "decide.max-ttl", "10s");
+    rig.carrier(Duration.ofMinutes(2));
+
+    assertThat(rig.send(completion("held for 10 s")).header("x-pointsman-worker")).isNotNull();
+    rig.awaitNoLoad();
+  }
+
+  /** A worker's 404 to the question would be the answer to every client. */
+  @Test
+  void aRouterThatDoesNotDecideIsGoneWithout() throws Exception {
+    rig.engines(2);
+    rig.router("round_robin", "decide.enabled", "false", "decide.spoe-address", "");
+    rig.carrierAlone();
+    Await.until("workers are known", Await.LONG, () -> statusOfNext() == 200);
+
+    for (int i = 0; i < 10; i++) {
+      Answer answer = rig.send(completion("alone " + i));
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(answer.header("x-pointsman-worker")).isNull();
+    }
+  }
+
+  @Test
   void whatADeadProxyHeldIsCountedBack() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
