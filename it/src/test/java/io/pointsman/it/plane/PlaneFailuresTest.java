@@ -39,6 +39,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
 final class PlaneFailuresTest {
+  private static final RawEngine.Script ANSWER =
+      (_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'}));
+
   private final PlaneRig rig;
 
   PlaneFailuresTest(PlaneRig.Way way) {
@@ -269,8 +272,7 @@ final class PlaneFailuresTest {
 
   @Test
   void whenTheLastWorkerHasDiedClientsAreToldToComeBack() throws Exception {
-    RawEngine last =
-        rig.scripted((_, out) -> out.write(RawEngine.answer("text/plain", new byte[] {'!'})));
+    RawEngine last = rig.scripted(ANSWER);
     Router router = rig.router("round_robin");
     rig.carrier();
     rig.awaitNoLoad();
@@ -305,6 +307,25 @@ final class PlaneFailuresTest {
     } catch (IOException e) {
       throw new AssertionError(e);
     }
+  }
+
+  @Test
+  void aWorkerThatDidNotAnswerIsNotNamed() throws Exception {
+    RawEngine dead = rig.scripted(ANSWER);
+    RawEngine alive = rig.scripted(ANSWER);
+    // The router learns of its end by what was sent there alone.
+    rig.router("round_robin", "health.interval", "1h");
+    rig.carrier();
+    dead.close();
+
+    List<String> named = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      Answer answer = rig.send(completion("x"));
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      named.add(String.valueOf(answer.header("x-pointsman-worker")));
+    }
+
+    assertThat(named).contains("null").isSubsetOf("null", WorkerSpec.idOf(alive.url()));
   }
 
   /** Four seconds of a lease against nine of its stream. */
