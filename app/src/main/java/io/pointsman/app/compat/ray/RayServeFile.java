@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Translates a configuration of Ray Serve for LLM applications into ours. Strict: a key that Ray
@@ -251,7 +252,7 @@ public final class RayServeFile {
   private void fleet(List<RayLlmConfig> configs) {
     List<WorkerSpec> workers = new ArrayList<>();
     Set<String> ids = new TreeSet<>();
-    boolean discovery = false;
+    RayNode discovery = discovery(configs);
     for (RayLlmConfig config : configs) {
       List<WorkerSpec> own = config.workers(configs.size() > 1 ? "LLMServer:" + config.model : "");
       for (WorkerSpec worker : own) {
@@ -260,14 +261,7 @@ public final class RayServeFile {
         }
       }
       workers.addAll(own);
-      RayNode found = config.node().at("discovery");
-      if (!found.absent()) {
-        if (discovery) {
-          found.wrong("appears twice (expected: once, for all models)");
-        }
-        discovery = true;
-        discovery(found);
-      } else if (own.isEmpty()) {
+      if (discovery == null && own.isEmpty()) {
         config
             .node()
             .wrong("no workers (expected: workers: a list of URLs, or discovery: as kubernetes.*)");
@@ -276,7 +270,22 @@ public final class RayServeFile {
     values.set(RoutingKeys.WORKERS, workers);
   }
 
-  private void discovery(RayNode discovery) {
+  /** The one that all models have in common; null if there is none. */
+  private @Nullable RayNode discovery(List<RayLlmConfig> configs) {
+    RayNode first = null;
+    for (RayLlmConfig config : configs) {
+      RayNode found = config.node().at("discovery");
+      if (first == null && !found.absent()) {
+        first = found;
+        discover(found);
+      } else if (first != null && !found.absent() && !same(found.raw(), first.raw())) {
+        found.wrong("differs from another model's (expected: one for all models)");
+      }
+    }
+    return first;
+  }
+
+  private void discover(RayNode discovery) {
     List<String> names =
         ConfigKeys.paths().stream()
             .filter(path -> path.startsWith("kubernetes."))

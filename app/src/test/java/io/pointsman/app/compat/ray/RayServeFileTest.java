@@ -430,6 +430,24 @@ class RayServeFileTest {
     refused(yaml.replace("selector", "selctor"), "selctor: unknown key (did you mean selector?)");
   }
 
+  /** What is discovered tells its models itself. */
+  @Test
+  void severalModelsAreDiscoveredTogether() {
+    String one = HEAD.replaceFirst("(?m)^ *workers:.*$", "      discovery: {selector: app=vllm}");
+    String second = "    - model_loading_config: {model_id: n}\n";
+    String again = second + "      discovery: {selector: \"app=vllm\"}\n";
+
+    for (String yaml : List.of(one + second, one + again)) {
+      ConfigValues values = values(yaml);
+      assertThat(values.has(KubernetesKeys.SELECTOR)).isTrue();
+      assertThat(values.get(RoutingKeys.WORKERS)).isEmpty();
+    }
+    values(one + second + "      workers: [\"http://c:3\"]\n");
+    refused(
+        one + again.replace("vllm", "other"),
+        "discovery: differs from another model's (expected: one for all models)");
+  }
+
   @Test
   void theSessionHeaderIsNamedByTheEnvironment() {
     Translated translated =
