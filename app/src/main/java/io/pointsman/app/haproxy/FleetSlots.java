@@ -183,6 +183,8 @@ final class FleetSlots {
       return;
     }
     String slot = free.remove();
+    // If this ends halfway nobody knows which of the commands HAProxy has done.
+    undone.put(slot, id);
     try {
       int port = url.getPort() > 0 ? url.getPort() : 80;
       haproxy.tell("set server " + BACKEND + slot + " addr " + address + " port " + port);
@@ -190,14 +192,12 @@ final class FleetSlots {
       haproxy.tell("add map " + map + " " + id + " " + slot);
     } catch (RuntimeApi.Refused e) {
       rest(slot);
+      undone.remove(slot);
       leaving.add(slot);
       failed(id, e);
       return;
-    } catch (IOException e) {
-      // Which of them HAProxy has done nobody knows.
-      undone.put(slot, id);
-      throw e;
     }
+    undone.remove(slot);
     failing.remove(id);
     slots.put(id, slot);
     urls.put(id, url);

@@ -214,6 +214,26 @@ class FleetSlotsTest {
     assertThat(told).containsSubsequence(added("b", "w1", 2));
   }
 
+  @Test
+  void aServerThatIsRefusedAndCannotBePutToRestIsNotForgotten() throws Exception {
+    slots = slots(1);
+    haproxy.says = command -> command.startsWith("add map") ? "No room." : "";
+    haproxy.breaks = command -> command.contains("state maint");
+    worker("a", "http://a:1");
+    assertThatThrownBy(() -> slots.follow(workers)).isInstanceOf(IOException.class);
+    haproxy.told();
+
+    haproxy.breaks = _ -> false;
+    haproxy.says = command -> command.equals("show stat") ? "workers,w1,0,0,0,0" : "";
+    workers.clear();
+    worker("b", "http://b:2");
+    slots.follow(workers);
+
+    List<String> told = haproxy.told();
+    assertThat(told.subList(0, 2)).isEqualTo(removed("a", "w1"));
+    assertThat(told).containsSubsequence(added("b", "w1", 2));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"del map", "state maint"})
   void aWorkerThatReturnsAfterHalfARemovalIsAddedAnew(String last) throws Exception {
