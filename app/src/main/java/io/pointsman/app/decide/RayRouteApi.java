@@ -257,7 +257,10 @@ public final class RayRouteApi implements LocalEndpoint {
       body.put(DEPLOYMENT, deployment);
     }
     ObjectNode headers = Json.object();
-    if (model != null && model.contains(":") && !worker.spec().models().contains(model)) {
+    if (model != null
+        && model.contains(":")
+        && !worker.spec().models().contains(model)
+        && model.chars().allMatch(RayRouteApi::plain)) {
       headers.put(ADAPTER_HEADER, model);
     }
     if (worker.spec().rank() != WorkerSpec.NO_RANK) {
@@ -267,6 +270,14 @@ public final class RayRouteApi implements LocalEndpoint {
       body.set("request_headers", headers);
     }
     return body;
+  }
+
+  /**
+   * Whether it needs no escape: scripts look for texts without. The body names the model all the
+   * same.
+   */
+  private static boolean plain(int character) {
+    return character >= ' ' && character != '"' && character != '\\' && character != 0x7F;
   }
 
   private static int port(URI url) {

@@ -32,8 +32,11 @@ final class FleetSlots {
   /** Rounds until a worker is tried again that could not be added. */
   static final int PAUSE = 40;
 
-  /** What may stand in a command of the runtime API as one word, and as none with a number. */
-  private static final Pattern WORD = Pattern.compile("(?!#)[!-:<-\\[\\]-~]+");
+  /**
+   * What may stand in a command of the runtime API as one word, and as none with a number; without
+   * quotes, at which the Lua script would take an id for ended.
+   */
+  private static final Pattern WORD = Pattern.compile("(?!#)[!#-:<-\\[\\]-~]+");
 
   /** Finds the address of a host. */
   @FunctionalInterface
@@ -156,7 +159,7 @@ final class FleetSlots {
   /** Why HAProxy cannot have a worker; null if it can. */
   private static @Nullable String reason(String id, URI url) {
     if (!WORD.matcher(id).matches()) {
-      return "its id (expected: no spaces, semicolons or backslashes, no # in front)";
+      return "its id (expected: no spaces, quotes, semicolons or backslashes, no # in front)";
     }
     if (!"http".equals(url.getScheme()) || url.getHost() == null) {
       return url + " (expected: http://, its servers speak no TLS)";

@@ -6,6 +6,7 @@ import static io.pointsman.app.decide.DecideFixture.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -283,7 +284,7 @@ class RayRouteApiTest {
   @Test
   void aModelsNameHasABound() throws Exception {
     DecideFixture adapters = DecideFixture.withAdapters("random").withWorkers(1);
-    String longest = "m:" + "\"".repeat(1022);
+    String longest = "m:" + "a".repeat(1022);
 
     JsonNode served = json(adapters.post(ROUTE, "{}", "serve_multiplexed_model_id", longest));
     LocalResponse echoed =
@@ -300,6 +301,22 @@ class RayRouteApiTest {
     assertThat(flat.status()).isEqualTo(404);
     assertThat(flat.body()).hasSizeLessThan(1_200);
     assertThat(adapters.inFlight()).isZero();
+  }
+
+  /** Scripts find texts without escapes, and put them into a request. */
+  @ParameterizedTest
+  @ValueSource(strings = {"m:a\"b", "m:a\\b", "m:a\nb", "m:\u007f"})
+  void whatBecomesAHeaderHasNoEscapes(String model) throws Exception {
+    DecideFixture adapters = DecideFixture.withAdapters("random").withWorkers(1);
+    String body = new ObjectMapper().createObjectNode().put("model", model).toString();
+
+    JsonNode told = json(adapters.post(ROUTE, body));
+    JsonNode plain = json(adapters.post(ROUTE, "{\"model\":\"m:a\"}"));
+
+    assertThat(told.has("replica_id")).isTrue();
+    assertThat(told.has("request_headers")).isFalse();
+    assertThat(plain.path("request_headers").path("serve_multiplexed_model_id").asText())
+        .isEqualTo("m:a");
   }
 
   /** Another worker would not know the model, and a plane that balances does not look at it. */

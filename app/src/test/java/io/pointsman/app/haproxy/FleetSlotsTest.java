@@ -150,6 +150,7 @@ class FleetSlotsTest {
     worker("below", "http://a:1/prefix");
     worker("two words", "http://a:1");
     worker("semi;colon", "http://a:1");
+    worker("quo\"te", "http://a:1");
     worker("#1", "http://a:1");
     worker("none", "file:///a");
     worker("good", "http://a:1/");
