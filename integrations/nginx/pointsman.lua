@@ -44,7 +44,7 @@ local NO_WORKER = problem("no worker is available at the moment", "none_availabl
 local NO_ROUTER = problem("the router does not answer", "router_unavailable")
 local BROKEN = problem("no worker has answered", "upstream_error")
 
--- Of this process: workers that may get whole requests, leases whose streams live, what the router is yet to be told.
+-- Of this process: workers but those for prefill, leases whose streams live, what the router is yet to be told.
 local workers = {}
 -- Where all processes find them; no address looks like it.
 local KNOWN = "workers"

@@ -52,8 +52,9 @@ final class RouterCalls implements AutoCloseable {
   }
 
   /**
-   * URLs of the workers that may get whole requests, by id, in the router's order; null if the
-   * router knows none at all, as one that has just started.
+   * URLs of the workers but those for prefill, by id, in the router's order; null if the router
+   * knows none at all, as one that has just started. Whether those for decode may get whole
+   * requests is not told.
    */
   @Nullable Map<String, URI> workers() throws IOException, InterruptedException {
     HttpRequest request = request("/workers").build();
