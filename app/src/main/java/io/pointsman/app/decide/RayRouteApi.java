@@ -23,6 +23,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -218,8 +219,25 @@ public final class RayRouteApi implements LocalEndpoint {
           + LONGEST_MODEL
           + ")";
     }
-    int cutAfter = cut(request) ? request.body().length : RequestFacts.WHOLE;
-    return posts(request) ? facts.unnamed(engine.modelsToName(), cutAfter) : null;
+    return posts(request) ? unnamed(request, facts) : null;
+  }
+
+  /** What is wrong with a request that names no model; null if it need not name one. */
+  private @Nullable String unnamed(LocalRequest request, RequestFacts facts) {
+    Set<String> models = engine.modelsToName();
+    String whole = facts.unnamed(models, RequestFacts.WHOLE);
+    boolean cut = whole != null && (cut(request) || endsEarly(request, facts.endpoint()));
+    return cut ? facts.unnamed(models, request.body().length) : whole;
+  }
+
+  /** Whether a plane has cut a body of which nobody told it the length. */
+  private boolean endsEarly(LocalRequest request, Endpoint endpoint) {
+    int length = request.body().length;
+    BodyVerdict verdict =
+        readers
+            .read(endpoint, new ListedHeaders(request.headers()), request.body(), 0, length, false)
+            .body();
+    return verdict.kind() == BodyVerdict.Kind.MALFORMED && verdict.position() >= length;
   }
 
   private static boolean cut(LocalRequest request) {
