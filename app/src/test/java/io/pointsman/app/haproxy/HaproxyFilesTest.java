@@ -7,14 +7,23 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class HaproxyFilesTest {
   private static final HaproxySettings SETTINGS =
       HaproxySettings.of(
           InetSocketAddress.createUnresolved("127.0.0.1", 0), URI.create("http://127.0.0.1:1"));
+
+  private static final Pattern CONDITION = Pattern.compile("\\.if streq\\(([^,]*),([^)]*)\\)");
 
   private static String written(HaproxySettings settings) throws IOException {
     StringBuilder text = new StringBuilder();
@@ -32,6 +41,51 @@ class HaproxyFilesTest {
   @Test
   void everyNameIsFilledIn() throws IOException {
     assertThat(written(SETTINGS)).doesNotContainPattern("@[A-Z_]+@");
+  }
+
+  /** The lines that HAProxy heeds, in either way of asking. */
+  private static List<String> heeded(HaproxySettings settings) throws IOException {
+    List<String> heeded = new ArrayList<>();
+    Deque<Boolean> within = new ArrayDeque<>();
+    try (HaproxyFiles files = HaproxyFiles.write(settings, 2, 3)) {
+      for (String line : Files.readAllLines(Path.of(files.configuration()))) {
+        Matcher condition = CONDITION.matcher(line);
+        if (condition.matches()) {
+          within.push(condition.group(1).equals(condition.group(2)));
+        } else if (line.equals(".else")) {
+          within.push(!within.pop());
+        } else if (line.equals(".endif")) {
+          within.pop();
+        } else if (!within.contains(false)) {
+          heeded.add(line.strip());
+        }
+      }
+    }
+    assertThat(within).isEmpty();
+    return heeded;
+  }
+
+  /** A Lua script that throws is taken for one that has come to its end. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void ofAGuardedRouterNothingPassesWithoutItsWordWhicheverWayItIsAsked(boolean lua)
+      throws IOException {
+    HaproxySettings settings =
+        lua ? SETTINGS : SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4));
+    String asks = lua ? "http-request lua.pointsman_decide" : "http-request send-spoe-group";
+
+    List<String> guarded = heeded(settings.withApiKey("key"));
+
+    assertThat(guarded)
+        .anyMatch(line -> line.startsWith(asks))
+        .anyMatch(
+            line ->
+                line.startsWith("http-request return status 503")
+                    && line.contains("router_unavailable")
+                    && line.endsWith(
+                        "unless { var(txn.pm.worker) -m found } || { var(txn.pm.unplaced) -m found"
+                            + " }"));
+    assertThat(heeded(settings)).noneMatch(line -> line.contains("router_unavailable"));
   }
 
   @Test
