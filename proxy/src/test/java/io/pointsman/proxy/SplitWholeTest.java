@@ -26,7 +26,9 @@ class SplitWholeTest {
         "\"n\":",
         "\"kv_transfer_params\":{\"remote_host\":\"6.6.6.6\"},\"\\u006bv_transfer_params\":{\"a\":1},"
             + "\"disagg_prefill_resp\":{},\"bootstrap_host\":\"6.6.6.6\",\"bootstrap_port\":1,"
-            + "\"bootstrap_room\":1,\"n\":");
+            + "\"bootstrap_room\":1,\"request_id\":\""
+            + PAIR
+            + "\",\"n\":");
   }
 
   private static String post(String path, String body) {

@@ -33,6 +33,7 @@ final class KvPair implements AutoCloseable {
           + " sixteen seventeen eighteen nineteen twenty and then some more words to fill blocks";
   static final String CHAT = "/v1/chat/completions";
   static final String COMPLETIONS = "/v1/completions";
+  static final String RESPONSES = "/v1/responses";
   private static final Duration HANG = Duration.ofSeconds(60);
   private static final HttpClient HTTP =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();

@@ -101,6 +101,7 @@ class MoriioWireTest {
     try (KvPair pair = pair(KvConnector.MORIIO_WRITE)) {
       refused(pair.prefill, ID, COMPLETIONS, gives("t1"));
       refused(pair.decode, ID, COMPLETIONS, takes("t1"), ID, "x");
+      refused(pair.prefill, ID, COMPLETIONS, gives("t1"), ID, id(pair) + "_0");
       String swapped =
           "___prefill_addr_" + zmq(pair.decode) + "___decode_addr_" + zmq(pair.prefill) + "_1";
       refused(pair.prefill, ID, COMPLETIONS, gives("t1"), ID, swapped);

@@ -2,6 +2,7 @@ package io.pointsman.sim;
 
 import static io.pointsman.sim.KvPair.CHAT;
 import static io.pointsman.sim.KvPair.COMPLETIONS;
+import static io.pointsman.sim.KvPair.RESPONSES;
 import static io.pointsman.sim.KvPair.decodeBody;
 import static io.pointsman.sim.KvPair.ok;
 import static io.pointsman.sim.KvPair.prefillBody;
@@ -227,12 +228,48 @@ class NixlWireTest {
       early.remove("remote_num_tokens");
       early.remove("transfer_mode");
       CompletableFuture<HttpResponse<String>> decode =
-          KvPair.postAsync(push.decode, COMPLETIONS, decodeBody().set("kv_transfer_params", early));
+          KvPair.postAsync(
+              push.decode,
+              COMPLETIONS,
+              decodeBody().set("kv_transfer_params", early),
+              "X-Request-Id",
+              "second");
       KvPair.await(push.prefill, s -> s.transfers().waiting() == 1);
       ok(push.prefill, COMPLETIONS, first, "X-Request-Id", "second");
 
       assertThat(decode.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
       push.settled(2);
+    }
+  }
+
+  @Test
+  void pushNeedsTheSameIdOnBothSides() throws IOException {
+    try (KvPair push = new KvPair(KvConnector.NIXL_PUSH)) {
+      ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
+      JsonNode reply =
+          ok(push.prefill, COMPLETIONS, first, "X-Request-Id", "a").path("kv_transfer_params");
+      ObjectNode fetch = decodeBody().set("kv_transfer_params", reply);
+      refused(push.decode, "X-Request-Id", COMPLETIONS, fetch, "X-Request-Id", "b");
+      ok(push.decode, COMPLETIONS, fetch, "X-Request-Id", "a");
+      push.settled(1);
+    }
+  }
+
+  /** The header is not looked at there. */
+  @Test
+  void pushedResponsesHaveTheirIdInTheBody() throws IOException {
+    try (KvPair push = new KvPair(KvConnector.NIXL_PUSH)) {
+      ObjectNode first = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 1);
+      first.put("stream", false).set("kv_transfer_params", KvPair.asks());
+      String[] header = {"X-Request-Id", "a"};
+      JsonNode apart = ok(push.prefill, RESPONSES, first, header).path("kv_transfer_params");
+      ObjectNode fetch = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 5);
+      fetch.set("kv_transfer_params", apart);
+      refused(push.decode, "request_id", RESPONSES, fetch, header);
+
+      JsonNode held = ok(push.prefill, RESPONSES, first.put("request_id", "resp_a"));
+      fetch.put("request_id", "resp_a").set("kv_transfer_params", held.path("kv_transfer_params"));
+      assertThat(ok(push.decode, RESPONSES, fetch).path("id").asText()).isEqualTo("resp_a");
     }
   }
 

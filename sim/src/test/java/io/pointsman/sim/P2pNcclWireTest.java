@@ -1,12 +1,15 @@
 package io.pointsman.sim;
 
 import static io.pointsman.sim.KvPair.COMPLETIONS;
+import static io.pointsman.sim.KvPair.RESPONSES;
 import static io.pointsman.sim.KvPair.decodeBody;
 import static io.pointsman.sim.KvPair.ok;
 import static io.pointsman.sim.KvPair.prefillBody;
 import static io.pointsman.sim.KvPair.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.sim.http.Json;
 import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.sim.kv.KvOptions;
 import io.pointsman.sim.kv.KvRole;
@@ -64,6 +67,19 @@ class P2pNcclWireTest {
     refused(pair.decode, ID, COMPLETIONS, decodeBody());
     refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, "client-id");
     refused(pair.decode, ID, COMPLETIONS, decodeBody(), ID, "___prefill_addr_" + prefill + "___x");
+  }
+
+  @Test
+  void responsesHaveTheirIdInTheBody() throws IOException {
+    String id = "resp_" + id(prefill, decode, UUID);
+    ObjectNode first = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 1);
+    first.put("stream", false);
+    ObjectNode second = Json.object().put("input", KvPair.WORDS).put("max_output_tokens", 5);
+    refused(pair.prefill, "request_id", RESPONSES, first, ID, id(prefill, decode, UUID));
+    refused(pair.decode, "request_id", RESPONSES, second, ID, id(prefill, decode, UUID));
+    ok(pair.prefill, RESPONSES, first.put("request_id", id));
+    ok(pair.decode, RESPONSES, second.put("request_id", id));
+    assertThat(pair.decode.kvState().held().released()).isEqualTo(1);
   }
 
   @Test

@@ -151,9 +151,9 @@ final class SplitLegBytesTest {
       case NIXL_PUSH -> nixlPush(asked, sent);
       case LMCACHE -> lmcache(asked, sent);
       case P2P_NCCL -> {
-        sent.prefillBody(asked, "");
-        sent.decodeBody(asked, "");
-        sent.pair();
+        String name = named(asked, sent.pair().group());
+        sent.prefillBody(asked, name);
+        sent.decodeBody(asked, name);
       }
       case MOONCAKE -> mooncake(asked, sent);
       case MORIIO_READ, MORIIO_WRITE -> moriio(asked, sent, connector == KvConnector.MORIIO_READ);
@@ -169,8 +169,11 @@ final class SplitLegBytesTest {
       case ORCHESTRATED -> {
         sent.prefillBody(asked, "");
         Matcher decode = sent.decodeBody(asked, ",\"disagg_prefill_resp\":(?<answer>\\{.+})");
-        // Each call has an answer of its own: its id is the request's.
-        assertThat(decode.group("answer")).contains(asked.id()).isIn(sent.answers());
+        assertThat(decode.group("answer")).isIn(sent.answers());
+        if (asked.route() != LegRequest.Route.RESPONSES) {
+          // Each call has an answer of its own: its id is the request's.
+          assertThat(decode.group("answer")).contains(asked.id());
+        }
         sent.idsStay(asked);
       }
       case NONE -> {
@@ -196,9 +199,23 @@ final class SplitLegBytesTest {
             .formatted(port(sent.from()));
   }
 
+  /**
+   * By what engines find a hand-over that has their request's id: a response has it in its body.
+   */
+  private static String named(LegRequest asked, String id) {
+    boolean body = asked.route() == LegRequest.Route.RESPONSES;
+    return body ? ",\"request_id\":\"" + response(id) + "\"" : "";
+  }
+
+  private static String response(String id) {
+    return "resp_" + id + "-0";
+  }
+
   private static void nixl(LegRequest asked, Sent sent) {
-    sent.prefillBody(asked, params(KEEP_NIXL));
-    sent.decodeBody(asked, params(held(sent)));
+    Matcher prefill = sent.prefillBody(asked, params(KEEP_NIXL) + named(asked, NONCE));
+    boolean body = asked.route() == LegRequest.Route.RESPONSES;
+    String name = body ? named(asked, prefill.group("nonce")) : "";
+    sent.decodeBody(asked, params(held(sent)) + name);
     sent.idsStay(asked);
   }
 
@@ -207,16 +224,18 @@ final class SplitLegBytesTest {
         .isEqualTo(header(sent.decode(), "x-request-id"));
     String nonce = header(sent.prefill(), "x-request-id").getFirst();
     assertThat(nonce).matches("[0-9a-f]{32}").isNotEqualTo(asked.id());
-    sent.prefillBody(asked, params(KEEP_NIXL));
+    sent.prefillBody(asked, params(KEEP_NIXL) + named(asked, nonce));
+    boolean body = asked.route() == LegRequest.Route.RESPONSES;
     String engine = Pattern.quote(sent.from().kvState().engineId());
     sent.decodeBody(
         asked,
         params(
-            "\"do_remote_prefill\":true,\"do_remote_decode\":false,\"remote_engine_id\":\"%s\","
-                    .formatted(engine)
-                + "\"remote_host\":\"127\\.0\\.0\\.1\",\"remote_port\":%s,\"tp_size\":1,"
-                    .formatted(port(sent.from()))
-                + "\"remote_request_id\":\"%s\"".formatted(nonce)));
+                "\"do_remote_prefill\":true,\"do_remote_decode\":false,\"remote_engine_id\":\"%s\","
+                        .formatted(engine)
+                    + "\"remote_host\":\"127\\.0\\.0\\.1\",\"remote_port\":%s,\"tp_size\":1,"
+                        .formatted(port(sent.from()))
+                    + "\"remote_request_id\":\"%s\"".formatted(body ? response(nonce) : nonce))
+            + named(asked, nonce));
   }
 
   private static void lmcache(LegRequest asked, Sent sent) {
@@ -259,14 +278,16 @@ final class SplitLegBytesTest {
   }
 
   private static void moriio(LegRequest asked, Sent sent, boolean read) {
-    String nonce = sent.pair().group("nonce");
+    Matcher pair = sent.pair();
+    String nonce = pair.group("nonce");
+    String name = named(asked, pair.group());
     String transfer = "\"transfer_id\":\"tx-" + nonce + "\"";
     String sizes = ",\"remote_dp_size\":1,\"remote_tp_size\":1";
-    sent.prefillBody(asked, params(KEEP + "," + transfer + sizes));
+    sent.prefillBody(asked, params(KEEP + "," + transfer + sizes) + name);
     String written =
         "\"do_remote_decode\":false,\"do_remote_prefill\":true,\"remote_engine_id\":null,"
             + "\"remote_block_ids\":null,";
     String told = held(sent) + ",\"remote_notify_port\":" + port(sent.from()) + ",";
-    sent.decodeBody(asked, params((read ? told : written) + transfer + sizes));
+    sent.decodeBody(asked, params((read ? told : written) + transfer + sizes) + name);
   }
 }

@@ -24,7 +24,8 @@ class ForeignFieldsTest {
           + "\"vllm_xargs\":{\"kv_transfer_params\":\"planted\",\"mine\":1},"
           + "\"disagg_prefill_resp\":{\"id\":\"planted\"},\"disagg_prefill_dp_rank\":\"planted\","
           + "\"bootstrap_host\":\"planted\",\"bootstrap_port\":\"planted\","
-          + "\"bootstrap_room\":\"planted\",\"bootstrap_pair_key\":\"planted\"";
+          + "\"bootstrap_room\":\"planted\",\"bootstrap_pair_key\":\"planted\","
+          + "\"request_id\":\"___prefill_addr_planted:1___decode_addr_planted:2_a\"";
 
   static List<String> protocols() {
     return Protocols.names();
@@ -80,6 +81,19 @@ class ForeignFieldsTest {
       assertThat(legs.removeFirst()).contains("\"disagg_spec\"").doesNotContain("bootstrap");
     }
     assertThat(legs).hasSizeGreaterThan(1).noneMatch(leg -> leg.contains("planted"));
+  }
+
+  /** There it is what engines are told, if a protocol speaks through it. */
+  @ParameterizedTest
+  @MethodSource("protocols")
+  void norAsTheIdOfAResponse(String protocol) {
+    String body = "{\"input\":\"a\"," + PLANTED + ",\"mine\":1}";
+    List<String> legs = legs(protocol, Endpoint.RESPONSES, body);
+
+    assertThat(legs).hasSizeGreaterThan(1).allMatch(leg -> leg.contains("\"mine\":1"));
+    assertThat(legs).noneMatch(leg -> leg.contains("addr_planted"));
+    boolean spoken = List.of("p2p_nccl", "moriio", "nixl").contains(protocol);
+    assertThat(legs).allMatch(leg -> leg.contains("\"request_id\"") == spoken);
   }
 
   @ParameterizedTest

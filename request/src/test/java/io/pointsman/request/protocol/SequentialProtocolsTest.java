@@ -97,6 +97,34 @@ class SequentialProtocolsTest {
     assertThat(plan.terms().releasing()).isNotEmpty();
   }
 
+  /** vLLM's route has its id from there, and looks at no header. */
+  @Test
+  void p2pNcclTellsThemInTheBodyOfAResponse() {
+    String body = "{\"input\":\"a\",\"request_id\":\"mine\"}";
+    PdPlan.Sequential plan = new Exchange("p2p_nccl").sequential(Endpoint.RESPONSES, body);
+    String id = "___prefill_addr_10.2.0.11:8100___decode_addr_10.2.0.21:8200_" + Exchange.NONCE;
+
+    assertThat(log(plan.prefill(), body))
+        .isEqualTo(
+            """
+            POST http://10.2.0.11:8100/v1/responses
+            x-request-id: %s
+
+            {"input":"a","request_id":"resp_%s-0","max_output_tokens":1,"stream":false,"store":false}
+            """
+                .formatted(id, id));
+    assertThat(
+            log(decodeLeg(plan.handover().to(new Exchange("p2p_nccl").decode, reply("{}"))), body))
+        .isEqualTo(
+            """
+            POST http://10.2.0.21:8200/v1/responses
+            x-request-id: %s
+
+            {"input":"a","request_id":"resp_%s-0"}
+            """
+                .formatted(id, id));
+  }
+
   @Test
   void p2pNcclTakesTheUrlOfAWorkerThatDidNotRegister() {
     PdPlan.Sequential plan = new Exchange("p2p_nccl").sequential(Endpoint.COMPLETIONS, BODY);

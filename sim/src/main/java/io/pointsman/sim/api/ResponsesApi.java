@@ -149,12 +149,13 @@ final class ResponsesApi {
 
   private void keep(GenerationRun run, JsonNode body, boolean wanted, boolean background) {
     if (wanted) {
-      store.put(id(run), new Stored(run, body, background));
+      store.put(id(run, body), new Stored(run, body, background));
     }
   }
 
-  static String id(GenerationRun run) {
-    return run.id("resp_");
+  /** As vLLM's: what the body says it is, else one of the engine's. */
+  private static String id(GenerationRun run, JsonNode body) {
+    return body.path("request_id").asText(run.id("resp_"));
   }
 
   static String status(GenerationRun run) {
@@ -170,7 +171,7 @@ final class ResponsesApi {
   static ObjectNode document(Stored stored) {
     GenerationRun run = stored.run();
     String status = status(run);
-    ObjectNode root = Json.object().put("id", id(run)).put("object", "response");
+    ObjectNode root = Json.object().put("id", id(run, stored.body())).put("object", "response");
     root.put("created_at", run.created()).put("status", status);
     root.put("background", stored.background()).put("model", run.request().model());
     root.set("previous_response_id", stored.body().get("previous_response_id"));

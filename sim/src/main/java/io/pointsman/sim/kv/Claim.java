@@ -59,7 +59,10 @@ public record Claim(
     if (key.startsWith("room:")) {
       return "bootstrap_room";
     }
-    return key.startsWith("___prefill_addr_") ? "X-Request-Id" : "remote_request_id";
+    if (!key.contains("___prefill_addr_")) {
+      return "remote_request_id";
+    }
+    return key.startsWith("resp_") ? "request_id" : "X-Request-Id";
   }
 
   /** As it goes over the side channel. */

@@ -13,6 +13,9 @@ import java.util.List;
  * does not reach them.
  */
 public final class ForeignFields {
+  /** Where {@code /v1/responses} has its id from, which may name engines. */
+  static final String REQUEST_ID = "request_id";
+
   private static final List<BodyEdit> ALL =
       List.of(
           remove(KV_TRANSFER_PARAMS),
@@ -24,7 +27,8 @@ public final class ForeignFields {
           remove("bootstrap_host"),
           remove("bootstrap_port"),
           remove("bootstrap_room"),
-          remove("bootstrap_pair_key"));
+          remove("bootstrap_pair_key"),
+          remove(REQUEST_ID));
 
   private ForeignFields() {}
 

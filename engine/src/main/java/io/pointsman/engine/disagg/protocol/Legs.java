@@ -1,14 +1,19 @@
 package io.pointsman.engine.disagg.protocol;
 
+import static io.pointsman.engine.disagg.plan.BodyEdit.put;
+
 import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.Continuation;
 import io.pointsman.engine.disagg.plan.Header;
 import io.pointsman.engine.disagg.plan.Leg;
+import io.pointsman.engine.disagg.plan.PdEndpoint;
 import io.pointsman.engine.disagg.plan.PdRequest;
+import io.pointsman.engine.disagg.plan.RawJson;
 import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.disagg.plan.Terms.Bond;
 import io.pointsman.engine.disagg.plan.Terms.Release;
 import io.pointsman.engine.fleet.Worker;
+import java.util.ArrayList;
 import java.util.List;
 
 /** What most protocols have in common. */
@@ -28,6 +33,30 @@ final class Legs {
   /** A request with headers that mean something to the engines. */
   static Leg leg(PdRequest request, Worker worker, List<Header> headers, List<BodyEdit> edits) {
     return new Leg(worker, request.path(), headers, ForeignFields.removedBefore(edits));
+  }
+
+  /**
+   * The edits of a request that engines look up by its id. They have it from the header; vLLM's
+   * {@code /v1/responses} has it from the body alone.
+   *
+   * @param id that ends in 32 hexadecimal digits
+   */
+  static List<BodyEdit> named(PdRequest request, String id, List<BodyEdit> edits) {
+    if (request.endpoint() != PdEndpoint.RESPONSES) {
+      return edits;
+    }
+    List<BodyEdit> all = new ArrayList<>(edits);
+    all.add(put(RawJson.string(name(request, id)), ForeignFields.REQUEST_ID));
+    return all;
+  }
+
+  /**
+   * What an engine calls such a request. Of a response it is the id that clients read it by, which
+   * begins so; the engine puts {@code _0} behind it, and MoRI-IO finds an address only if what
+   * follows the digits begins with a hyphen.
+   */
+  static String name(PdRequest request, String id) {
+    return request.endpoint() == PdEndpoint.RESPONSES ? "resp_" + id + "-0" : id;
   }
 
   static Continuation decode(Leg leg) {

@@ -51,7 +51,7 @@ final class MoriioProtocol implements PdProtocol {
     String id = PairId.of(from.kvAddress(), to.kvAddress(), request);
     RawJson params = toPrefill(request, to);
     Leg first =
-        Legs.leg(
+        leg(
             request,
             prefill,
             id,
@@ -63,16 +63,19 @@ final class MoriioProtocol implements PdProtocol {
               first,
               null,
               (worker, reply) ->
-                  Legs.decode(
-                      Legs.leg(request, worker, id, carried(request, prefill, from, reply))),
+                  Legs.decode(leg(request, worker, id, carried(request, prefill, from, reply))),
               Legs.held(request, Bond.THIS_DECODE, settings));
       case WRITE ->
           new PdPlan.Concurrent(
               first,
-              Legs.leg(request, decode, id, written(request, prefill, from)),
+              leg(request, decode, id, written(request, prefill, from)),
               Legs.together(request, Bond.THIS_DECODE, settings),
               null);
     };
+  }
+
+  private static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return Legs.leg(request, worker, id, Legs.named(request, id, edits));
   }
 
   private static RawJson toPrefill(PdRequest request, Peer decode) {

@@ -54,7 +54,7 @@ final class NixlProtocol implements PdProtocol {
     Turn turn = pusher == null ? memory.takeTurn(request.conversation()) : null;
     String id = pusher == null ? request.id() : request.nonce();
     Leg prefillLeg =
-        Legs.leg(
+        leg(
             request,
             prefill,
             id,
@@ -65,21 +65,30 @@ final class NixlProtocol implements PdProtocol {
     if (pusher != null) {
       BodyEdit params =
           new BodyEdit.Put(
-              List.of(KV_TRANSFER_PARAMS), pushed(id, pusher), reachable(prefill, pusher.host()));
-      Leg decodeLeg = Legs.leg(request, decode, id, List.of(params));
+              List.of(KV_TRANSFER_PARAMS),
+              pushed(Legs.name(request, id), pusher),
+              reachable(prefill, pusher.host()));
+      Leg decodeLeg = leg(request, decode, id, List.of(params));
       PdPlan.Promise promise =
           new PdPlan.Promise(
               NixlMemory::pushes,
-              (worker, reply) ->
-                  Legs.decode(Legs.leg(request, worker, id, carried(prefill, reply))));
+              (worker, reply) -> Legs.decode(leg(request, worker, id, carried(prefill, reply))));
       return new PdPlan.Concurrent(
           prefillLeg, decodeLeg, Legs.together(request, Bond.ANY_DECODE, settings), promise);
     }
     return new PdPlan.Sequential(
         prefillLeg,
         null,
-        (worker, reply) -> Legs.decode(Legs.leg(request, worker, carried(prefill, reply))),
+        (worker, reply) -> Legs.decode(leg(request, worker, id, carried(prefill, reply))),
         Legs.held(request, Bond.ANY_DECODE, settings));
+  }
+
+  /**
+   * A request whose name in the engine is the other one's too: pushing engines look for that,
+   * whatever decode was told of the blocks. A client's id would name several responses.
+   */
+  private static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
+    return Legs.leg(request, worker, id, Legs.named(request, request.nonce(), edits));
   }
 
   private BodyEdit described(Turn turn) {

@@ -1,6 +1,7 @@
 package io.pointsman.engine.disagg.protocol;
 
 import io.pointsman.engine.disagg.peer.Peers;
+import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.fleet.Worker;
@@ -32,10 +33,12 @@ final class P2pNcclProtocol implements PdProtocol {
       return new PdPlan.Unplanned(decode, PairId.EXPECTED);
     }
     String id = PairId.of(from, to, request);
+    List<BodyEdit> toPrefill = PrefillBody.edits(request.endpoint(), settings.minTokens());
+    List<BodyEdit> toDecode = Legs.named(request, id, List.of());
     return new PdPlan.Sequential(
-        Legs.leg(request, prefill, id, PrefillBody.edits(request.endpoint(), settings.minTokens())),
+        Legs.leg(request, prefill, id, Legs.named(request, id, toPrefill)),
         null,
-        (worker, _) -> Legs.decode(Legs.leg(request, worker, id, List.of())),
+        (worker, _) -> Legs.decode(Legs.leg(request, worker, id, toDecode)),
         Legs.pushed(request, settings));
   }
 }

@@ -2,6 +2,7 @@ package io.pointsman.sim.kv.link;
 
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.pointsman.sim.cache.BlockHashes;
 import io.pointsman.sim.http.Endpoint;
 import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
@@ -24,6 +25,7 @@ import io.pointsman.sim.live.Generation;
 import io.pointsman.sim.live.HandOver;
 import io.pointsman.sim.live.HandOvers;
 import io.pointsman.sim.live.WholeRequest;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -141,14 +143,15 @@ public final class KvNode implements HandOvers {
     if (!PATHS.contains(path)) {
       return new WholeRequest(asked);
     }
+    long serial = engine.nextSerial();
     KvRequest request =
         new KvRequest(
             path,
-            exchange.headers().get("X-Request-Id", ""),
+            requestId(exchange, serial),
             exchange.headers().get("X-data-parallel-rank", ""),
             exchange.json(),
             asked,
-            engine.nextSerial());
+            serial);
     try {
       return leg(exchange, request);
     } catch (FieldError e) {
@@ -159,6 +162,14 @@ public final class KvNode implements HandOvers {
       counters.recomputed();
       return new WholeRequest(asked);
     }
+  }
+
+  private String requestId(Exchange exchange, long serial) {
+    if (!exchange.path().equals(KvRequest.RESPONSES)) {
+      return exchange.headers().get("X-Request-Id", "");
+    }
+    long own = BlockHashes.mix(serial ^ ((long) self.engineId(0).hashCode() << 32));
+    return exchange.json().path("request_id").asText("resp_" + HexFormat.of().toHexDigits(own));
   }
 
   private HandOver leg(Exchange exchange, KvRequest request) {

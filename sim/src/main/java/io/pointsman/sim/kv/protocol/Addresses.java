@@ -8,11 +8,11 @@ import java.util.regex.Pattern;
 /**
  * The two addresses inside a request id.
  *
+ * @param field what the id was read from
  * @param prefill as the prefill engine registered it
  * @param decode as the decode engine registered it
  */
-record Addresses(String prefill, String decode) {
-  private static final String FIELD = "X-Request-Id";
+record Addresses(String field, String prefill, String decode) {
   private static final Pattern ID =
       Pattern.compile("___prefill_addr_(.+)___decode_addr_(.+)_([0-9a-zA-Z-]+)");
   private static final Pattern PLAIN = Pattern.compile("(.+):([0-9]{1,5})");
@@ -23,28 +23,28 @@ record Addresses(String prefill, String decode) {
     Matcher id = ID.matcher(request.requestId());
     if (!id.find()) {
       String found = request.requestId().isEmpty() ? "missing" : request.requestId();
-      throw FieldError.wrong(FIELD, found, "___prefill_addr_..___decode_addr_.._<id>");
+      throw FieldError.wrong(request.idField(), found, "___prefill_addr_..___decode_addr_.._<id>");
     }
-    return new Addresses(id.group(1), id.group(2));
+    return new Addresses(request.idField(), id.group(1), id.group(2));
   }
 
   /** Checks that an address is this engine's own. */
-  static void own(String side, String address, String own) {
+  void own(String side, String address, String own) {
     if (!address.equals(own)) {
-      throw FieldError.wrong(FIELD, side + " " + address, own);
+      throw FieldError.wrong(field, side + " " + address, own);
     }
   }
 
   /** Where an address is. */
-  static Peer peer(String address) {
+  Peer peer(String address) {
     Matcher parts = PARTS.matcher(address);
     if (parts.matches()) {
-      return new Peer(parts.group(1), Integer.parseInt(parts.group(2)), FIELD);
+      return new Peer(parts.group(1), Integer.parseInt(parts.group(2)), field);
     }
     Matcher plain = PLAIN.matcher(address);
     if (!plain.matches()) {
-      throw FieldError.wrong(FIELD, address, "an address with its port");
+      throw FieldError.wrong(field, address, "an address with its port");
     }
-    return new Peer(plain.group(1), Integer.parseInt(plain.group(2)), FIELD);
+    return new Peer(plain.group(1), Integer.parseInt(plain.group(2)), field);
   }
 }

@@ -18,7 +18,7 @@ record ContentProtocol() implements KvProtocol {
         PrefillForm.check(request);
         yield new Task.Produce(
             List.of(request.internalId()),
-            "X-Request-Id",
+            request.idField(),
             0,
             false,
             new Before.Nothing(),

@@ -7,12 +7,14 @@ import io.pointsman.sim.kv.Fields;
 import io.pointsman.sim.live.Generation;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.regex.Pattern;
 
 /**
  * What a protocol sees of a request.
  *
  * @param path its target
- * @param requestId the header {@code X-Request-Id}; empty without
+ * @param requestId the header {@code X-Request-Id}, empty without; in {@code /v1/responses} the
+ *     body's {@code request_id}, or one that the engine has made up
  * @param rankHeader the header {@code X-data-parallel-rank}; empty without
  * @param body its JSON
  * @param generation what it asks of the engine
@@ -25,6 +27,11 @@ public record KvRequest(
     JsonNode body,
     Generation generation,
     long serial) {
+  /** The route that knows no {@code X-Request-Id}. */
+  public static final String RESPONSES = "/v1/responses";
+
+  private static final Pattern DIGITS = Pattern.compile("-[0-9a-f]{8}$");
+
   /** Fields of the body. */
   public Fields fields() {
     return new Fields(body, "");
@@ -50,17 +57,30 @@ public record KvRequest(
     return HexFormat.of().toHexDigits(BlockHashes.of(tokens, tokens.length, salt)[0]);
   }
 
-  /** The engine's own id of the request, as vLLM makes it from the header. */
+  /** What {@link #requestId} is read from. */
+  public String idField() {
+    return path.equals(RESPONSES) ? "request_id" : "X-Request-Id";
+  }
+
+  /** The engine's own id of the request, as vLLM makes it. */
   public String internalId() {
-    String prefix =
-        switch (path) {
-          case "/v1/chat/completions" -> "chatcmpl-";
-          case "/v1/completions" -> "cmpl-";
-          case "/v1/responses" -> "resp_";
-          default -> "";
-        };
-    String suffix = HexFormat.of().toHexDigits((int) BlockHashes.mix(serial));
-    return prefix + (requestId.isEmpty() ? "sim" : requestId) + "-" + suffix;
+    return baseId() + "-" + HexFormat.of().toHexDigits((int) BlockHashes.mix(serial));
+  }
+
+  /** The same without the digits at its end that no other request of any engine has. */
+  String baseId() {
+    String id = requestId.isEmpty() ? "sim" : requestId;
+    return switch (path) {
+      case "/v1/chat/completions" -> "chatcmpl-" + id;
+      case "/v1/completions" -> "cmpl-" + id;
+      case RESPONSES -> id + "_0";
+      default -> id;
+    };
+  }
+
+  /** {@link #baseId} of a request that an engine calls {@code internalId}. */
+  static String baseId(String internalId) {
+    return DIGITS.matcher(internalId).replaceFirst("");
   }
 
   /** The data-parallel rank asked for; 0 without. */

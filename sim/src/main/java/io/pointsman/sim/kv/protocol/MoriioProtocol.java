@@ -2,6 +2,7 @@ package io.pointsman.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.sim.kv.Claim;
+import io.pointsman.sim.kv.FieldError;
 import io.pointsman.sim.kv.Fields;
 import io.pointsman.sim.kv.Held;
 import io.pointsman.sim.kv.KvSelf;
@@ -9,6 +10,7 @@ import io.pointsman.sim.kv.protocol.Task.After;
 import io.pointsman.sim.kv.protocol.Task.Before;
 import io.pointsman.sim.kv.protocol.Task.Peer;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 record MoriioProtocol(boolean write) implements KvProtocol {
   private static final int MOST = 1024;
 
+  /** How vLLM's connector finds the end of decode's address. */
+  private static final Pattern ADDRESSED = Pattern.compile("___decode_addr_.+_[0-9a-f]{32}(-.*)?$");
+
   @Override
   public Task read(KvRequest request, KvSelf self) {
     Fields params = Directed.params(request);
@@ -27,6 +32,10 @@ record MoriioProtocol(boolean write) implements KvProtocol {
     }
     boolean produces = Directed.produces(params, self);
     Addresses addresses = Addresses.of(request);
+    if (!ADDRESSED.matcher(request.internalId()).find()) {
+      throw FieldError.wrong(
+          request.idField(), request.requestId(), "32 hexadecimal digits at the end, or a hyphen");
+    }
     return produces
         ? produce(request, self, params, addresses)
         : consume(request, self, params, addresses);
@@ -34,11 +43,11 @@ record MoriioProtocol(boolean write) implements KvProtocol {
 
   private Task produce(KvRequest request, KvSelf self, Fields params, Addresses addresses) {
     PrefillForm.check(request);
-    Addresses.own("prefill", addresses.prefill(), self.zmqAddress());
+    addresses.own("prefill", addresses.prefill(), self.zmqAddress());
     params.isNull("remote_engine_id");
     params.isNull("remote_block_ids");
     int dpSize = params.integer("remote_dp_size", 1, MOST);
-    Before meet = new Before.Meet(Addresses.peer(addresses.decode()), tpSize(params), dpSize);
+    Before meet = new Before.Meet(addresses.peer(addresses.decode()), tpSize(params), dpSize);
     List<String> keys = List.of(request.internalId(), key(params));
     int rank = request.rank(self.options().dpSize());
     return new Task.Produce(keys, "transfer_id", rank, false, meet, new After.Hold());
@@ -46,7 +55,7 @@ record MoriioProtocol(boolean write) implements KvProtocol {
 
   private Task consume(KvRequest request, KvSelf self, Fields params, Addresses addresses) {
     request.single();
-    Addresses.own("decode", addresses.decode(), self.zmqAddress());
+    addresses.own("decode", addresses.decode(), self.zmqAddress());
     Claim claim = Claim.to(key(params));
     if (write) {
       params.isNull("remote_engine_id");
@@ -59,7 +68,7 @@ record MoriioProtocol(boolean write) implements KvProtocol {
     int rank = params.has("remote_dp_rank") ? params.integer("remote_dp_rank", 0, dpSize - 1) : -1;
     int tokens = request.promptTokens();
     claim = claim.ranks(tpSize(params), dpSize, rank).tokens(tokens, request.hash(tokens));
-    Peer peer = Addresses.peer(addresses.prefill());
+    Peer peer = addresses.peer(addresses.prefill());
     return new Task.Consume(peer, claim, tokens, write);
   }
 

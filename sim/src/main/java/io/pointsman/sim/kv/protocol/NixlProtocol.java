@@ -2,6 +2,7 @@ package io.pointsman.sim.kv.protocol;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.sim.kv.Claim;
+import io.pointsman.sim.kv.FieldError;
 import io.pointsman.sim.kv.Fields;
 import io.pointsman.sim.kv.Held;
 import io.pointsman.sim.kv.KvSelf;
@@ -13,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * NIXL: prefill describes its blocks, decode fetches and releases them. With push, prefill writes
- * into decode's blocks, so decode may come first and names the request by its {@code X-Request-Id}.
+ * into decode's blocks, so decode may come first and names the request by its {@code X-Request-Id},
+ * which must be the same on both sides.
  */
 record NixlProtocol(boolean push) implements KvProtocol {
   @Override
@@ -43,12 +45,16 @@ record NixlProtocol(boolean push) implements KvProtocol {
     boolean named = push && !request.requestId().isEmpty();
     List<String> keys = named ? List.of(own, request.requestId()) : List.of(own);
     int rank = request.rank(self.options().dpSize());
-    return new Task.Produce(keys, "X-Request-Id", rank, false, before, new After.Hold());
+    return new Task.Produce(keys, request.idField(), rank, false, before, new After.Hold());
   }
 
   private Task.Consume consume(KvRequest request, Fields params) {
     request.single();
-    Claim claim = Claim.to(params.text("remote_request_id")).from(params.text("remote_engine_id"));
+    String remote = params.text("remote_request_id");
+    if (push && !paired(request, remote)) {
+      throw FieldError.wrong(request.idField(), request.requestId(), "as in " + remote);
+    }
+    Claim claim = Claim.to(remote).from(params.text("remote_engine_id"));
     int tokens = request.promptTokens();
     if (!push) {
       claim = claim.blocks(params.blockLists("remote_block_ids"));
@@ -60,6 +66,11 @@ record NixlProtocol(boolean push) implements KvProtocol {
     }
     claim = claim.ranks(params.integer("tp_size", 1, 64), -1, -1);
     return new Task.Consume(peer(params), claim.tokens(tokens, request.hash(tokens)), tokens, push);
+  }
+
+  /** Prefill's engine looks for a request of its own that has decode's id. */
+  private static boolean paired(KvRequest request, String remote) {
+    return remote.equals(request.requestId()) || KvRequest.baseId(remote).equals(request.baseId());
   }
 
   /** What decode kept of the last turn: a true prefix of this prompt. */

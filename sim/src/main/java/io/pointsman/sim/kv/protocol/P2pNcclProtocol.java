@@ -21,15 +21,15 @@ record P2pNcclProtocol() implements KvProtocol {
   public Task read(KvRequest request, KvSelf self) {
     Addresses addresses = Addresses.of(request);
     if (prefills(addresses, self)) {
-      Addresses.own("prefill", addresses.prefill(), self.zmqAddress());
+      addresses.own("prefill", addresses.prefill(), self.zmqAddress());
       PrefillForm.check(request);
       List<String> keys = List.of(request.internalId(), request.requestId());
-      Task.Peer decode = Addresses.peer(addresses.decode());
+      Task.Peer decode = addresses.peer(addresses.decode());
       Before meet = new Before.Meet(decode, -1, -1);
       After send = new After.Send(decode, request.requestId());
-      return new Task.Produce(keys, "X-Request-Id", 0, false, meet, send);
+      return new Task.Produce(keys, request.idField(), 0, false, meet, send);
     }
-    Addresses.own("decode", addresses.decode(), self.zmqAddress());
+    addresses.own("decode", addresses.decode(), self.zmqAddress());
     request.single();
     int tokens = request.promptTokens();
     Claim claim = Claim.to(request.requestId()).tokens(tokens, request.hash(tokens));
