@@ -1,17 +1,23 @@
 package io.pointsman.proxy;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What clients say of hand-overs, in requests that one worker serves whole. */
@@ -116,6 +122,95 @@ class SplitWholeTest {
       assertThat(regular.awaitRequest().bodyText()).isEqualTo(large);
       ProxyRig.await("all settled", () -> rig.proxy.ended.size() == 2);
       assertThat(rig.proxy.fleet().snapshot().workers()).allMatch(w -> w.inFlight() == 0);
+    }
+  }
+
+  private static String wide(String body) {
+    StringBuilder out = new StringBuilder();
+    body.chars().forEach(each -> out.append((char) each).append('\0'));
+    return out.toString();
+  }
+
+  /**
+   * Engines find it in such bodies all the same: Python's JSON takes them, without a look at
+   * headers.
+   */
+  static Stream<Arguments> bodiesThatNobodyLooksAt() {
+    String encoded = "content-encoding: gzip\r\n";
+    String form = "content-type: multipart/form-data; boundary=b\r\n";
+    String planted = planted(PLAIN);
+    return Stream.of(
+        Arguments.of("/v1/completions", encoded, planted, 415, "encoded_body"),
+        Arguments.of("/v1/embeddings", encoded, planted, 415, "encoded_body"),
+        Arguments.of("/invocations", encoded, planted, 415, "encoded_body"),
+        Arguments.of("/invocations", "", wide(planted), 400, "invalid_body"),
+        Arguments.of("/invocations", "", '[' + planted + ']', 400, "invalid_body"),
+        Arguments.of("/invocations", form, planted, 400, "invalid_body"));
+  }
+
+  /** Each character is a byte. */
+  private static WireResponse ask(SplitRig rig, String request) throws IOException {
+    try (WireClient client = rig.proxy.connect()) {
+      return client.send(request.getBytes(ISO_8859_1)).read();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("bodiesThatNobodyLooksAt")
+  void whatCannotBeLookedAtReachesRegularWorkersOnly(
+      String path, String header, String body, int status, String code) throws Exception {
+    String request = ProxyRig.post(path, header, body);
+    if (header.startsWith("content-type")) {
+      request = request.replace("content-type: application/json\r\n", "");
+    }
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireResponse refused = ask(rig, request);
+
+      assertThat(refused.status()).as(refused.text()).isEqualTo(status);
+      assertThat(refused.text()).contains("\"code\":\"" + code + '"', "invalid_request_error");
+      assertThat(refused.header("retry-after")).isNull();
+      Worker worker = rig.worker(regular.url(), Role.REGULAR);
+      assertThat(ask(rig, request).status()).isEqualTo(200);
+      assertThat(regular.awaitRequest().body()).isEqualTo(body.getBytes(ISO_8859_1));
+      worker.drain(true);
+      WireResponse later = ask(rig, request);
+      assertThat(later.status()).as("it may come back: " + later.text()).isEqualTo(503);
+      assertThat(decode.requests()).isEmpty();
+      assertThat(prefill.requests()).isEmpty();
+    }
+  }
+
+  /** What is read as engines read it is cleaned. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\u00ef\u00bb\u00bf", " \t"})
+  void whatStandsBeforeAnObjectHidesNothing(String mark) throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+
+      assertThat(ask(rig, post("/invocations", mark + planted(PLAIN))).status()).isEqualTo(200);
+      assertThat(decode.awaitRequest().body()).isEqualTo((mark + PLAIN).getBytes(ISO_8859_1));
+    }
+  }
+
+  /** A picture or a recording has no members. */
+  @Test
+  void formsOnRoutesOfFormsGoToDecode() throws Exception {
+    String form = "--b\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nm\r\n--b--\r\n";
+    String request =
+        ProxyRig.post("/v1/audio/transcriptions", form)
+            .replace("application/json", "multipart/form-data; boundary=b");
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.decode(decode);
+
+      assertThat(rig.proxy.ask(request).status()).isEqualTo(200);
+      assertThat(decode.awaitRequest().bodyText()).isEqualTo(form);
     }
   }
 

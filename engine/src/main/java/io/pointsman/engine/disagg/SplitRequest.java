@@ -19,6 +19,7 @@ public final class SplitRequest {
   private final RoutingRequest decode;
   private final RoutingRequest wholeByPrefill;
   private final SplitFacts facts;
+  private boolean regularOnly;
 
   /**
    * @param model the model asked for; null if any worker will do
@@ -45,6 +46,18 @@ public final class SplitRequest {
     prefill.passesElsewhere();
     decode.passesElsewhere();
     wholeByPrefill.passesElsewhere();
+  }
+
+  /**
+   * Only workers that are neither prefill nor decode may have it; to be said before any part is
+   * placed, of a request that two workers cannot share.
+   */
+  public void onlyForRegular() {
+    regularOnly = true;
+  }
+
+  boolean regularOnly() {
+    return regularOnly;
   }
 
   public SplitFacts facts() {

@@ -183,8 +183,7 @@ public final class SplitRouter {
    * waits for the first of these has looked at the others.
    */
   private SplitDecision whole(SplitRequest request, SplitRule rule, Set<Role> waited) {
-    boolean serves = settings.decodeServesWhole() || request.facts().promptless();
-    boolean decode = serves && !engine.serves(Role.REGULAR, request.model());
+    boolean decode = decodeMay(request) && !engine.serves(Role.REGULAR, request.model());
     RoutingRequest first = decode ? request.decode() : request.whole();
     if (waited.contains(first.role())) {
       return new Refused(first.role(), BEHIND);
@@ -200,15 +199,26 @@ public final class SplitRouter {
   }
 
   private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
-    boolean anyone = request.facts().promptless();
     Single single = tryOn(request.whole(), rule, waited);
-    if (single == null && (anyone || settings.decodeServesWhole())) {
+    if (single == null && decodeMay(request)) {
       single = tryOn(request.decode(), rule, waited);
     }
-    if (single == null && (anyone || settings.prefillServesWhole())) {
+    if (single == null && prefillMay(request)) {
       single = tryOn(request.wholeByPrefill(), rule, waited);
     }
     return single;
+  }
+
+  /** Whether decode workers may serve the whole of a request. */
+  private boolean decodeMay(SplitRequest request) {
+    boolean serves = settings.decodeServesWhole() && !request.regularOnly();
+    return serves || request.facts().promptless();
+  }
+
+  /** Whether prefill workers may. */
+  private boolean prefillMay(SplitRequest request) {
+    boolean serves = settings.prefillServesWhole() && !request.regularOnly();
+    return serves || request.facts().promptless();
   }
 
   private @Nullable Single tryOn(RoutingRequest request, SplitRule rule, Set<Role> waited) {

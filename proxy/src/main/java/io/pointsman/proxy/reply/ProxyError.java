@@ -19,6 +19,7 @@ public enum ProxyError {
       "prefill and decode workers cannot share this request, and there is no other worker for it"),
   REQUEST_TIMEOUT(408, Blame.CLIENT, "request: did not come in time"),
   BODY_TOO_LARGE(413, Blame.CLIENT, "request body: too large"),
+  ENCODED_BODY(415, Blame.CLIENT, "content-encoding: (expected: none)"),
   URI_TOO_LONG(414, Blame.CLIENT, "request line: too long"),
   EXPECTATION_FAILED(417, Blame.CLIENT, "expect: (expected: 100-continue)"),
   HEADERS_TOO_LARGE(431, Blame.CLIENT, "headers: too large"),

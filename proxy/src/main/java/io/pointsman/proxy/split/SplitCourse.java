@@ -78,6 +78,9 @@ final class SplitCourse implements Course {
     this.body = facts.unsplittable() == null ? body : null;
     var read = served.facts();
     request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts);
+    if (WholeRequests.hidden(read)) {
+      request.onlyForRegular();
+    }
     legs = new LegWriter(state, plane, tools, served);
     wholes = new WholeRequests(plane, tools);
     prefills = new PrefillRetries(state, plane, served);
@@ -234,10 +237,12 @@ final class SplitCourse implements Course {
 
   private void refuse(Decision.Rejected rejected) {
     Unsplittable why = request.facts().unsplittable();
-    if (rejected.reason() == RejectReason.UNSPLITTABLE && why != null) {
-      served.reply(ProxyError.UNSPLITTABLE, WholeRequests.unsplittable(why));
-    } else {
+    if (rejected.reason() != RejectReason.UNSPLITTABLE || why == null) {
       served.refuse(rejected);
+    } else if (WholeRequests.hidden(served.facts())) {
+      WholeRequests.refuse(served);
+    } else {
+      served.reply(ProxyError.UNSPLITTABLE, WholeRequests.unsplittable(why));
     }
   }
 

@@ -11,6 +11,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.request.BodyVerdict;
+import io.pointsman.request.RequestFacts;
 import io.pointsman.request.splice.Splice;
 import io.pointsman.request.splice.SplitFactsReader;
 import java.util.List;
@@ -24,6 +25,13 @@ final class WholeRequests {
   private static final String TOO_LARGE =
       "request body: larger than limits.max-buffered-body, so that it cannot be looked at as a"
           + " whole (expected: less, as the fleet has prefill and decode workers only)";
+
+  private static final String ENCODED =
+      "content-encoding: the body cannot be looked at (expected: none, as the fleet has prefill"
+          + " and decode workers only)";
+
+  private static final String ROLES =
+      " (expected: a JSON object in UTF-8, as the fleet has prefill and decode workers only)";
 
   private final SplitPlane plane;
   private final SplitTools tools;
@@ -47,7 +55,13 @@ final class WholeRequests {
       return;
     }
     byte[] body = kept;
-    if (mayName(served)) {
+    if (hidden(served.facts())) {
+      lease.ignored();
+      refuse(served);
+      return;
+    }
+    if (served.facts().body().kind() == BodyVerdict.Kind.OBJECT
+        && !SplitFactsReader.promptless(served.facts())) {
       byte[] original = kept == null ? served.body() : kept;
       Splice cleaned =
           original == null
@@ -67,20 +81,44 @@ final class WholeRequests {
     served.attempt(lease, new WholeErrand(body, head, lines, onReached));
   }
 
-  /** Whether a body may have something of hand-overs in it that engines will find. */
-  private static boolean mayName(Served served) {
-    BodyVerdict.Kind kind = served.facts().body().kind();
-    boolean json = kind == BodyVerdict.Kind.OBJECT || kind == BodyVerdict.Kind.TRUNCATED;
-    return json && !SplitFactsReader.promptless(served.facts());
+  /**
+   * Whether a body may have something of hand-overs in it that engines find and nobody here does.
+   * Engines look at no {@code content-encoding}, may read JSON whatever its {@code content-type}
+   * says, and read encodings of it (UTF-16) that are no JSON here.
+   */
+  static boolean hidden(RequestFacts facts) {
+    if (SplitFactsReader.promptless(facts)) {
+      return false;
+    }
+    return switch (facts.body().kind()) {
+      case OBJECT, EMPTY -> false;
+      case FORM -> !facts.endpoint().formBody();
+      case TRUNCATED, OPAQUE, MALFORMED, NOT_OBJECT -> true;
+    };
   }
 
-  private static void refuse(Served served) {
-    if (served.facts().body().kind() == BodyVerdict.Kind.TRUNCATED) {
-      served.reply(ProxyError.BODY_TOO_LARGE, Reply.of(ProxyError.BODY_TOO_LARGE, TOO_LARGE));
-    } else {
-      String what = "request body: too many members (expected: at most 4096)";
-      served.reply(ProxyError.INVALID_BODY, Reply.of(ProxyError.INVALID_BODY, what));
+  /** Refuses what cannot be looked at, where there is no regular worker for it. */
+  static void refuse(Served served) {
+    BodyVerdict verdict = served.facts().body();
+    switch (verdict.kind()) {
+      case TRUNCATED -> refuse(served, ProxyError.BODY_TOO_LARGE, TOO_LARGE);
+      case OPAQUE -> refuse(served, ProxyError.ENCODED_BODY, ENCODED);
+      case MALFORMED, NOT_OBJECT ->
+          refuse(
+              served,
+              ProxyError.INVALID_BODY,
+              "request body: " + verdict.reason() + " at byte " + verdict.position() + ROLES);
+      case FORM -> refuse(served, ProxyError.INVALID_BODY, "request body: a form" + ROLES);
+      case OBJECT, EMPTY ->
+          refuse(
+              served,
+              ProxyError.INVALID_BODY,
+              "request body: too many members (expected: at most 4096)");
     }
+  }
+
+  private static void refuse(Served served, ProxyError error, String what) {
+    served.reply(error, Reply.of(error, what));
   }
 
   /**

@@ -1,0 +1,46 @@
+package io.pointsman.engine.disagg;
+
+import static io.pointsman.engine.disagg.SplitFleet.request;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.RejectReason;
+import io.pointsman.engine.disagg.Placement.Single;
+import io.pointsman.engine.disagg.SplitDecision.Refused;
+import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.engine.fleet.Role;
+import org.junit.jupiter.api.Test;
+
+/** Whom requests wait for that one worker has to serve whole. */
+class WholePlacesTest {
+  private static Refused refused(SplitFleet fleet, SplitRequest request) {
+    return (Refused) fleet.router.decide(request);
+  }
+
+  private static SplitFleet fleet(boolean decodeServes, boolean prefillServes) {
+    SplitSettings settings = new SplitSettings(0, 0, 2, 8, 0, decodeServes, prefillServes, false);
+    return new SplitFleet(settings, 0, 0);
+  }
+
+  /** Others would believe what its body says, which nobody has looked at. */
+  @Test
+  void whatIsForRegularWorkersWaitsForThemBesideIdleOthers() {
+    SplitFleet fleet = fleet(true, true);
+    fleet.add("p0", Role.PREFILL, 0);
+    fleet.add("d0", Role.DECODE, 0);
+    SplitRequest hidden = request(4, SplitFacts.unreadable(null));
+    hidden.onlyForRegular();
+
+    Refused alone = refused(fleet, hidden);
+    assertThat(alone.missing()).isEqualTo(Role.REGULAR);
+    assertThat(alone.rejection().reason()).isEqualTo(RejectReason.UNSPLITTABLE);
+    fleet.add("r0", Role.REGULAR, 1);
+    Single placed = fleet.single(fleet.router.decide(hidden));
+    assertThat(placed.lease().worker().id()).isEqualTo("r0");
+    Refused busy = refused(fleet, hidden);
+    assertThat(busy.missing()).isEqualTo(Role.REGULAR);
+    assertThat(busy.rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
+    placed.lease().succeeded();
+    fleet.kill("r0");
+    assertThat(refused(fleet, hidden).rejection().reason()).isEqualTo(RejectReason.NONE_AVAILABLE);
+  }
+}
