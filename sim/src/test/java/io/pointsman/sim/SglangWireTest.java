@@ -112,6 +112,35 @@ class SglangWireTest {
     }
   }
 
+  /** Of two ranks, room 4 means rank 0. */
+  @Test
+  void prefillOnAnotherRankThanTheRoomsIsFoundOnlyIfDecodeIsToldWhere() throws Exception {
+    try (KvPair ranks = new KvPair(KvConnector.SGLANG, o -> o.withRanks(1, 2).withWait(0.2))) {
+      int port = ranks.prefill.kvState().port();
+      ObjectNode first = generate(4).put("bootstrap_port", port).put("routed_dp_rank", 1);
+      ObjectNode second = generate(4).put("bootstrap_port", port);
+      refused(ranks.decode, "bootstrap_room", "/generate", second);
+      refused(ranks.prefill, "bootstrap_room", "/generate", first);
+      refused(
+          ranks.prefill, "routed_dp_rank", "/generate", first.deepCopy().put("routed_dp_rank", 2));
+    }
+    try (KvPair ranks = new KvPair(KvConnector.SGLANG, o -> o.withRanks(1, 2))) {
+      int port = ranks.prefill.kvState().port();
+      ObjectNode first = generate(4).put("bootstrap_port", port).put("routed_dp_rank", 1);
+      ObjectNode second = generate(4).put("bootstrap_port", port).put("disagg_prefill_dp_rank", 1);
+      CompletableFuture<HttpResponse<String>> early = postAsync(ranks.prefill, "/generate", first);
+      assertThat(post(ranks.decode, "/generate", second).statusCode()).isEqualTo(200);
+      assertThat(early.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+      ranks.settled(1);
+
+      ObjectNode follows = generate(5).put("bootstrap_port", port);
+      early = postAsync(ranks.prefill, "/generate", follows);
+      assertThat(post(ranks.decode, "/generate", follows).statusCode()).isEqualTo(200);
+      assertThat(early.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+      ranks.settled(2);
+    }
+  }
+
   @Test
   void decodeLegThatIsCancelledLeavesTheRoom() throws IOException {
     Socket client = WireClient.open(pair.decode.port(), "/generate", generate(8).toString());

@@ -16,6 +16,7 @@ import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Fault;
+import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.sim.kv.RequestLog.Logged;
 import java.io.IOException;
 import java.util.HashMap;
@@ -75,6 +76,31 @@ class SplitRanksTest {
         assertThat(heldBy).isEqualTo(before == null ? heldBy : before);
       }
       assertThat(requireNonNull(engineIds.get("0"))).isNotEqualTo(engineIds.get("1"));
+    }
+  }
+
+  /** A decode engine that is not told looks on the rank that follows from the room, and waits. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void underSglangDecodeIsToldWhichRankComputesThePrompt(boolean stream) throws IOException {
+    try (SplitCluster cluster =
+        SplitCluster.of("sglang", KvConnector.SGLANG)
+            .ranks(2)
+            .options(o -> o.withRanks(1, 2).withWait(20))
+            .set("prefill-policy", "round_robin")
+            .set("decode-policy", "round_robin")
+            .start()) {
+      String mine = "{\"routed_dp_rank\":1,\"data_parallel_rank\":1,\"disagg_prefill_dp_rank\":1,";
+      String body = mine + body(5, stream).substring(1);
+      for (int i = 0; i < REQUESTS; i++) {
+        Answer answer = cluster.post(PATH, body, "x-data-parallel-rank: 1");
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        assertThat(answer.header("x-pointsman-split")).isEqualTo("split");
+      }
+      for (SimEngine engine : List.of(cluster.prefills.getFirst(), cluster.decodes.getFirst())) {
+        assertThat(ranks(engine)).containsOnly("0", "1").hasSize(REQUESTS);
+      }
+      assertThat(cluster.prefills.getFirst().kvState().fieldErrors()).isEmpty();
     }
   }
 

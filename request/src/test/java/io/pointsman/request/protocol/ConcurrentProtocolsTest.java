@@ -216,6 +216,27 @@ class ConcurrentProtocolsTest {
     assertThat(plan.terms().release()).isEqualTo(Terms.Release.CANCEL_BOTH);
   }
 
+  /** Else decode looks on the rank that follows from the room. */
+  @Test
+  void sglangTellsBothTheirRanks() {
+    Exchange exchange = new Exchange("sglang");
+    Worker first = exchange.worker("p@1", "http://10.2.0.11:8100", Role.PREFILL, 1);
+    Worker second = exchange.worker("d@0", "http://10.2.0.21:8200", Role.DECODE, 0);
+    String body = "{\"disagg_prefill_dp_rank\":7,\"routed_dp_rank\":7,\"data_parallel_rank\":7}";
+    PdPlan.Concurrent plan =
+        (PdPlan.Concurrent)
+            exchange
+                .setup
+                .protocol()
+                .plan(Exchange.request(Endpoint.GENERATE, body, null), first, second);
+
+    assertThat(log(plan.prefill(), body)).contains("{\"routed_dp_rank\":1,").doesNotContain(":7");
+    assertThat(log(plan.decode(), body))
+        .contains("{\"disagg_prefill_dp_rank\":1,\"routed_dp_rank\":0,")
+        .doesNotContain(":7");
+    assertThat(log(plan.prefill(), body)).doesNotContain("disagg_prefill_dp_rank");
+  }
+
   @Test
   void sglangLeavesThePortToTheEngineIfItIsNotKnown() {
     PdPlan.Concurrent plan = new Exchange("sglang").concurrent(Endpoint.GENERATE, "{}");

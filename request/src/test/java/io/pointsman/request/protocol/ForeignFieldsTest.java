@@ -23,6 +23,7 @@ class ForeignFieldsTest {
       "\"kv_transfer_params\":{\"remote_host\":\"planted\"},\"kv_transfer_params\":\"planted\","
           + "\"vllm_xargs\":{\"kv_transfer_params\":\"planted\",\"mine\":1},"
           + "\"disagg_prefill_resp\":{\"id\":\"planted\"},\"disagg_prefill_dp_rank\":\"planted\","
+          + "\"routed_dp_rank\":\"planted\",\"data_parallel_rank\":\"planted\","
           + "\"bootstrap_host\":\"planted\",\"bootstrap_port\":\"planted\","
           + "\"bootstrap_room\":\"planted\",\"bootstrap_pair_key\":\"planted\","
           + "\"request_id\":\"___prefill_addr_planted:1___decode_addr_planted:2_a\"";

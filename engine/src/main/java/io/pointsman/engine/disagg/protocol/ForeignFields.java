@@ -6,6 +6,7 @@ import static io.pointsman.engine.disagg.protocol.PrefillBody.KV_TRANSFER_PARAMS
 import io.pointsman.engine.disagg.plan.BodyEdit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * What requests say of hand-overs. Prefill and decode workers believe it, connect to whatever
@@ -16,6 +17,11 @@ public final class ForeignFields {
   /** Where {@code /v1/responses} has its id from, which may name engines. */
   static final String REQUEST_ID = "request_id";
 
+  /** SGLang's: the rank that a request is for, and the one where decode finds its prefill. */
+  static final String RANK = "routed_dp_rank";
+
+  static final String PREFILL_RANK = "disagg_prefill_dp_rank";
+
   private static final List<BodyEdit> ALL =
       List.of(
           remove(KV_TRANSFER_PARAMS),
@@ -23,24 +29,28 @@ public final class ForeignFields {
           remove("vllm_xargs", KV_TRANSFER_PARAMS),
           remove("sampling_params", "extra_args", KV_TRANSFER_PARAMS),
           remove("disagg_prefill_resp"),
-          remove("disagg_prefill_dp_rank"),
+          remove(PREFILL_RANK),
           remove("bootstrap_host"),
           remove("bootstrap_port"),
           remove("bootstrap_room"),
           remove("bootstrap_pair_key"),
           remove(REQUEST_ID));
 
+  /** The rank that a client names is one engine's: two of them cannot both go by it. */
+  private static final List<BodyEdit> OF_A_PART =
+      Stream.concat(ALL.stream(), Stream.of(remove(RANK), remove("data_parallel_rank"))).toList();
+
   private ForeignFields() {}
 
-  /** Takes all of it out of a body. */
+  /** Takes all of it out of the body of a request that one worker serves. */
   public static List<BodyEdit> removed() {
     return ALL;
   }
 
-  /** Takes out what {@code edits} leave alone, and makes these. */
+  /** Takes out, for one of two workers, what {@code edits} leave alone, and makes these. */
   static List<BodyEdit> removedBefore(List<BodyEdit> edits) {
-    List<BodyEdit> all = new ArrayList<>(ALL.size() + edits.size());
-    for (BodyEdit removal : ALL) {
+    List<BodyEdit> all = new ArrayList<>(OF_A_PART.size() + edits.size());
+    for (BodyEdit removal : OF_A_PART) {
       if (edits.stream().noneMatch(edit -> within(edit.path(), removal.path()))) {
         all.add(removal);
       }

@@ -37,12 +37,25 @@ final class SglangProtocol implements PdProtocol {
             put(port == 0 ? RawJson.NULL : RawJson.of(port), "bootstrap_port"),
             put(RawJson.of(room(request)), "bootstrap_room"));
     List<BodyEdit> toPrefill = new ArrayList<>(edits);
+    toPrefill.addAll(rank(prefill, ForeignFields.RANK));
     toPrefill.addAll(PrefillBody.notStored(request.endpoint()));
+    List<BodyEdit> toDecode = new ArrayList<>(edits);
+    toDecode.addAll(rank(decode, ForeignFields.RANK));
+    toDecode.addAll(rank(prefill, ForeignFields.PREFILL_RANK));
     return new PdPlan.Concurrent(
         Legs.leg(request, prefill, toPrefill),
-        Legs.leg(request, decode, edits),
+        Legs.leg(request, decode, toDecode),
         new Terms(Terms.Bond.THIS_DECODE, WAIT, Terms.Release.CANCEL_BOTH, List.of()),
         null);
+  }
+
+  /**
+   * The rank that a worker is, in the body: not all routes read it from a header. A decode engine
+   * that is not told prefill's looks for it on the one that follows from the room.
+   */
+  private static List<BodyEdit> rank(Worker worker, String name) {
+    int rank = worker.spec().rank();
+    return rank < 0 ? List.of() : List.of(put(RawJson.of(rank), name));
   }
 
   /** 63 bits of the nonce: engines read rooms as signed numbers. */

@@ -16,6 +16,8 @@ import io.pointsman.sim.kv.protocol.Task.Before;
 import io.pointsman.sim.kv.protocol.Task.Peer;
 import io.pointsman.sim.live.Generation;
 import io.pointsman.sim.live.GenerationRun;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A request whose prompt is computed here and decoded elsewhere. */
@@ -57,7 +59,7 @@ final class PrefillLeg extends Leg {
       case Before.Nothing nothing -> compute.run();
       case Before.Meet meet -> meet(meet, compute, start);
       case Before.Init init -> init(init, 0, compute, start);
-      case Before.Reader reader -> awaitReader(reader.key(), compute, start);
+      case Before.Reader reader -> awaitReader(reader.keys(), compute, start);
       case Before.Pull pull -> pull(pull.consume(), run, compute, start);
     }
   }
@@ -123,19 +125,24 @@ final class PrefillLeg extends Leg {
                 });
   }
 
-  private void awaitReader(String key, Runnable compute, Runnable start) {
+  private void awaitReader(List<String> keys, Runnable compute, Runnable start) {
     boolean[] met = new boolean[1];
-    Runnable forget;
+    List<Runnable> places = new ArrayList<>();
+    Runnable forget = () -> places.forEach(Runnable::run);
+    Runnable once =
+        () -> {
+          if (!met[0]) {
+            met[0] = true;
+            forget.run();
+            compute.run();
+          }
+        };
     try {
-      forget =
-          node.ledger()
-              .awaitReader(
-                  key,
-                  () -> {
-                    met[0] = true;
-                    compute.run();
-                  });
+      for (int i = 0; i < keys.size() && !met[0]; i++) {
+        places.add(node.ledger().awaitReader(keys.get(i), once));
+      }
     } catch (FieldError e) {
+      forget.run();
       failed(e, start);
       return;
     }

@@ -10,6 +10,7 @@ import io.pointsman.sim.kv.KvSelf;
 import io.pointsman.sim.kv.protocol.Task.After;
 import io.pointsman.sim.kv.protocol.Task.Before;
 import io.pointsman.sim.kv.protocol.Task.Peer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -17,9 +18,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * SGLang: both legs get the same body with prefill's bootstrap address and a room, and run at once:
  * prefill begins when decode has come to the room, and stops by itself after one token. Requests
- * without a room are refused.
+ * without a room are refused. Of several data-parallel ranks prefill runs on the one that it is
+ * told, else on the one that follows from the room; decode looks for it on the one that it is told,
+ * else there.
  */
 record SglangProtocol() implements KvProtocol {
+  private static final String RANK = "routed_dp_rank";
+  private static final String PREFILL_RANK = "disagg_prefill_dp_rank";
+  private static final int MOST = 1023;
   private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "::1", "[::1]");
 
   @Override
@@ -33,6 +39,7 @@ record SglangProtocol() implements KvProtocol {
     int port = body.port("bootstrap_port");
     request.single();
     String key = "room:" + room.longValue();
+    int rank = rank(request, self.options().dpSize(), room.longValue());
     boolean own = port == self.port() && same(host, self.host());
     KvRole role = self.options().role();
     if (role == KvRole.PREFILL || (role == KvRole.BOTH && own)) {
@@ -40,13 +47,34 @@ record SglangProtocol() implements KvProtocol {
         String field = port == self.port() ? "bootstrap_host" : "bootstrap_port";
         throw body.wrong(field, "this engine's " + self.host() + ":" + self.port());
       }
-      List<String> keys = List.of(request.internalId(), key);
+      boolean follows = rank == room.longValue() % self.options().dpSize();
+      List<String> found = follows ? List.of(key, on(key, rank)) : List.of(on(key, rank));
+      List<String> keys = new ArrayList<>(List.of(request.internalId()));
+      keys.addAll(found);
       return new Task.Produce(
-          keys, "bootstrap_room", 0, true, new Before.Reader(key), new After.Hold());
+          keys, "bootstrap_room", rank, true, new Before.Reader(found), new After.Hold());
     }
     int tokens = request.promptTokens();
-    Claim claim = Claim.to(key).tokens(tokens, request.hash(tokens));
+    boolean told = body.has(PREFILL_RANK);
+    String there = told ? on(key, body.integer(PREFILL_RANK, 0, MOST)) : key;
+    Claim claim = Claim.to(there).tokens(tokens, request.hash(tokens));
     return new Task.Consume(new Peer(host, port, "bootstrap_port"), claim, tokens, true);
+  }
+
+  private static int rank(KvRequest request, int dpSize, long room) {
+    Fields body = request.fields();
+    if (!body.has(RANK)) {
+      return request.rankHeader().isEmpty() ? (int) (room % dpSize) : request.rank(dpSize);
+    }
+    int rank = body.integer(RANK, 0, dpSize - 1);
+    if (!request.rankHeader().isEmpty() && rank != request.rank(dpSize)) {
+      throw body.wrong(RANK, "the header's " + request.rankHeader());
+    }
+    return rank;
+  }
+
+  private static String on(String key, int rank) {
+    return key + "@" + rank;
   }
 
   private static boolean same(String one, String other) {

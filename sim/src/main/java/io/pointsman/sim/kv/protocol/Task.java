@@ -85,8 +85,8 @@ public sealed interface Task {
     /** The other engine's init ports are opened, one per rank. */
     record Init(String host, List<Integer> ports) implements Before {}
 
-    /** Somebody waits for the KV. */
-    record Reader(String key) implements Before {}
+    /** Somebody waits for the KV, by one of these keys. */
+    record Reader(List<String> keys) implements Before {}
 
     /** The history is fetched from the engine that decoded the last turn. */
     record Pull(Consume consume) implements Before {}
