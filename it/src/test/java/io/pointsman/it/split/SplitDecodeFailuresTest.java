@@ -12,7 +12,10 @@ import static io.pointsman.it.split.SplitFaults.handovers;
 import static io.pointsman.it.split.SplitFaults.nixl;
 import static io.pointsman.it.split.SplitFaults.refused;
 import static io.pointsman.it.split.SplitFaults.send;
+import static io.pointsman.it.split.SplitFaults.slowDecode;
+import static io.pointsman.it.split.SplitFaults.stream;
 import static io.pointsman.it.split.SplitFaults.succeeds;
+import static io.pointsman.it.split.SplitFaults.waits;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.CircuitBreaker.State;
@@ -63,6 +66,36 @@ class SplitDecodeFailuresTest {
       }
       assertThat(asked(cluster.prefills)).isEqualTo(2);
       assertThat(asked(cluster.decodes)).isEqualTo(3);
+      assertThat(handovers(cluster, "retaken")).isEqualTo(1);
+      assertThat(handovers(cluster, "recomputed")).isZero();
+    }
+  }
+
+  /** That the others are full for a moment does not use the one time up. */
+  @Test
+  void anotherDecodeWorkerTakesItAlsoIfItHasToBeWaitedFor() throws Exception {
+    try (SplitCluster cluster =
+        slowDecode()
+            .engines(1, 2)
+            .decodeLimit(1)
+            .set("handover-reuse", "always")
+            .set("slot-wait", "10m")
+            .start()) {
+      RawClient first = stream(cluster);
+      SimEngine idle =
+          cluster.decodes.stream()
+              .filter(each -> cluster.worker(each).inFlight() == 0)
+              .findAny()
+              .orElseThrow();
+      fail(idle, 1, new Fault.Status(500, 0));
+      RawClient second = send(cluster, BODY);
+      waits(cluster, 1);
+      first.leave();
+      Answer answer = second.read();
+      second.close();
+
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(asked(cluster.prefills)).isEqualTo(2);
       assertThat(handovers(cluster, "retaken")).isEqualTo(1);
       assertThat(handovers(cluster, "recomputed")).isZero();
     }

@@ -221,6 +221,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     switch (plane.router().decodeAgain(course.request())) {
       case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule _)) -> {
         course.leaveRoom();
+        risked |= mayBeFetched(read);
         decode(lease, read);
       }
       case SplitDecision.Placed(Placement.Split other) ->
@@ -242,12 +243,11 @@ final class SequentialRun implements Run, SideLeg.Owner {
    * has it reused all the same is content with one refusal.
    */
   private boolean maybeGone(PrefillReply read) {
-    if (!maybeFetched || needsNothing(read)) {
-      return false;
-    }
-    boolean again = plane.stages().reuse() == Reuse.ALWAYS && !risked;
-    risked = true;
-    return !again;
+    return mayBeFetched(read) && (risked || plane.stages().reuse() != Reuse.ALWAYS);
+  }
+
+  private boolean mayBeFetched(PrefillReply read) {
+    return maybeFetched && !needsNothing(read);
   }
 
   /** Whether decode needs nothing that prefill holds for it: it can go on at any time. */
