@@ -316,6 +316,8 @@ final class Attempt extends WorkerCall {
       }
     } else if (over(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
+    } else if (relay != null && headHeld(relay) && over(silent, firstByte(timeouts).toNanos())) {
+      breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
     } else if (over(silent, keepAliveNanos) && relay != null && !headHeld(relay)) {
       relay.keepAlive();
       exchange.flush();

@@ -9,7 +9,8 @@ import java.time.Duration;
  *
  * @param prefill from the prefill request to the end of its answer; 0 for no bound. Another prefill
  *     worker is tried after that.
- * @param decode from the decode request to the head of its answer; 0 for no bound
+ * @param decode from the decode request to the head of its answer, and from there to what follows
+ *     it first; 0 for no bound
  * @param release from a decode request that only frees blocks to the end of its answer
  * @param slotWait longest wait for a place on decode and prefill workers that are at their limits;
  *     0 refuses at once

@@ -1,0 +1,66 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.split.StageSettings;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A decode worker that has sent its head and hangs, as in the transfer of blocks. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+class SplitSilenceTest {
+  private static final TimeoutSettings PATIENT =
+      new TimeoutSettings(
+          Duration.ofHours(5),
+          Duration.ofHours(5),
+          Duration.ZERO,
+          Duration.ZERO,
+          Duration.ofHours(5),
+          Duration.ofHours(5),
+          Duration.ofHours(5));
+
+  private static EngineScript silentOnce() {
+    AtomicBoolean asked = new AtomicBoolean();
+    return (request, connection) -> {
+      if (asked.getAndSet(true)) {
+        new EventStream(List.of("{\"a\":1}")).answer(request, connection);
+      } else {
+        connection.beginEvents();
+        new HangBeforeHeaders().answer(request, connection);
+      }
+    };
+  }
+
+  @Test
+  void isReplacedAfterTheTimeOfItsStage() throws Exception {
+    EngineScript decodes = silentOnce();
+    try (SplitRig rig = new SplitRig("nixl", ProxySettings.DEFAULTS.withTimeouts(PATIENT));
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine one = ScriptedEngine.start(decodes);
+        ScriptedEngine two = ScriptedEngine.start(decodes)) {
+      rig.prefill(prefill);
+      rig.decode(one);
+      rig.decode(two);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(SplitRig.request(",\"stream\":true"));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(StageSettings.DEFAULTS.decode().plusSeconds(1));
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
+      }
+      assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
+    }
+  }
+}
