@@ -183,8 +183,7 @@ public final class SplitRouter {
    * waits for the first of these has looked at the others.
    */
   private SplitDecision whole(SplitRequest request, SplitRule rule, Set<Role> waited) {
-    boolean decode = decodeMay(request) && !engine.serves(Role.REGULAR, request.model());
-    RoutingRequest first = decode ? request.decode() : request.whole();
+    RoutingRequest first = first(request);
     if (waited.contains(first.role())) {
       return new Refused(first.role(), BEHIND);
     }
@@ -207,6 +206,19 @@ public final class SplitRouter {
       single = tryOn(request.wholeByPrefill(), rule, waited);
     }
     return single;
+  }
+
+  /** The part for the first of the roles that may serve the whole, and are there. */
+  private RoutingRequest first(SplitRequest request) {
+    String model = request.model();
+    if (engine.serves(Role.REGULAR, model)) {
+      return request.whole();
+    }
+    boolean prefill = prefillMay(request) && engine.serves(Role.PREFILL, model);
+    if (decodeMay(request) && (engine.serves(Role.DECODE, model) || !prefill)) {
+      return request.decode();
+    }
+    return prefill ? request.wholeByPrefill() : request.whole();
   }
 
   /** Whether decode workers may serve the whole of a request. */
@@ -244,7 +256,7 @@ public final class SplitRouter {
     return new Refused(missing, told);
   }
 
-  /** Whether two workers cannot serve a request, and no other is there for its model. */
+  /** Whether two workers cannot serve a request, and only such are there that one may not. */
   private boolean rolesOnly(SplitRequest request) {
     String model = request.model();
     return request.facts().unsplittable() != null

@@ -1,5 +1,6 @@
 package io.pointsman.engine.disagg;
 
+import static io.pointsman.engine.disagg.SplitFleet.facts;
 import static io.pointsman.engine.disagg.SplitFleet.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,6 +9,7 @@ import io.pointsman.engine.disagg.Placement.Single;
 import io.pointsman.engine.disagg.SplitDecision.Refused;
 import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.fleet.Role;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Whom requests wait for that one worker has to serve whole. */
@@ -19,6 +21,35 @@ class WholePlacesTest {
   private static SplitFleet fleet(boolean decodeServes, boolean prefillServes) {
     SplitSettings settings = new SplitSettings(0, 0, 2, 8, 0, decodeServes, prefillServes, false);
     return new SplitFleet(settings, 0, 0);
+  }
+
+  /** It is served when they come back, so that it is not refused for good. */
+  @Test
+  void whatOnlyPrefillWorkersServeWaitsForThem() {
+    SplitFleet fleet = fleet(false, true);
+    fleet.add("p0", Role.PREFILL, 1);
+    fleet.add("d0", Role.DECODE, 0);
+    SplitRequest choices = request(4, facts(2, 64));
+    Single placed = fleet.single(fleet.router.decide(choices));
+    assertThat(placed.lease().worker().id()).isEqualTo("p0");
+
+    Refused busy = refused(fleet, choices);
+    assertThat(busy.missing()).isEqualTo(Role.PREFILL);
+    assertThat(busy.rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
+    Refused behind = (Refused) fleet.router.decideBehind(choices, Set.of(Role.PREFILL));
+    assertThat(behind.rejection().reason()).isEqualTo(RejectReason.ALL_BUSY);
+    placed.lease().succeeded();
+    fleet.kill("p0");
+    assertThat(refused(fleet, choices).rejection().reason()).isEqualTo(RejectReason.NONE_AVAILABLE);
+  }
+
+  @Test
+  void whatNobodyThereMayServeIsRefusedForGood() {
+    SplitFleet fleet = fleet(false, true);
+    fleet.add("d0", Role.DECODE, 0);
+
+    assertThat(refused(fleet, request(4, facts(2, 64))).rejection().reason())
+        .isEqualTo(RejectReason.UNSPLITTABLE);
   }
 
   /** Others would believe what its body says, which nobody has looked at. */
