@@ -136,7 +136,7 @@ class SplitDecodeFailuresTest {
 
   @Test
   void anotherDecodeWorkerTakesTheHandOverOfOneThatCannotBeReached() throws IOException {
-    try (SplitCluster cluster = nixl().engines(1, 2).start()) {
+    try (SplitCluster cluster = inTurns().start()) {
       SimEngine dead = cluster.decodes.getFirst();
       dead.refuse();
       for (int i = 0; i < 3; i++) {
@@ -144,6 +144,7 @@ class SplitDecodeFailuresTest {
       }
       assertThat(asked(cluster.prefills)).isEqualTo(3);
       assertThat(cluster.decodes.getLast().kvState().legs().decode()).isEqualTo(3);
+      assertThat(handovers(cluster, "retaken")).as("tried first").isPositive();
       dead.accept();
     }
   }
