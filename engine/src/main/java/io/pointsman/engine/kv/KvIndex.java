@@ -183,6 +183,33 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
+   * Whether what a prompt does not match on the worker in a slot is not held there. It is not so of
+   * a worker that is not {@link #live}, nor of one that announces blocks which no prompt can match,
+   * and only such: those of sliding windows, or of tokens in pairs.
+   */
+  public boolean comparable(int workerSlot) {
+    if (!live(workerSlot)) {
+      return false;
+    }
+    for (KvSource source : sources(workerSlot)) {
+      if (source.live() && !source.comparable()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The engine of the worker in a slot has found more of a prompt than it announced: what is placed
+   * there until {@code until} may be held without being known.
+   */
+  public void doubted(int workerSlot, long until) {
+    for (KvSource source : sources(workerSlot)) {
+      source.doubted(until);
+    }
+  }
+
+  /**
    * Since when all that the worker in a slot announced was heard, by the ticker: what was placed on
    * it earlier may be held without being known.
    */

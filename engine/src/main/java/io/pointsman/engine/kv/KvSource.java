@@ -56,6 +56,10 @@ final class KvSource {
   private volatile int blockSize;
   private volatile long knownSince;
   private volatile boolean live;
+
+  /** Whether prompts could match something of what it holds, or it holds nothing. */
+  private volatile boolean matchable = true;
+
   private boolean closed;
   private long refused;
 
@@ -94,6 +98,14 @@ final class KvSource {
 
   synchronized void live(boolean now) {
     live = now && !closed;
+  }
+
+  /**
+   * Whether what a prompt does not match here is not held: all is heard, and not everything that is
+   * held is such that no prompt can match it.
+   */
+  boolean comparable() {
+    return live && matchable;
   }
 
   /** How often it said that all it held was gone. */
@@ -145,6 +157,7 @@ final class KvSource {
     }
     deviceTokens = heldTokens;
     mostTokens = Math.max(mostTokens, heldTokens);
+    matchable = heldTokens == 0 || uses(DEVICE);
     blockSize = nodes.blockSize();
   }
 
@@ -168,6 +181,13 @@ final class KvSource {
     }
   }
 
+  /** More was found than was heard of: what was brought until then may be held all the same. */
+  synchronized void doubted(long until) {
+    if (until - knownSince > 0) {
+      knownSince = until;
+    }
+  }
+
   /**
    * From when on everything was heard: what was brought before that time may be held without being
    * known.
@@ -183,6 +203,7 @@ final class KvSource {
     heldTokens = 0;
     goneTokens = 0;
     deviceTokens = 0;
+    matchable = true;
     for (int tier = 0; tier < ownBlocks.length(); tier++) {
       blocksByTier.addAndGet(tier, -ownBlocks.getAndSet(tier, 0));
     }

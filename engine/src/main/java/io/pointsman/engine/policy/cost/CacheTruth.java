@@ -12,7 +12,7 @@ import io.pointsman.engine.kv.KvIndex;
  */
 final class CacheTruth {
   /** Smaller hits are not worth a conclusion. */
-  private static final int WORTH_TOKENS = 256;
+  static final int WORTH_TOKENS = 256;
 
   private static final double SHRINK = 0.97;
   private static final double GROW = 1.003;

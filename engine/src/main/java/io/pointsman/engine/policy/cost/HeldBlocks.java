@@ -15,11 +15,12 @@ import org.jspecify.annotations.Nullable;
  * How much of one prompt each worker holds: as its announcements have it, where it announces and
  * the prompt's token ids are known, else by what was placed on it. What was placed a short while
  * ago counts in any case, because it is on its way into the cache or its announcement is on its way
- * here; so does what was placed before announcements were heard in full.
+ * here; so does what was placed before announcements were heard in full, and before an answer found
+ * what they had not told of.
  */
 final class HeldBlocks {
   /** Announcements may come so late. */
-  private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(15);
+  static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(15);
 
   /** Shorter prefixes that are tried when a longer one was placed long ago. */
   private static final int STEPS = 16;
@@ -71,7 +72,7 @@ final class HeldBlocks {
   /** Blocks of the routing key that the worker in {@code slot} holds. */
   int blocks(int slot) {
     int blocks = placed == null ? 0 : placed.blocks(slot);
-    if (tokens == null || !announced.live(slot)) {
+    if (tokens == null || !announced.comparable(slot)) {
       return grain.fine(blocks);
     }
     int byAnnouncement = announcedBlocks(tokens, slot);

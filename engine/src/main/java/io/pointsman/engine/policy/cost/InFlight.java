@@ -20,6 +20,12 @@ final class InFlight {
    */
   int certain;
 
+  /**
+   * Tokens of {@link #certain} whose announcements had come when it was placed, if they were ever
+   * to come; 0 on a worker that announces nothing.
+   */
+  int announceable;
+
   /** How much of its prompt its worker's cache model has taken in for it. */
   int taken;
 

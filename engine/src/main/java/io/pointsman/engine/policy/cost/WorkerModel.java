@@ -37,6 +37,7 @@ final class WorkerModel {
   private final int tenancy;
   private final GhostList ghosts;
   private final HitLedger ledger;
+  private final KvIndex announced;
   private final CacheModel cache;
   private final CacheTruth truth;
   private final Pace pace = new Pace();
@@ -93,10 +94,11 @@ final class WorkerModel {
     index = shared.index();
     ghosts = shared.ghosts();
     ledger = shared.ledger();
+    announced = shared.announced();
     this.joinedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
     cache = new CacheModel(shared.bytesLeft(), this::evicted, this::withdrawn);
-    truth = new CacheTruth(worker, shared.announced(), kvTokens);
+    truth = new CacheTruth(worker, announced, kvTokens);
     pool.workers(1);
     standing = figures();
   }
@@ -205,7 +207,9 @@ final class WorkerModel {
     Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), blocks);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
-    entry.certain = tokensOf(cache.computed(prefix, blocks), prefix, tokens);
+    int certain = cache.computed(prefix, blocks);
+    entry.certain = tokensOf(certain, prefix, tokens);
+    entry.announceable = announceable(prefix, certain, now) ? entry.certain : 0;
     double evicted = tokens * evictedShare(prefix, blocks);
     if (prefix.count() > 0) {
       entry.taken = cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
@@ -219,6 +223,12 @@ final class WorkerModel {
     begin(entry, evicted, now);
     fit();
     publish();
+  }
+
+  private boolean announceable(PrefixBlocks prefix, int blocks, long now) {
+    return blocks > 0
+        && announced.live(worker.slot())
+        && !index.addedSince(prefix.hashes()[blocks - 1], tenancy, now - HeldBlocks.LATE_NANOS);
   }
 
   /** Tokens of a prompt's blocks; an engine computes the last token in any case. */

@@ -43,7 +43,7 @@ final class KnownPrompt {
   /** Tokens that the worker in a slot need not compute, as they are worth; less than all. */
   double credit(int slot) {
     double credit;
-    if (tokens != null && index.live(slot)) {
+    if (tokens != null && index.comparable(slot)) {
       announced = true;
       credit = hits.credit(slot, credits);
       hit |= credit > 0;
@@ -63,7 +63,7 @@ final class KnownPrompt {
 
   /** The same in blocks of the routing key. */
   int blocks(int slot) {
-    if (tokens == null || !index.live(slot)) {
+    if (tokens == null || !index.comparable(slot)) {
       return placedBlocks(slot);
     }
     // Half a token more, so that whole blocks do not get lost in the division.

@@ -10,6 +10,7 @@ import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.Announcer;
 import io.pointsman.engine.kv.KvEvent;
@@ -29,6 +30,9 @@ import org.junit.jupiter.api.Test;
 /** What {@code cost} makes of engines' announcements. */
 class AnnouncedCachesTest {
   private static final int[] PROMPT = prompt(1, 3201);
+
+  /** As placed; announced are the complete ones. */
+  private static final int BLOCKS = 201;
 
   private final TestFleet fleet = TestFleet.of(4);
   private final KvIndex index = new KvIndex(8 << 20, 64, fleet.clock::nanos);
@@ -69,10 +73,15 @@ class AnnouncedCachesTest {
   }
 
   private Worker served(RoutingRequest request) {
+    return served(request, Usage.UNKNOWN);
+  }
+
+  private Worker served(RoutingRequest request, Usage usage) {
     if (engine.decide(request) instanceof Decision.Routed(Lease lease)) {
       fleet.clock.advance(Duration.ofMillis(100));
       lease.progressed();
       lease.firstToken();
+      lease.reported(usage);
       lease.succeeded();
       return lease.worker();
     }
@@ -114,6 +123,88 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).isZero();
   }
 
+  /** Sends what follows to one worker. */
+  private void only(Worker worker) {
+    fleet.pool().workers().forEach(each -> each.drain(each != worker));
+  }
+
+  /** Of a model with sliding windows, or with tokens in pairs: no prompt can match any of it. */
+  @Test
+  void announcementsThatNoPromptCanMatchSayNothing() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Worker home = served(asking(PROMPT));
+    long[] blocks = announcer.ids(null, PROMPT, 0);
+    KvEvent windows =
+        new KvEvent.Stored(blocks, null, PROMPT, 16, KvTier.DEVICE, null, false);
+    index.apply(home, 0, batch(windows));
+    fleet.clock.advance(Duration.ofMinutes(1));
+
+    assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
+    index.apply(home, 0, batch(new KvEvent.Removed(blocks, KvTier.DEVICE)));
+    fleet.clock.advance(Duration.ofMinutes(1));
+    assertThat(heldOf(asking(PROMPT))).as("nothing is announced any more").isZero();
+  }
+
+  @Test
+  void answersThatFindMoreThanWasAnnouncedAreBelieved() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Worker home = served(asking(PROMPT));
+    index.apply(home, 0, batch(announcer.stored(prompt(2, 161))));
+    fleet.clock.advance(Duration.ofMinutes(1));
+    only(home);
+    served(asking(PROMPT), new Usage(3201, 3200, 10));
+    fleet.clock.advance(Duration.ofMinutes(1));
+
+    assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
+  }
+
+  @Test
+  void answersThatFindWhatWasAnnouncedSayNothing() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    int[] other = prompt(2, 3201);
+    Worker home = served(asking(PROMPT));
+    only(home);
+    served(asking(other));
+    index.apply(home, 0, batch(announcer.stored(PROMPT)));
+    fleet.clock.advance(Duration.ofMinutes(1));
+    served(asking(PROMPT), new Usage(3201, 3200, 10));
+    fleet.clock.advance(Duration.ofMinutes(1));
+
+    assertThat(heldOf(asking(other))).as("placed, and never announced").isZero();
+  }
+
+  /** Its announcement may be on its way here. */
+  @Test
+  void answersThatFindWhatWasPlacedAShortWhileAgoSayNothing() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Worker home = served(asking(PROMPT));
+    only(home);
+    served(asking(PROMPT), new Usage(3201, 3200, 10));
+    fleet.clock.advance(Duration.ofMinutes(1));
+
+    assertThat(heldOf(asking(PROMPT))).isZero();
+  }
+
+  /** After a gap an engine does not announce again what it holds. */
+  @Test
+  void prefixesFromBeforeAGapAreHeldHoweverOftenTheyAreUsed() {
+    live();
+    Worker home = served(asking(PROMPT));
+    index.apply(home, 0, batch(announcer.stored(PROMPT)));
+    fleet.clock.advance(Duration.ofMinutes(1));
+    index.reset(home, 0);
+    for (int i = 0; i < 3; i++) {
+      fleet.clock.advance(Duration.ofMinutes(1));
+      RoutingRequest again = asking(PROMPT);
+      assertThat(served(again, new Usage(3201, 3200, 10))).isSameAs(home);
+      assertThat(again.notes().matchedBlocks()).as("use %d", i).isEqualTo(BLOCKS);
+    }
+  }
+
   @Test
   void whatWasPlacedBeforeAnnouncementsWereHeardMayBeHeld() {
     Worker home = served(asking(PROMPT));
@@ -151,7 +242,7 @@ class AnnouncedCachesTest {
     index.live(home, 0, true);
     index.apply(home, 0, batch(new KvEvent.Cleared()));
     // It is noticed with the next request that goes there.
-    fleet.pool().workers().forEach(worker -> worker.drain(worker != home));
+    only(home);
     served(asking(Prompt.text(2, 10)));
 
     assertThat(heldOf(asking(text))).isZero();
