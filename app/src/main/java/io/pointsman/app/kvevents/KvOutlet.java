@@ -3,6 +3,7 @@ package io.pointsman.app.kvevents;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvEvent;
 import io.pointsman.engine.kv.KvFeed;
+import io.pointsman.engine.kv.KvFeed.Cause;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
@@ -42,13 +43,13 @@ final class KvOutlet {
     boolean apply(List<KvEvent> events) {
       boolean taken = inTurn(() -> feed.apply(worker, rank, events));
       if (!taken) {
-        reset();
+        reset(Cause.MISSED);
       }
       return taken;
     }
 
-    void reset() {
-      inTurn(() -> feed.reset(worker, rank));
+    void reset(Cause cause) {
+      inTurn(() -> feed.reset(worker, rank, cause));
     }
 
     void live(boolean now) {
@@ -70,7 +71,7 @@ final class KvOutlet {
       turn.lock();
       try {
         live(false);
-        reset();
+        reset(Cause.MISSED);
         closed = true;
       } finally {
         turn.unlock();

@@ -13,6 +13,7 @@ import io.pointsman.app.kvevents.wire.ZmtpClient;
 import io.pointsman.app.kvevents.wire.ZmtpClient.Message;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.engine.kv.KvFeed.Cause;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,6 +42,7 @@ final class KvSource implements AutoCloseable {
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
   private static final Duration TOLD_AGAIN = Duration.ofSeconds(30);
   private static final int LOOK_UP_MILLIS = 5000;
+  private static final long NOT_IN_DOUBT = -1;
 
   /** What all sources of a router have in common. */
   record Shared(KvEventLimits limits, KvEventTally tally, Ticker ticker, InstantSource clock) {}
@@ -59,6 +61,12 @@ final class KvSource implements AutoCloseable {
 
   /** Owned by the thread that reads, as are those below. */
   private final SequenceTrack track = new SequenceTrack();
+
+  /**
+   * The last number before a connection broke, if nobody could tell whether the publisher is the
+   * same; {@link #NOT_IN_DOUBT} otherwise.
+   */
+  private long lastBefore = NOT_IN_DOUBT;
 
   private long pauseNanos = FIRST_PAUSE.toNanos();
   private int defects;
@@ -116,7 +124,7 @@ final class KvSource implements AutoCloseable {
       follow();
     } catch (RuntimeException e) {
       log.error("KV events of {}: connected again", name, e);
-      startAnew(Count.RESETS_DEFECT);
+      startAnew(Count.RESETS_DEFECT, Cause.MISSED);
       defects++;
       pauseNanos = Math.min(FIRST_PAUSE.toNanos() << Math.min(defects, 6), LONGEST_PAUSE.toNanos());
     }
@@ -165,8 +173,11 @@ final class KvSource implements AutoCloseable {
   private void connected() {
     track.reconnected();
     boolean complete = replay != null && replay(Math.max(0, track.last()));
-    if (!complete && track.last() >= 0) {
-      startAnew(Count.RESETS_RESTART);
+    if (complete) {
+      lastBefore = NOT_IN_DOUBT;
+    } else if (track.last() >= 0) {
+      lastBefore = track.last();
+      startAnew(Count.RESETS_RESTART, Cause.MISSED);
     }
     line.live(complete);
   }
@@ -197,12 +208,17 @@ final class KvSource implements AutoCloseable {
 
   private void batch(long seq, byte[] payload) {
     long checksum = checksum(payload);
+    if (seq <= lastBefore) {
+      // The publisher that was heard before would have gone on from there.
+      line.reset(Cause.RESTARTED);
+    }
+    lastBefore = NOT_IN_DOUBT;
     switch (track.look(seq, checksum, true)) {
       case NEXT -> apply(payload, checksum, true);
       case REPEATED -> tally.add(Count.REPEATED);
       case GAP -> gap(seq, payload, checksum);
       case RESTARTED -> {
-        startAnew(Count.RESETS_RESTART);
+        startAnew(Count.RESETS_RESTART, Cause.RESTARTED);
         if (track.look(seq, checksum, true) == Verdict.NEXT) {
           apply(payload, checksum, true);
         } else {
@@ -226,7 +242,7 @@ final class KvSource implements AutoCloseable {
       }
       case GAP, RESTARTED -> {
         tally.add(Count.RESETS_GAP);
-        line.reset();
+        line.reset(Cause.MISSED);
         track.skipTo(seq);
         apply(payload, checksum, true);
       }
@@ -237,7 +253,7 @@ final class KvSource implements AutoCloseable {
   private boolean replay(long from) {
     Replayed replayed = ask(from);
     if (replayed == Replayed.RESTARTED) {
-      startAnew(Count.RESETS_RESTART);
+      startAnew(Count.RESETS_RESTART, Cause.RESTARTED);
       replayed = ask(0);
     }
     tally.add(
@@ -301,7 +317,7 @@ final class KvSource implements AutoCloseable {
       case GAP -> {
         course.result = Replayed.PARTIAL;
         tally.add(Count.RESETS_GAP);
-        line.reset();
+        line.reset(Cause.MISSED);
         track.skipTo(seq);
         apply(payload, checksum, false);
       }
@@ -331,7 +347,7 @@ final class KvSource implements AutoCloseable {
     } catch (MalformedBatch e) {
       malformed(String.valueOf(e.getMessage()));
       tally.add(Count.RESETS_MALFORMED);
-      line.reset();
+      line.reset(Cause.MISSED);
     }
   }
 
@@ -351,9 +367,9 @@ final class KvSource implements AutoCloseable {
     }
   }
 
-  private void startAnew(Count why) {
+  private void startAnew(Count why, Cause cause) {
     tally.add(why);
-    line.reset();
+    line.reset(cause);
     track.forget();
   }
 

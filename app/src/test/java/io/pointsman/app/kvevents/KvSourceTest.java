@@ -223,6 +223,7 @@ class KvSourceTest {
       listening.awaitBlocks(worker, Set.of(100L));
       listening.awaitLive(worker);
       assertThat(listening.tally.of(Count.RESETS_RESTART)).isEqualTo(1);
+      assertThat(listening.feed.restarts()).isEqualTo(1);
     }
   }
 
@@ -245,6 +246,7 @@ class KvSourceTest {
         }
         listening.awaitBlocks(worker, range(50, 59));
         listening.awaitLive(worker);
+        assertThat(listening.feed.restarts()).isPositive();
       }
     }
   }
@@ -277,6 +279,31 @@ class KvSourceTest {
       publisher.hangUp();
       listening.awaitBlocks(worker, Set.of());
       assertThat(listening.tally.of(Count.RESETS_RESTART)).isEqualTo(1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      store(publisher, 2);
+      listening.awaitBlocks(worker, Set.of(2L));
+      assertThat(listening.feed.restarts()).as("it has gone on").isZero();
+    }
+  }
+
+  @Test
+  void aPublisherThatBeginsAgainIsANewOneWithoutReplayToo() {
+    EventPublisher first = publisher(OPTIONS.withoutReplay());
+    try (first;
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(first.port(), -1);
+      Await.until("a subscriber", () -> first.subscribers() == 1);
+      for (int i = 1; i <= 5; i++) {
+        store(first, i);
+      }
+      listening.awaitBlocks(worker, range(1, 5));
+      first.close();
+      try (EventPublisher second = again(first)) {
+        Await.until("a subscriber", () -> second.subscribers() == 1);
+        store(second, 50);
+        listening.awaitBlocks(worker, Set.of(50L));
+        assertThat(listening.feed.restarts()).isEqualTo(1);
+      }
     }
   }
 

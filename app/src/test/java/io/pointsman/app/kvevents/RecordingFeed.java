@@ -19,6 +19,7 @@ final class RecordingFeed implements KvFeed {
   private final List<KvEvent.Stored> stored = new ArrayList<>();
   private final Set<String> inside = new HashSet<>();
   private int resets;
+  private int restarts;
   private int cleared;
   private boolean overlapped;
   private boolean broken;
@@ -67,8 +68,9 @@ final class RecordingFeed implements KvFeed {
   }
 
   @Override
-  public synchronized void reset(Worker worker, int rank) {
+  public synchronized void reset(Worker worker, int rank, Cause cause) {
     resets++;
+    restarts += cause == Cause.RESTARTED ? 1 : 0;
     blocks.remove(key(worker, rank));
   }
 
@@ -104,6 +106,11 @@ final class RecordingFeed implements KvFeed {
 
   synchronized int resets() {
     return resets;
+  }
+
+  /** Resets of engines that have certainly started anew. */
+  synchronized int restarts() {
+    return restarts;
   }
 
   synchronized int cleared() {

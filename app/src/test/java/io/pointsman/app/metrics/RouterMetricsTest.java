@@ -482,7 +482,7 @@ class RouterMetricsTest {
           public void apply(Worker of, int rank, Iterable<? extends KvEvent> events) {}
 
           @Override
-          public void reset(Worker of, int rank) {}
+          public void reset(Worker of, int rank, Cause cause) {}
 
           @Override
           public void live(Worker of, int rank, boolean live) {}

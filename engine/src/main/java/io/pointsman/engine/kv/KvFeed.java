@@ -14,11 +14,16 @@ public interface KvFeed {
    */
   void apply(Worker worker, int rank, Iterable<? extends KvEvent> events);
 
-  /**
-   * What was announced until now counts no more: announcements were missed that nobody can repeat,
-   * or the engine started anew.
-   */
-  void reset(Worker worker, int rank);
+  /** Why what was announced counts no more. */
+  enum Cause {
+    /** Announcements were missed that nobody can repeat: the engine may hold it still. */
+    MISSED,
+    /** The engine has certainly started anew: it holds nothing. */
+    RESTARTED
+  }
+
+  /** What was announced until now counts no more. */
+  void reset(Worker worker, int rank, Cause cause);
 
   /**
    * Whether announcements are complete from here on. While they are not (the source is gone, or has

@@ -39,6 +39,8 @@ public final class KvIndex implements KvFeed {
   private final AtomicLong bytesLeft;
   private final AtomicLongArray blocksByTier = new AtomicLongArray(KvTier.values().length);
 
+  private final AtomicLong allClears = new AtomicLong();
+
   /** A worker's sources by its slot, in the order of its ranks. */
   private final AtomicReferenceArray<KvSource @Nullable []> byWorker;
 
@@ -74,15 +76,25 @@ public final class KvIndex implements KvFeed {
   public void apply(Worker worker, int rank, Iterable<? extends KvEvent> events) {
     KvSource source = source(worker, rank);
     if (source != null) {
+      int before = source.clears();
       source.apply(events, adapters, ticker.nanos());
+      if (source.clears() != before) {
+        allClears.incrementAndGet();
+      }
     }
   }
 
   @Override
-  public void reset(Worker worker, int rank) {
+  public void reset(Worker worker, int rank, Cause cause) {
     KvSource source = source(worker, rank);
     if (source != null) {
-      source.reset(ticker.nanos());
+      switch (cause) {
+        case MISSED -> source.reset(ticker.nanos());
+        case RESTARTED -> {
+          source.restarted();
+          allClears.incrementAndGet();
+        }
+      }
     }
   }
 
@@ -223,13 +235,18 @@ public final class KvIndex implements KvFeed {
     return since;
   }
 
-  /** How often the worker in a slot has said that its cache is empty. */
+  /** How often the worker in a slot has said that its cache is empty, or has started anew. */
   public int clears(int workerSlot) {
     int clears = 0;
     for (KvSource source : sources(workerSlot)) {
       clears += source.clears();
     }
     return clears;
+  }
+
+  /** Changes when {@link #clears} of any worker has changed. */
+  public long allClears() {
+    return allClears.get();
   }
 
   /**

@@ -108,7 +108,7 @@ final class KvSource {
     return live && matchable;
   }
 
-  /** How often it said that all it held was gone. */
+  /** How often all it held was certainly gone at once. */
   int clears() {
     return clears;
   }
@@ -178,6 +178,14 @@ final class KvSource {
     if (!closed) {
       knownSince = now;
       clear();
+    }
+  }
+
+  /** Its engine holds nothing any more, and has not said so. */
+  synchronized void restarted() {
+    if (!closed) {
+      clear();
+      clears = clears + 1;
     }
   }
 

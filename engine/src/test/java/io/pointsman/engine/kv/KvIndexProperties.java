@@ -155,7 +155,7 @@ class KvIndexProperties {
     KvTier tier = TIERS.get(random.nextInt(TIERS.size()));
     switch (random.nextInt(20)) {
       case 0 -> {
-        index.reset(worker, rank);
+        index.reset(worker, rank, KvFeed.Cause.MISSED);
         source.blocks.clear();
       }
       case 1 -> {

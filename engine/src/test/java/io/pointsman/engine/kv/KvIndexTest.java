@@ -236,7 +236,7 @@ class KvIndexTest {
     index.apply(first, 3, batch(engine.stored(prompt)));
     assertThat(device(first, prompt)).isEqualTo(10);
 
-    index.reset(first, 3);
+    index.reset(first, 3, KvFeed.Cause.MISSED);
     assertThat(device(first, prompt)).isEqualTo(5);
     index.forget(first);
     assertThat(device(first, prompt)).isZero();
@@ -268,7 +268,7 @@ class KvIndexTest {
 
     index.apply(first, 0, batch(engine.stored(prompt)));
     assertThat(device(first, prompt)).isEqualTo(10);
-    index.reset(first, 0);
+    index.reset(first, 0, KvFeed.Cause.MISSED);
     assertThat(device(first, prompt)).isZero();
     assertThat(index.clears(first.slot())).as("it may hold it still").isEqualTo(1);
     assertThat(index.live(first.slot())).as("completeness is said apart").isTrue();
@@ -323,7 +323,7 @@ class KvIndexTest {
   @Test
   void sizeOutlivesGapsAndIsNotTakenFromTheLittleThatIsKnownAfterThem() {
     serve(1, 6);
-    index.reset(first, 0);
+    index.reset(first, 0, KvFeed.Cause.MISSED);
     for (int n = 10; n < 20; n++) {
       index.apply(first, 0, batch(engine.stored(prompt(n, 160))));
       index.apply(first, 0, batch(engine.removed(prompt(n, 160), 0, KvTier.DEVICE)));
@@ -388,7 +388,7 @@ class KvIndexTest {
       assertThat(device(worker, branch)).isLessThanOrEqualTo(120);
       index.apply(worker, 0, batch(own.removed(branch, 100, KvTier.DEVICE)));
       if (i % 7 == 0) {
-        index.reset(worker, 0);
+        index.reset(worker, 0, KvFeed.Cause.MISSED);
       }
     }
     index.apply(worker, 0, batch(own.stored(shared)));

@@ -95,7 +95,7 @@ final class EventLine implements CacheListener {
         continue;
       }
       if (gap) {
-        feed.reset(worker, 0);
+        feed.reset(worker, 0, KvFeed.Cause.MISSED);
         gap = false;
       }
       feed.apply(worker, 0, first.events());

@@ -29,7 +29,7 @@ class EventLineTest {
         }
 
         @Override
-        public void reset(Worker worker, int rank) {
+        public void reset(Worker worker, int rank, Cause cause) {
           heard.add("reset");
         }
 

@@ -1,5 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
@@ -8,7 +10,9 @@ import io.pointsman.engine.kv.KvIndex;
  * How large a worker's cache is: as declared, else as announcements show it, corrected by what its
  * answers say of cached tokens. A hit that was expected and did not come has been evicted, so there
  * is less room than thought; hits that come let it grow again. Several lost in a row, without one
- * that came, mean that the engine has started anew or keeps no cache.
+ * that came, mean that the engine has started anew or keeps no cache. So does a single one after a
+ * connection that could not be made, which alone says little: the engine may have been busy, or the
+ * network. A second one that could not be made, of a request placed later, says enough.
  */
 final class CacheTruth {
   /** Smaller hits are not worth a conclusion. */
@@ -25,6 +29,11 @@ final class CacheTruth {
   private double share = 1;
   private int lost;
   private int clears;
+
+  /** Whether a connection has failed, since when, and nothing has proved since that it lives on. */
+  private boolean doubted;
+
+  private long doubtedAt;
 
   /**
    * @param announced what workers have announced of their caches
@@ -55,21 +64,49 @@ final class CacheTruth {
   }
 
   /** Learns from a request's end; whether the cache must be taken to be empty. */
-  boolean restarted(InFlight entry, Usage usage) {
-    if (usage.cachedTokens() < 0 || usage.promptTokens() <= 0 || entry.certain < WORTH_TOKENS) {
+  boolean restarted(InFlight entry, Outcome outcome, Usage usage, long now) {
+    boolean restarted =
+        switch (outcome) {
+          case Outcome.Failed(Failure failure) ->
+              failure == Failure.CONNECT && refusedAgain(entry, now);
+          case Outcome.Succeeded _, Outcome.Ignored _ -> foundNothing(entry, outcome, usage);
+        };
+    if (restarted) {
+      lost = 0;
+      doubted = false;
+    }
+    return restarted;
+  }
+
+  /** Requests that failed together failed for one reason. */
+  private boolean refusedAgain(InFlight entry, long now) {
+    if (doubted) {
+      return entry.placedAt - doubtedAt >= 0;
+    }
+    doubted = true;
+    doubtedAt = now;
+    return false;
+  }
+
+  private boolean foundNothing(InFlight entry, Outcome outcome, Usage usage) {
+    if (usage.cachedTokens() < 0 || usage.promptTokens() <= 0) {
+      // An engine that never tells cannot be judged by what it finds.
+      doubted &= !(outcome instanceof Outcome.Succeeded(boolean served) && served);
+      return false;
+    }
+    if (entry.certain < WORTH_TOKENS) {
       return false;
     }
     double expected = (double) entry.certain / entry.tokens;
     double found = (double) usage.cachedTokens() / usage.promptTokens();
     if (found >= 0.9 * expected) {
       lost = 0;
+      doubted = false;
       share = Math.min(1, share * GROW);
     } else if (found < 0.5 * expected) {
       lost++;
       share = Math.max(LEAST, share * SHRINK);
     }
-    boolean restarted = lost >= LOST_IN_A_ROW && usage.cachedTokens() == 0;
-    lost = restarted ? 0 : lost;
-    return restarted;
+    return usage.cachedTokens() == 0 && (lost >= LOST_IN_A_ROW || (doubted && lost > 0));
   }
 }

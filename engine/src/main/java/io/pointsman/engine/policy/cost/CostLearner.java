@@ -10,6 +10,7 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvHits;
+import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHits;
@@ -54,6 +55,9 @@ public final class CostLearner implements AnswerLearner {
   private final AtomicReferenceArray<@Nullable WorkerModel> models;
   private final HitLedger ledger;
   private final WorkerModel.Shared shared;
+
+  /** Of {@link KvIndex#allClears}, what models know of. */
+  private volatile long clearsSeen;
 
   /** Guarded by this. */
   private final Map<Kind, PoolModel> kinds = new HashMap<>();
@@ -116,7 +120,21 @@ public final class CostLearner implements AnswerLearner {
 
   /** Who holds how much of a prompt; null if nobody holds anything. */
   @Nullable HeldBlocks held(RoutingRequest request, long now) {
+    if (kv.index().allClears() != clearsSeen) {
+      emptyModels();
+    }
     return HeldBlocks.of(index, kv, credits, request, now);
+  }
+
+  /** Caches that are announced to be empty, or whose engines have started anew, hold nothing. */
+  private synchronized void emptyModels() {
+    clearsSeen = kv.index().allClears();
+    for (int slot = 0; slot < models.length(); slot++) {
+      WorkerModel model = models.get(slot);
+      if (model != null) {
+        model.noticeClears();
+      }
+    }
   }
 
   /** A model for each worker of the pool, in its order; called before requests are placed there. */

@@ -1,6 +1,5 @@
 package io.pointsman.engine.policy.cost;
 
-import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
@@ -128,6 +127,14 @@ final class WorkerModel {
     inFlight.values().forEach(entry -> entry.taken = 0);
   }
 
+  /** Empties its cache if that has been announced to be empty since last asked. */
+  synchronized void noticeClears() {
+    if (!closed && truth.cleared()) {
+      emptied();
+      publish();
+    }
+  }
+
   /** Time that it takes, in parts of what its kind takes. */
   double speed() {
     return standing.speed();
@@ -198,9 +205,7 @@ final class WorkerModel {
     Grain grain = Grain.of(request.prefix());
     PrefixBlocks prefix = grain.coarse();
     long now = lease.placedAt();
-    if (truth.cleared()) {
-      emptied();
-    }
+    noticeClears();
     int blocks = cache.match(prefix);
     int held = tokensOf(blocks, prefix, tokens);
     assumeComputed(now);
@@ -369,8 +374,7 @@ final class WorkerModel {
     cache.release(entry.prefix, entry.taken, leavesPrompt(entry, outcome, usage));
     drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
     entry.roomWasShort = cache.everFull();
-    boolean gone = outcome instanceof Outcome.Failed(Failure failure) && failure == Failure.CONNECT;
-    entry.emptied = gone || truth.restarted(entry, usage);
+    entry.emptied = truth.restarted(entry, outcome, usage, now);
     if (entry.emptied) {
       emptied();
     }

@@ -14,6 +14,7 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.Announcer;
 import io.pointsman.engine.kv.KvEvent;
+import io.pointsman.engine.kv.KvFeed.Cause;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.KvTier;
@@ -25,6 +26,7 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** What {@code cost} makes of engines' announcements. */
@@ -196,7 +198,7 @@ class AnnouncedCachesTest {
     Worker home = served(asking(PROMPT));
     index.apply(home, 0, batch(announcer.stored(PROMPT)));
     fleet.clock.advance(Duration.ofMinutes(1));
-    index.reset(home, 0);
+    index.reset(home, 0, Cause.MISSED);
     for (int i = 0; i < 3; i++) {
       fleet.clock.advance(Duration.ofMinutes(1));
       RoutingRequest again = asking(PROMPT);
@@ -234,17 +236,40 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).isEqualTo(100);
   }
 
-  @Test
-  void cacheThatIsSaidToBeEmptyHoldsNoTextEither() {
+  /** How much of a text its home holds, after something has happened there that was heard. */
+  private int heldOfTextAfter(Consumer<Worker> event) {
     PrefixBlocks text = Prompt.text(1, 200);
     Worker home = served(asking(text));
     assertThat(heldOf(asking(text))).isPositive();
     index.live(home, 0, true);
-    index.apply(home, 0, batch(new KvEvent.Cleared()));
-    // It is noticed with the next request that goes there.
-    only(home);
-    served(asking(Prompt.text(2, 10)));
+    event.accept(home);
+    return heldOf(asking(text));
+  }
 
-    assertThat(heldOf(asking(text))).isZero();
+  @Test
+  void cacheThatIsSaidToBeEmptyHoldsNoTextEither() {
+    assertThat(heldOfTextAfter(home -> index.apply(home, 0, batch(new KvEvent.Cleared()))))
+        .isZero();
+  }
+
+  @Test
+  void engineThatIsHeardToHaveStartedAnewHoldsNothing() {
+    assertThat(heldOfTextAfter(home -> index.reset(home, 0, Cause.RESTARTED))).isZero();
+  }
+
+  @Test
+  void engineOfWhichSomethingWasMissedMayHoldWhatItHeld() {
+    assertThat(heldOfTextAfter(home -> index.reset(home, 0, Cause.MISSED))).isPositive();
+  }
+
+  @Test
+  void whatWasPlacedBeforeARestartThatIsHeardIsNotHeld() {
+    live();
+    Worker home = served(asking(PROMPT));
+    index.apply(home, 0, batch(announcer.stored(PROMPT)));
+    fleet.clock.advance(Duration.ofSeconds(1));
+    index.reset(home, 0, Cause.RESTARTED);
+
+    assertThat(heldOf(asking(PROMPT))).isZero();
   }
 }

@@ -153,8 +153,12 @@ class CostPolicyTest {
   @Test
   void workerThatRefusesConnectionsHasLostItsCache() {
     serve(place(Prompt.of(1, 100)), 50);
-    Lease lease = place(Prompt.of(1, 100));
-    lease.failed(Failure.CONNECT);
+    for (int i = 0; i < 2; i++) {
+      Lease lease = place(Prompt.of(1, 100));
+      lease.failed(Failure.CONNECT);
+      fleet.clock.advance(Duration.ofMinutes(1));
+      lease.worker().probed(true);
+    }
     RoutingRequest again = request(Prompt.of(1, 100));
     engine.decide(again);
 

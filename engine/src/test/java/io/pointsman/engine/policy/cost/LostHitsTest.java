@@ -33,6 +33,14 @@ class LostHitsTest {
     assertThat(on.lostTokens() - before).as("all reasons").isEqualTo(tokens);
   }
 
+  /** A connection cannot be made; a minute later the worker is found well. */
+  private static void refused(CostFleet on, PrefixBlocks prompt) {
+    Lease lease = on.place(prompt);
+    lease.failed(Failure.CONNECT);
+    on.fleet.clock.advance(Duration.ofMinutes(1));
+    lease.worker().probed(true);
+  }
+
   @Test
   void nobodyWasSentIt() {
     on.served(Prompt.of(1, 100), 0);
@@ -106,9 +114,57 @@ class LostHitsTest {
   @Test
   void workerRefusesConnections() {
     on.served(Prompt.of(1, 100), 0);
-    on.place(Prompt.of(1, 100)).failed(Failure.CONNECT);
+    refused(on, Prompt.of(1, 100));
+    refused(on, Prompt.of(1, 100));
 
     assertLoses(on, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+  }
+
+  /** It may have been the network, or an engine that was too busy to accept. */
+  @Test
+  void connectionsThatFailTogetherAreNoNewStart() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(1, 100), 0);
+    List<Lease> together = List.of(one.place(Prompt.of(1, 100)), one.place(Prompt.of(2, 100)));
+    one.fleet.clock.advance(Duration.ofSeconds(1));
+    together.forEach(each -> each.failed(Failure.CONNECT));
+    one.fleet.clock.advance(Duration.ofMinutes(1));
+    one.fleet.worker(0).probed(true);
+
+    assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isEqualTo(1600);
+  }
+
+  @Test
+  void workerThatFindsNothingAfterAFailedConnectionHasStartedAnew() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(1, 100), 0);
+    one.served(Prompt.of(2, 100), 0);
+    refused(one, Prompt.of(1, 100));
+
+    assertLoses(one, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+    assertLoses(one, Prompt.of(2, 100), LostHit.WORKER_GONE, 1600);
+  }
+
+  @Test
+  void workerThatFindsItsPromptsAfterAFailedConnectionHasLivedOn() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(1, 100), 0);
+    refused(one, Prompt.of(1, 100));
+    one.served(Prompt.of(1, 100), 1584);
+    refused(one, Prompt.of(1, 100));
+
+    assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isEqualTo(1600);
+  }
+
+  @Test
+  void answersThatTellNothingOfCachesEndTheDoubtToo() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(1, 100), -1);
+    refused(one, Prompt.of(1, 100));
+    one.served(Prompt.of(1, 100), -1);
+    refused(one, Prompt.of(1, 100));
+
+    assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isEqualTo(1600);
   }
 
   @Test
