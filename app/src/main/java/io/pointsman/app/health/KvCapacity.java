@@ -3,9 +3,12 @@ package io.pointsman.app.health;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
@@ -15,14 +18,23 @@ import org.slf4j.LoggerFactory;
  * Asks engines how many tokens their KV memory holds: SGLang by {@code max_total_num_tokens} of
  * {@code GET /get_server_info}, vLLM by {@code cache_config_info} of {@code GET /metrics}.
  * Blocking, for the threads that probe. An engine that says neither keeps what is configured.
+ *
+ * <p>Of data-parallel engines SGLang tells the size of one rank, and how many there are; vLLM has a
+ * series for each rank, in which {@code kv_cache_size_tokens} is of that rank and {@code
+ * num_gpu_blocks} of all ranks together. A worker that is a whole engine has them all, one that is
+ * a rank its own.
  */
 public final class KvCapacity {
   private static final Logger log = LoggerFactory.getLogger(KvCapacity.class);
 
   private static final Pattern TOTAL_TOKENS =
       Pattern.compile("\"max_total_num_tokens\"\\s*:\\s*([0-9]{1,10})\\b");
+  private static final Pattern RANKS = Pattern.compile("\"dp_size\"\\s*:\\s*([0-9]{1,4})\\b");
   private static final Pattern CACHE_CONFIG = Pattern.compile("cache_config_info\\{([^}]*)}");
   private static final Pattern BLOCK_SIZE = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
+  private static final Pattern ENGINE = Pattern.compile("\\bengine=\"([0-9]{1,4})\"");
+  private static final Pattern SIZE =
+      Pattern.compile("\\bkv_cache_size_tokens=\"([0-9]{1,10})\"");
   private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
   private final EngineClient client;
@@ -52,23 +64,42 @@ public final class KvCapacity {
     try {
       EngineClient.Answer answer =
           client.send(worker.spec().role(), "GET", worker.spec().url() + path, timeout);
-      return answer.good() ? tokens(new String(answer.body(), UTF_8)) : 0;
+      boolean oneRank = worker.spec().rank() != WorkerSpec.NO_RANK;
+      return answer.good() ? tokens(new String(answer.body(), UTF_8), oneRank) : 0;
     } catch (IOException | IllegalArgumentException e) {
       log.debug("{} of {}: {}", path, worker, e.toString());
       return 0;
     }
   }
 
-  /** Tokens of KV memory, by what an engine tells; 0 if it does not. */
-  static long tokens(String told) {
+  /**
+   * Tokens of KV memory, by what an engine tells; 0 if it does not.
+   *
+   * @param oneRank whether of one data-parallel rank, not of all that the engine has
+   */
+  static long tokens(String told, boolean oneRank) {
     Matcher total = TOTAL_TOKENS.matcher(told);
     if (total.find()) {
-      return Long.parseLong(total.group(1));
+      long ranks = oneRank ? 1 : Math.max(1, number(RANKS, told));
+      return Long.parseLong(total.group(1)) * ranks;
     }
+    return byConfig(told, oneRank);
+  }
+
+  private static long byConfig(String told, boolean oneRank) {
+    Set<Long> engines = new HashSet<>();
+    long ofRank = 0;
+    long ofAll = 0;
     Matcher config = CACHE_CONFIG.matcher(told);
-    return config.find()
-        ? number(BLOCK_SIZE, config.group(1)) * number(BLOCKS, config.group(1))
-        : 0;
+    while (config.find()) {
+      String labels = config.group(1);
+      engines.add(number(ENGINE, labels));
+      ofRank = Math.max(ofRank, number(SIZE, labels));
+      ofAll = Math.max(ofAll, number(BLOCK_SIZE, labels) * number(BLOCKS, labels));
+    }
+    int ranks = Math.max(1, engines.size());
+    long each = ofRank > 0 ? ofRank : ofAll / ranks;
+    return oneRank ? each : each * ranks;
   }
 
   private static long number(Pattern pattern, String text) {

@@ -39,6 +39,12 @@ final class KvOutlet {
       this.rank = rank;
     }
 
+    /** Says that there is such a rank, of which nothing is known yet. */
+    private Line announced() {
+      inTurn(() -> feed.live(worker, rank, false));
+      return this;
+    }
+
     /** Returns whether they were taken; if not, what was told before counts no more either. */
     boolean apply(List<KvEvent> events) {
       boolean taken = inTurn(() -> feed.apply(worker, rank, events));
@@ -71,7 +77,7 @@ final class KvOutlet {
       turn.lock();
       try {
         live(false);
-        reset(Cause.MISSED);
+        reset(Cause.GONE);
         closed = true;
       } finally {
         turn.unlock();
@@ -95,6 +101,6 @@ final class KvOutlet {
   }
 
   Line line(int rank) {
-    return new Line(rank);
+    return new Line(rank).announced();
   }
 }

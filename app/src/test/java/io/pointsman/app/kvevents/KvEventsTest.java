@@ -190,6 +190,28 @@ class KvEventsTest {
   }
 
   @Test
+  void ranksThatDoNotAnswerAreHeardOfUntilTheyAreFollowedNoMore() throws IOException {
+    try (ServerSocket mute = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
+        Listening listening = Listening.byLabels()) {
+      String nobody = " tcp://*:" + mute.getLocalPort();
+      Map<String, String> labels =
+          Map.of(
+              KvEventSettings.EVENTS_LABEL,
+              "tcp://*:" + engine.events().port() + nobody,
+              KvEventSettings.REPLAY_LABEL,
+              "tcp://*:" + engine.events().replayPort() + nobody);
+      Worker worker = listening.add("http://127.0.0.1:1", labels);
+      listening.awaitLive(worker);
+
+      assertThat(listening.feed.heardOf(worker, 1)).isTrue();
+      assertThat(listening.feed.live(worker, 1)).isFalse();
+      listening.fleet.remove(worker.id());
+      Await.until("followed no more", () -> !listening.feed.heardOf(worker, 1));
+    }
+  }
+
+  @Test
   void workersComeAndGoWithoutATrace() {
     UnixOperatingSystemMXBean system =
         (UnixOperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();

@@ -16,6 +16,7 @@ final class RecordingFeed implements KvFeed {
   private final Map<String, Set<Long>> blocks = new TreeMap<>();
   private final Map<String, Long> batches = new TreeMap<>();
   private final Set<String> live = new TreeSet<>();
+  private final Set<String> heardOf = new TreeSet<>();
   private final List<KvEvent.Stored> stored = new ArrayList<>();
   private final Set<String> inside = new HashSet<>();
   private int resets;
@@ -70,12 +71,16 @@ final class RecordingFeed implements KvFeed {
   @Override
   public synchronized void reset(Worker worker, int rank, Cause cause) {
     resets++;
+    if (cause == Cause.GONE) {
+      heardOf.remove(key(worker, rank));
+    }
     restarts += cause == Cause.RESTARTED ? 1 : 0;
     blocks.remove(key(worker, rank));
   }
 
   @Override
   public synchronized void live(Worker worker, int rank, boolean now) {
+    heardOf.add(key(worker, rank));
     if (now) {
       live.add(key(worker, rank));
     } else {
@@ -98,6 +103,11 @@ final class RecordingFeed implements KvFeed {
 
   synchronized boolean live(Worker worker, int rank) {
     return live.contains(key(worker, rank));
+  }
+
+  /** Whether there is said to be such a rank, complete or not. */
+  synchronized boolean heardOf(Worker worker, int rank) {
+    return heardOf.contains(key(worker, rank));
   }
 
   synchronized List<KvEvent.Stored> stored() {

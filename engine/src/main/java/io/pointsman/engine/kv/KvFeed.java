@@ -19,15 +19,18 @@ public interface KvFeed {
     /** Announcements were missed that nobody can repeat: the engine may hold it still. */
     MISSED,
     /** The engine has certainly started anew: it holds nothing. */
-    RESTARTED
+    RESTARTED,
+    /** Nobody follows the rank any more, until it is heard of again. */
+    GONE
   }
 
   /** What was announced until now counts no more. */
   void reset(Worker worker, int rank, Cause cause);
 
   /**
-   * Whether announcements are complete from here on. While they are not (the source is gone, or has
-   * not answered yet) a worker's cache is known from placements only.
+   * Whether announcements are complete from here on. While those of any of its ranks that was heard
+   * of are not (the source is away, or has not answered yet), a worker's cache is known from
+   * placements only.
    */
   void live(Worker worker, int rank, boolean live);
 }

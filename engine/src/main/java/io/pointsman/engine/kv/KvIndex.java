@@ -94,6 +94,7 @@ public final class KvIndex implements KvFeed {
           source.restarted();
           allClears.incrementAndGet();
         }
+        case GONE -> source.gone(ticker.nanos());
       }
     }
   }
@@ -184,14 +185,18 @@ public final class KvIndex implements KvFeed {
     return blocksByTier.get(tier);
   }
 
-  /** Whether the worker in a slot announces what it holds, completely, for one rank at least. */
+  /** Whether the worker in a slot announces what it holds, completely, for each of its ranks. */
   public boolean live(int workerSlot) {
+    boolean any = false;
     for (KvSource source : sources(workerSlot)) {
-      if (source.live()) {
-        return true;
+      if (source.followed()) {
+        if (!source.live()) {
+          return false;
+        }
+        any = true;
       }
     }
-    return false;
+    return any;
   }
 
   /**

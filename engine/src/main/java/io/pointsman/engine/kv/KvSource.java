@@ -55,6 +55,7 @@ final class KvSource {
   private volatile int clears;
   private volatile int blockSize;
   private volatile long knownSince;
+  private volatile boolean followed;
   private volatile boolean live;
 
   /** Whether prompts could match something of what it holds, or it holds nothing. */
@@ -97,7 +98,13 @@ final class KvSource {
   }
 
   synchronized void live(boolean now) {
+    followed = !closed;
     live = now && !closed;
+  }
+
+  /** Whether somebody listens to its announcements, or tries to. */
+  boolean followed() {
+    return followed;
   }
 
   /**
@@ -170,6 +177,14 @@ final class KvSource {
   synchronized void close() {
     clear();
     closed = true;
+    followed = false;
+    live = false;
+  }
+
+  /** Nobody listens any more. */
+  synchronized void gone(long now) {
+    reset(now);
+    followed = false;
     live = false;
   }
 

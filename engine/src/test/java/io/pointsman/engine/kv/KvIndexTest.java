@@ -246,6 +246,22 @@ class KvIndexTest {
   }
 
   @Test
+  void workerAnnouncesCompletelyWhenEachOfItsRanksDoes() {
+    index.live(first, 1, false);
+    assertThat(index.live(first.slot())).isFalse();
+    assertThat(index.liveWorkers()).isEqualTo(1);
+
+    index.live(first, 1, true);
+    assertThat(index.live(first.slot())).isTrue();
+    index.live(first, 1, false);
+    assertThat(index.live(first.slot())).isFalse();
+    index.reset(first, 1, KvFeed.Cause.GONE);
+    assertThat(index.live(first.slot())).as("the rank is gone").isTrue();
+    index.reset(first, 0, KvFeed.Cause.GONE);
+    assertThat(index.live(first.slot())).as("so is the other").isFalse();
+  }
+
+  @Test
   void suspendedSourcesDoNotCountUntilTheyAreBack() {
     int[] prompt = prompt(1, 161);
     index.apply(first, 0, batch(engine.stored(prompt)));

@@ -65,7 +65,8 @@ public final class KvEventKeys {
           DEFAULTS.ranks(),
           "static: data-parallel ranks of each engine at kv-events.endpoint; a worker that is a"
               + " rank itself has but its own.",
-          "Too few leaves ranks unheard; too many keeps connecting to ports where nobody is.");
+          "Too few leaves ranks unheard; too many keeps connecting to ports where nobody is, and"
+              + " leaves engines known by placements.");
 
   public static final Key<Duration> REFRESH =
       Key.of(
