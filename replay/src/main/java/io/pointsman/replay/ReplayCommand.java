@@ -67,6 +67,13 @@ public final class ReplayCommand implements Callable<Integer> {
   private @Nullable Integer assumedKvTokens;
 
   @Option(
+      names = "--untold",
+      description =
+          "Engines do not tell what they found in their caches, and routers take prompts to be"
+              + " longer or shorter by up to this share; 0 if not given: they are told everything.")
+  private double untold;
+
+  @Option(
       names = "--load",
       split = ",",
       description =
@@ -259,7 +266,8 @@ public final class ReplayCommand implements Callable<Integer> {
         changes.stream().map(ReplayCommand::change).toList(),
         seed,
         usual,
-        events == null ? null : announcements(events));
+        events == null ? null : announcements(events),
+        untold);
   }
 
   private static Announcements announcements(String text) {

@@ -13,6 +13,7 @@ public final class Exchange implements Sequence.Listener {
   private final int index;
   private final TraceRequest request;
   private final long[] engineBlocks;
+  private final boolean told;
   private final long arrivedAt;
   private final Consumer<Exchange> atEnd;
   private final SimulatedTime time;
@@ -26,15 +27,20 @@ public final class Exchange implements Sequence.Listener {
   private long firstTokenAt = -1;
   private long endedAt = -1;
 
+  /**
+   * @param told whether the engine tells what it found in its cache
+   */
   Exchange(
       int index,
       TraceRequest request,
       long[] engineBlocks,
+      boolean told,
       SimulatedTime time,
       Consumer<Exchange> atEnd) {
     this.index = index;
     this.request = request;
     this.engineBlocks = engineBlocks;
+    this.told = told;
     this.time = time;
     arrivedAt = time.nanos();
     this.atEnd = atEnd;
@@ -92,8 +98,8 @@ public final class Exchange implements Sequence.Listener {
     if (sequence.ended()) {
       endedAt = time.nanos();
       on.ended(this);
-      under.reported(
-          new Usage(request.inputTokens(), sequence.cachedTokens(), request.outputTokens()));
+      int cached = told ? sequence.cachedTokens() : -1;
+      under.reported(new Usage(request.inputTokens(), cached, request.outputTokens()));
       under.succeeded();
       atEnd.accept(this);
     }

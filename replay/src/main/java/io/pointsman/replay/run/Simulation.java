@@ -201,7 +201,9 @@ public final class Simulation {
     lines.values().forEach(EventLine::deliver);
     TraceRequest request = trace.requests().get(index);
     merged.take(request);
-    Exchange exchange = new Exchange(index, request, engineBlocks(request), time, this::ended);
+    boolean told = settings.untold() == 0;
+    Exchange exchange =
+        new Exchange(index, request, engineBlocks(request), told, time, this::ended);
     exchanges[index] = exchange;
     route(exchange, request);
   }
@@ -232,7 +234,8 @@ public final class Simulation {
     long[] blocks = request.blocks();
     int length = request.inputTokens();
     PrefixBlocks text =
-        new PrefixBlocks(blocks, blocks.length, length, trace.blockTokens(), length);
+        new PrefixBlocks(
+            blocks, blocks.length, length, trace.blockTokens(), estimated(length, blocks));
     Announcements announcements = settings.announcements();
     if (announcements == null) {
       return text;
@@ -240,6 +243,15 @@ public final class Simulation {
     int[] ids = ids(exchange.engineBlocks(), blocks, length);
     exchange.of(new PromptOrigin(ids, null, ""));
     return announcements.text() ? text : TokenIds.key(0, ids, length, length);
+  }
+
+  /** What the router takes a prompt's length to be. */
+  private int estimated(int tokens, long... blocks) {
+    if (settings.untold() == 0 || blocks.length == 0) {
+      return tokens;
+    }
+    double error = settings.untold() * (PrefixBlocks.mix(blocks[0]) / (double) Long.MAX_VALUE);
+    return Math.max(1, (int) Math.round(tokens * (1 + error)));
   }
 
   /** Token ids that are equal where hashes are. */

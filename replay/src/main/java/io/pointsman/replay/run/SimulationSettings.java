@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param policies knobs of the production policies
  * @param announcements what engines announce of their caches; null if prompts are told by the
  *     trace's hashes and nothing is announced
+ * @param untold engines do not tell what they found in their caches, and the router takes prompts
+ *     to be longer or shorter than they are by up to this share, each conversation by its own; 0 to
+ *     less than 1, where 0 tells it everything
  */
 public record SimulationSettings(
     int workers,
@@ -24,7 +27,20 @@ public record SimulationSettings(
     List<Change> changes,
     long seed,
     PolicySettings policies,
-    @Nullable Announcements announcements) {
+    @Nullable Announcements announcements,
+    double untold) {
+  /** With engines that tell what they found. */
+  public SimulationSettings(
+      int workers,
+      int kvTokens,
+      Map<Integer, Double> slow,
+      List<Change> changes,
+      long seed,
+      PolicySettings policies,
+      @Nullable Announcements announcements) {
+    this(workers, kvTokens, slow, changes, seed, policies, announcements, 0);
+  }
+
   /** Without announcements. */
   public SimulationSettings(
       int workers,
@@ -41,6 +57,9 @@ public record SimulationSettings(
     changes = List.copyOf(changes);
     if (workers < 1 || workers > 16_384) {
       throw new IllegalArgumentException("workers: " + workers + " (expected: 1 to 16384)");
+    }
+    if (!(untold >= 0 && untold < 1)) {
+      throw new IllegalArgumentException("untold: " + untold + " (expected: 0 to less than 1)");
     }
     if (kvTokens < 1024) {
       throw new IllegalArgumentException("kv-tokens: " + kvTokens + " (expected: at least 1024)");

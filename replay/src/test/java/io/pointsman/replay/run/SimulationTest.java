@@ -67,6 +67,21 @@ class SimulationTest {
     }
   }
 
+  @Test
+  void policyThatIsToldNothingStillFindsMostHits() {
+    Trace trace = LOOPS.first(600).atRate(10);
+    RunResult told = run(trace, "cost");
+    SimulationSettings untold =
+        new SimulationSettings(
+            8, 400_000, Map.of(), List.of(), 1, PolicySettings.DEFAULTS, null, 0.2);
+    RunResult result = Simulation.run(trace, ReplayPolicies.of("cost"), untold);
+
+    assertThat(result.hit()).isGreaterThan(0.9 * told.hit());
+    assertThat(result.predictions().meanAbsolute())
+        .as("it knows less")
+        .isNotEqualTo(told.predictions().meanAbsolute());
+  }
+
   /** Prompts come as text; the policy takes engines to have half the memory that they have. */
   @Test
   void announcementsTellTheSizeOfCaches() {
