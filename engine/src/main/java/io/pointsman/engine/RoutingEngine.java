@@ -219,6 +219,7 @@ public final class RoutingEngine {
   }
 
   private void placed(RoutingRequest request, Lease lease) {
+    request.notes().placed(lease.placedAt());
     tell(policies.of(request).learners(), learner -> learner.placed(request, lease));
     Worker worker = lease.worker();
     if (worker.left()) {

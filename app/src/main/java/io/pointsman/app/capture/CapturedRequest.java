@@ -11,14 +11,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request as it is written down, in the words of Mooncake's traces and a few more.
  *
- * @param at milliseconds from the beginning of the capture to the decision
+ * @param end how it ended
+ * @param at milliseconds from the beginning of the capture to the first decision
  * @param promptTokens as estimated
  * @param usage as the engine counted
  * @param predicted time to first token in milliseconds; NaN if it was not predicted
- * @param ttft milliseconds from the decision to the first token; NaN if that was not heard of
- * @param took milliseconds from the decision to the end of the answer
+ * @param ttft milliseconds from the last decision to the first token; NaN if that was not heard of
+ * @param took milliseconds from the last decision to the end of the answer
  */
 record CapturedRequest(
+    End end,
     double at,
     PrefixBlocks prefix,
     int promptTokens,
@@ -40,14 +42,30 @@ record CapturedRequest(
   /** Names come from clients; longer ones are cut. */
   private static final int LONGEST_NAME = 200;
 
+  /** How it ended. */
+  enum End {
+    /** Answered to its end. */
+    OK,
+    /** Answered with an error of the client's. */
+    REFUSED,
+    /** The client has left, or the engine has failed, when the answer had begun. */
+    CUT
+  }
+
   /**
    * @param begun when the capture began
    * @param firstToken when the first token came; null if that was not heard of
    */
   static CapturedRequest of(
-      RoutingRequest request, Lease lease, long begun, @Nullable Long firstToken, long now) {
+      RoutingRequest request,
+      Lease lease,
+      End end,
+      long begun,
+      @Nullable Long firstToken,
+      long now) {
     return new CapturedRequest(
-        (lease.placedAt() - begun) / 1e6,
+        end,
+        (request.notes().firstPlacedAt() - begun) / 1e6,
         request.prefix(),
         lease.promptTokens(),
         lease.usage(),
@@ -84,7 +102,8 @@ record CapturedRequest(
     number(line.append(",\"predicted_ttft_ms\":"), predicted);
     number(line.append(",\"ttft_ms\":"), ttft);
     number(line.append(",\"e2e_ms\":"), took);
-    return line.append("}\n").toString();
+    line.append(",\"end\":\"").append(end.name().toLowerCase(Locale.ROOT));
+    return line.append("\"}\n").toString();
   }
 
   /** Tokens that one hash stands for: those of the prompt, shared out by length. */

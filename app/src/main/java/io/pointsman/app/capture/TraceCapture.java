@@ -2,6 +2,7 @@ package io.pointsman.app.capture;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.pointsman.app.capture.CapturedRequest.End;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
@@ -24,11 +25,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes down each request that was answered: when it came, how long prompt and answer were, the
- * hashes of the prompt's blocks, the decision, how long it took. No text. Told as a learner; event
- * loops only put requests in line, a thread of its own writes. What the line has no room for is
- * left out and counted, and so is what the disk does not take: the router serves on, and the
- * capture with it as soon as there is room.
+ * Writes down each request of which an answer has begun: when it came, how long prompt and answer
+ * were, the hashes of the prompt's blocks, the decision, how long it took. No text. Told as a
+ * learner; event loops only put requests in line, a thread of its own writes. What the line has no
+ * room for is left out and counted, and so is what the disk does not take: the router serves on,
+ * and the capture with it as soon as there is room.
  */
 public final class TraceCapture implements AnswerLearner, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TraceCapture.class);
@@ -83,16 +84,23 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
     }
   }
 
-  /** A prefill is a part of a request that is told by its decode. */
+  /**
+   * A prefill is a part of a request that is told by its decode. What fails or is given up before a
+   * token has come may be tried again, and is told then.
+   */
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
     Long firstToken = firstTokens.remove(lease);
-    boolean told = outcome instanceof Outcome.Succeeded && request.role() != Role.PREFILL;
-    if (!told || request.prefix().count() == 0) {
+    End end =
+        switch (outcome) {
+          case Outcome.Succeeded(boolean served) -> served ? End.OK : End.REFUSED;
+          case Outcome.Failed _, Outcome.Ignored _ -> firstToken == null ? null : End.CUT;
+        };
+    if (end == null || request.role() == Role.PREFILL || request.prefix().count() == 0) {
       return;
     }
     CapturedRequest captured =
-        CapturedRequest.of(request, lease, begun, firstToken, ticker.nanos());
+        CapturedRequest.of(request, lease, end, begun, firstToken, ticker.nanos());
     if (waiting.get() >= MOST_WAITING) {
       dropped.increment();
       return;

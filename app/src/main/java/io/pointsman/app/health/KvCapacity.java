@@ -33,8 +33,7 @@ public final class KvCapacity {
   private static final Pattern CACHE_CONFIG = Pattern.compile("cache_config_info\\{([^}]*)}");
   private static final Pattern BLOCK_SIZE = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
   private static final Pattern ENGINE = Pattern.compile("\\bengine=\"([0-9]{1,4})\"");
-  private static final Pattern SIZE =
-      Pattern.compile("\\bkv_cache_size_tokens=\"([0-9]{1,10})\"");
+  private static final Pattern SIZE = Pattern.compile("\\bkv_cache_size_tokens=\"([0-9]{1,10})\"");
   private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
   private final EngineClient client;

@@ -16,7 +16,6 @@ import io.pointsman.engine.kv.KvEvent;
 import io.pointsman.engine.kv.KvFeed.Cause;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
@@ -53,6 +52,7 @@ final class KvSource implements AutoCloseable {
   private final KvEventTally tally;
   private final byte[] topic;
   private final String name;
+  private final Addresses events;
   private final @Nullable Replay replay;
   private final CountDownLatch closing = new CountDownLatch(1);
   private volatile @Nullable ZmtpClient stream;
@@ -82,10 +82,20 @@ final class KvSource implements AutoCloseable {
     name = outlet.worker() + ", rank " + spec.rank() + ", " + spec.events();
     Endpoint again = spec.replay();
     KvEventLimits limits = shared.limits();
+    events = new Addresses(spec.events(), KvSource::lookUp);
     replay =
         again == null
             ? null
-            : new Replay(again, limits.messageBytes(), limits.replayPatience(), shared.ticker());
+            : new Replay(
+                again,
+                new Addresses(again, KvSource::lookUp),
+                limits.messageBytes(),
+                limits.replayPatience(),
+                shared.ticker());
+  }
+
+  private static InetAddress[] lookUp(String host) throws IOException {
+    return HostNames.addresses(host, LOOK_UP_MILLIS);
   }
 
   KvSource start() {
@@ -147,7 +157,7 @@ final class KvSource implements AutoCloseable {
       if (closed()) {
         return;
       }
-      client.connect(address(spec.events()));
+      events.connect(client);
       client.subscribe(topic);
       tally.add(Count.CONNECTS);
       connected();
@@ -159,11 +169,6 @@ final class KvSource implements AutoCloseable {
         complain("connected again: " + e);
       }
     }
-  }
-
-  private static InetSocketAddress address(Endpoint endpoint) throws IOException {
-    InetAddress[] addresses = HostNames.addresses(endpoint.host(), LOOK_UP_MILLIS);
-    return new InetSocketAddress(addresses[0], endpoint.port());
   }
 
   /**
@@ -291,11 +296,7 @@ final class KvSource implements AutoCloseable {
       if (closed()) {
         return Replayed.FAILED;
       }
-      asked.ask(
-          client,
-          address(asked.endpoint()),
-          from,
-          (seq, payload) -> repeated(course, seq, payload));
+      asked.ask(client, from, (seq, payload) -> repeated(course, seq, payload));
     } catch (IOException e) {
       if (!closed()) {
         complain("no replay: " + e);

@@ -5,7 +5,6 @@ import io.pointsman.app.kvevents.wire.ZmtpClient;
 import io.pointsman.app.kvevents.wire.ZmtpClient.Message;
 import io.pointsman.engine.env.Ticker;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -22,6 +21,7 @@ final class Replay {
   private static final byte[] NOTHING = {};
 
   private final Endpoint endpoint;
+  private final Addresses addresses;
   private final int mostBytes;
   private final Duration patience;
   private final Ticker ticker;
@@ -38,8 +38,9 @@ final class Replay {
   /**
    * @param patience how long the publisher may be silent, and a tenth of how long all may take
    */
-  Replay(Endpoint endpoint, int mostBytes, Duration patience, Ticker ticker) {
+  Replay(Endpoint endpoint, Addresses addresses, int mostBytes, Duration patience, Ticker ticker) {
     this.endpoint = endpoint;
+    this.addresses = addresses;
     this.mostBytes = mostBytes;
     this.patience = patience;
     this.ticker = ticker;
@@ -52,9 +53,9 @@ final class Replay {
    * @param from number of the first one wanted
    * @throws IOException if the answer does not come to its end
    */
-  void ask(ZmtpClient client, InetSocketAddress address, long from, Sink sink) throws IOException {
+  void ask(ZmtpClient client, long from, Sink sink) throws IOException {
     long deadline = ticker.nanos() + 10 * patience.toNanos();
-    client.connect(address);
+    addresses.connect(client);
     client.patience((int) patience.toMillis());
     client.send(List.of(NOTHING, ByteBuffer.allocate(Long.BYTES).putLong(from).array()));
     for (int i = 0; i < MOST_BATCHES && ticker.nanos() - deadline < 0; i++) {
@@ -69,10 +70,6 @@ final class Replay {
       }
     }
     throw new IOException(endpoint + ": the replay does not end");
-  }
-
-  Endpoint endpoint() {
-    return endpoint;
   }
 
   ZmtpClient client() {

@@ -125,6 +125,48 @@ class TraceCaptureTest implements EngineListener {
     assertThat(line.path("predicted_ttft_ms").asDouble()).isPositive();
     assertThat(line.path("ttft_ms").asDouble()).isEqualTo(40);
     assertThat(line.path("e2e_ms").asDouble()).isEqualTo(100);
+    assertThat(line.path("end").asText()).isEqualTo("ok");
+  }
+
+  @Test
+  void requestThatIsTriedAgainIsToldOnceFromItsFirstDecisionOn() throws Exception {
+    try (TraceCapture capture = capture(LEAST, 1)) {
+      RoutingEngine engine = engine(capture);
+      fleet.add(WorkerSpec.of("http://w:2")).probed(true);
+      RoutingRequest request = RoutingRequest.builder().prefix(prompt(1, 4)).build();
+      clock.advance(Duration.ofMillis(10));
+      Lease first = ((Decision.Routed) engine.decide(request)).lease();
+      first.failed(Failure.ERROR);
+      request.exclude(first.worker());
+      clock.advance(Duration.ofMillis(200));
+      Lease second = ((Decision.Routed) engine.decide(request)).lease();
+      clock.advance(Duration.ofMillis(40));
+      second.firstToken();
+      second.succeeded();
+    }
+
+    assertThat(lines()).hasSize(1);
+    assertThat(lines().getFirst().path("timestamp").asDouble()).isEqualTo(10);
+    assertThat(lines().getFirst().path("ttft_ms").asDouble()).isEqualTo(40);
+  }
+
+  @Test
+  void requestsThatEndInTheMiddleOfTheirAnswersAreWrittenAndSayHow() throws Exception {
+    try (TraceCapture capture = capture(LEAST, 1)) {
+      RoutingEngine engine = engine(capture);
+      Lease left = place(engine, prompt(1, 4));
+      left.firstToken();
+      left.ignored();
+      Lease broken = place(engine, prompt(2, 4));
+      broken.firstToken();
+      broken.failed(Failure.ERROR);
+      place(engine, prompt(3, 4)).settle(Outcome.REFUSED);
+    }
+
+    assertThat(lines())
+        .extracting(line -> line.path("end").asText())
+        .containsExactly("cut", "cut", "refused");
+    assertThat(lines().getFirst().path("estimated").asBoolean()).isTrue();
   }
 
   @Test

@@ -83,6 +83,27 @@ public final class KnownTexts implements TokenKeys {
     }
   }
 
+  /**
+   * What is known of one prompt.
+   *
+   * @param blocks of the text that the entry is about
+   */
+  private record Found(Entry entry, int blocks) {
+    /** Whether the prompt ends there. */
+    boolean whole(PrefixBlocks text) {
+      return blocks == text.count() && entry.tokens > 0;
+    }
+
+    PrefixBlocks key(PrefixBlocks text) {
+      int length = entry.shared * TokenIds.PER_BLOCK;
+      int before = Math.max(length, entry.tokens);
+      double rest = whole(text) ? 0 : (1 - text.ratio(blocks)) * text.tokens();
+      int tokens = Math.clamp(before + Math.round(rest), 1, Integer.MAX_VALUE >> 1);
+      return new PrefixBlocks(
+          entry.blocks, entry.shared, length, TokenIds.PER_BLOCK, tokens, BASE, 0);
+    }
+  }
+
   private final long maxBytes;
   private final Ticker ticker;
   private final int sets;
@@ -114,8 +135,27 @@ public final class KnownTexts implements TokenKeys {
 
   @Override
   public @Nullable PrefixBlocks of(PrefixBlocks text) {
-    if (held.get() == 0 || text.count() == 0) {
+    Found found = look(text);
+    if (found == null) {
       none.increment();
+      return null;
+    }
+    found.entry().used = true;
+    (found.whole(text) ? whole : part).increment();
+    return found.key(text);
+  }
+
+  @Override
+  public TokenKeys unseen() {
+    return text -> {
+      Found found = look(text);
+      return found == null ? null : found.key(text);
+    };
+  }
+
+  /** The longest beginning of a text whose ids are known; null if there is none. */
+  private @Nullable Found look(PrefixBlocks text) {
+    if (held.get() == 0) {
       return null;
     }
     long[] hashes = text.hashes();
@@ -123,27 +163,10 @@ public final class KnownTexts implements TokenKeys {
     for (int i = text.count() - 1; i >= least; i--) {
       Entry entry = find(hashes[i]);
       if (entry != null && entry.shared > 0 && !entry.stale(ticker.nanos())) {
-        entry.used = true;
-        return key(entry, text, i + 1);
+        return new Found(entry, i + 1);
       }
     }
-    none.increment();
     return null;
-  }
-
-  private PrefixBlocks key(Entry entry, PrefixBlocks text, int blocksOfText) {
-    int length = entry.shared * TokenIds.PER_BLOCK;
-    int before = Math.max(length, entry.tokens);
-    int tokens = before;
-    if (blocksOfText == text.count() && entry.tokens > 0) {
-      whole.increment();
-    } else {
-      part.increment();
-      double rest = 1 - text.ratio(blocksOfText);
-      tokens = (int) Math.min(Integer.MAX_VALUE >> 1, before + Math.round(rest * text.tokens()));
-    }
-    return new PrefixBlocks(
-        entry.blocks, entry.shared, length, TokenIds.PER_BLOCK, Math.max(1, tokens), BASE, 0);
   }
 
   private @Nullable Entry find(long text) {

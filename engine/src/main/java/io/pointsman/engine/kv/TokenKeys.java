@@ -21,4 +21,9 @@ public interface TokenKeys {
    * @return null if nothing is known
    */
   @Nullable PrefixBlocks of(PrefixBlocks text);
+
+  /** The same ids for one who only looks on: nothing is counted, or kept for longer. */
+  default TokenKeys unseen() {
+    return this;
+  }
 }

@@ -19,6 +19,8 @@ public final class PickNotes {
   private int matchedBlocks;
   private int knownBlocks;
   private double predictedMillis = Double.NaN;
+  private boolean placed;
+  private long firstPlacedAt;
   private boolean explained;
   private List<Candidate> candidates = List.of();
   private List<Loss> losses = List.of();
@@ -52,6 +54,17 @@ public final class PickNotes {
   /** Notes another reason for the same choice; all else that was noted stays. */
   public void instead(PickReason reason) {
     this.reason = reason;
+  }
+
+  /** Notes that the request was given a worker at {@code at}. */
+  public void placed(long at) {
+    firstPlacedAt = placed ? firstPlacedAt : at;
+    placed = true;
+  }
+
+  /** When the first of the request's attempts was given a worker; the last may be a later one. */
+  public long firstPlacedAt() {
+    return firstPlacedAt;
   }
 
   /** Notes when the first token is expected, in milliseconds from the pick on. */

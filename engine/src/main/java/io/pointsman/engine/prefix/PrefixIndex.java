@@ -306,7 +306,15 @@ public final class PrefixIndex {
    * @param now the engine's time in nanoseconds
    */
   public void add(PrefixBlocks prefix, int tenancy, int known, long now) {
-    int count = prefix.count();
+    add(prefix, prefix.count(), tenancy, known, now);
+  }
+
+  /**
+   * The same of a part of a prompt.
+   *
+   * @param count blocks of it; 0 to all
+   */
+  public void add(PrefixBlocks prefix, int count, int tenancy, int known, long now) {
     int stamp = (int) (now >>> STAMP_SHIFT);
     long[] hashes = prefix.hashes();
     boolean fresh = known > 0 && fresh(hashes[known - 1], tenancy, stamp - RENEWAL);

@@ -23,7 +23,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -41,8 +41,11 @@ import org.jspecify.annotations.Nullable;
  * changed about them is not seen.
  */
 public final class ShadowPolicy implements AnswerLearner {
-  /** Most placements in line. */
-  static final int MOST_WAITING = 1 << 16;
+  /** What waits is bounded by its memory, which is mostly hashes of prompts: 16 MiB. */
+  static final long MOST_WAITING = 2L << 20;
+
+  /** What an event weighs beside the hashes of its prompt. */
+  static final long EVENT_WEIGHT = 32;
 
   /** How often it is looked which workers can be chosen. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -51,7 +54,16 @@ public final class ShadowPolicy implements AnswerLearner {
   private sealed interface Event {
     long at();
 
-    record Placed(RoutingRequest request, Lease lease, long at) implements Event {}
+    default long weight() {
+      return EVENT_WEIGHT;
+    }
+
+    record Placed(RoutingRequest request, Lease lease, long at) implements Event {
+      @Override
+      public long weight() {
+        return EVENT_WEIGHT + request.prefix().count();
+      }
+    }
 
     record Answered(Lease lease, long tokenAt, long at) implements Event {}
 
@@ -84,7 +96,7 @@ public final class ShadowPolicy implements AnswerLearner {
   private final Course acting;
   private final Course shadow;
   private final Queue<Event> events = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger waiting = new AtomicInteger();
+  private final AtomicLong waiting = new AtomicLong();
   private final AtomicReference<@Nullable FleetSnapshot> changed = new AtomicReference<>();
 
   /** The real requests in flight that are followed. */
@@ -123,7 +135,7 @@ public final class ShadowPolicy implements AnswerLearner {
     acting = new Course(settings, models, eventTime, null);
     shadow = new Course(settings, models, eventTime, acting);
     sameCaches = policy.isActing();
-    KvKnowledge known = sameCaches ? parts.kv() : KvKnowledge.none(eventTime);
+    KvKnowledge known = sameCaches ? parts.kv().unseen() : KvKnowledge.none(eventTime);
     PolicySetup setup = policy.maker().make(shadow.fleet(), parts.with(eventTime, known));
     engine =
         new RoutingEngine(
@@ -159,7 +171,7 @@ public final class ShadowPolicy implements AnswerLearner {
   }
 
   private void put(Event event) {
-    waiting.incrementAndGet();
+    waiting.addAndGet(event.weight());
     events.add(event);
   }
 
@@ -171,7 +183,7 @@ public final class ShadowPolicy implements AnswerLearner {
   public void work() {
     boolean news = follow();
     for (Event next = events.poll(); next != null; next = events.poll()) {
-      waiting.decrementAndGet();
+      waiting.addAndGet(-next.weight());
       Event event = next;
       now = Math.max(now, event.at());
       guarded(() -> happened(event));

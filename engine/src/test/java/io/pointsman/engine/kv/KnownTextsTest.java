@@ -71,6 +71,23 @@ final class KnownTextsTest {
   }
 
   @Test
+  void whoOnlyLooksOnFindsTheSameAndIsNotCounted() {
+    learn(1, 2);
+    for (int[] messages : new int[][] {{1, 2}, {1, 2, 3}, {9}}) {
+      PrefixBlocks known = known(messages);
+      PrefixBlocks seen = texts.unseen().of(text(messages));
+      assertThat(seen == null).isEqualTo(known == null);
+      if (seen != null) {
+        assertThat(hashes(seen)).isEqualTo(hashes(known));
+        assertThat(seen.tokens()).isEqualTo(Objects.requireNonNull(known).tokens());
+      }
+    }
+    assertThat(texts.wholes()).isEqualTo(1);
+    assertThat(texts.parts()).isEqualTo(1);
+    assertThat(texts.unknown()).isEqualTo(1);
+  }
+
+  @Test
   void nextTurnIsKnownAsFarAsTheTurnBefore() {
     learn(1, 2);
     PrefixBlocks key = Objects.requireNonNull(known(1, 2, 3, 4));

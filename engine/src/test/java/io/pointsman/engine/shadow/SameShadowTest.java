@@ -20,6 +20,7 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.kv.Announcer;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.kv.KvTier;
 import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -189,6 +190,19 @@ class SameShadowTest {
     assertThat(report.shadow().heldTokens()).isPositive().isEqualTo(report.acting().heldTokens());
     assertThat(report.shadow().imbalance()).isEqualTo(report.acting().imbalance());
     assertThat(report.failures()).isZero();
+  }
+
+  @Test
+  void lookUpsOfTheShadowAreNotCounted() {
+    ShadowPolicy shadow = shadow((copy, parts) -> tiered("kv_aware", copy, parts), true);
+    traffic("kv_aware", shadow);
+
+    long counted = 0;
+    for (KvTally.Outcome outcome : KvTally.Outcome.values()) {
+      counted += announced.tally().counted(outcome);
+    }
+    // The acting policy does not look where only one worker can be chosen.
+    assertThat(counted).isBetween(REQUESTS / 2L, (long) REQUESTS);
   }
 
   @ParameterizedTest

@@ -234,19 +234,37 @@ class ShadowPolicyTest {
   void lineIsBoundedAndWhatIsLeftOutIsCounted() {
     ShadowPolicy shadow = shadow(named("round_robin"));
     RoutingEngine engine = acting("round_robin", shadow);
-    for (int i = 0; i < ShadowPolicy.MOST_WAITING + 100; i++) {
+    // Each that is taken puts its end in line too.
+    int taken = (int) (ShadowPolicy.MOST_WAITING / ShadowPolicy.EVENT_WEIGHT / 2);
+    for (int i = 0; i < taken + 100; i++) {
       ((Decision.Routed) engine.decide(RoutingRequest.builder().build())).lease().ignored();
     }
     assertThat(shadow.following()).isZero();
     shadow.work();
 
     ShadowReport report = shadow.report();
-    // Each that is taken puts its end in line too.
-    assertThat(report.dropped()).isEqualTo(ShadowPolicy.MOST_WAITING / 2 + 100);
-    assertThat(report.shadow().placed()).isEqualTo(ShadowPolicy.MOST_WAITING / 2);
+    assertThat(report.dropped()).isEqualTo(100);
+    assertThat(report.shadow().placed()).isEqualTo(taken);
     serve(place(engine, 1));
     shadow.work();
-    assertThat(shadow.report().shadow().placed()).isEqualTo(ShadowPolicy.MOST_WAITING / 2 + 1);
+    assertThat(shadow.report().shadow().placed()).isEqualTo(taken + 1);
+  }
+
+  @Test
+  void longPromptsFillTheLineSooner() {
+    ShadowPolicy shadow = shadow(named("round_robin"));
+    RoutingEngine engine = acting("round_robin", shadow);
+    int blocks = 1 << 14;
+    PrefixBlocks prompt = new PrefixBlocks(new long[blocks], blocks, 16 * blocks, 16, 16 * blocks);
+    int taken = 2 + (int) (ShadowPolicy.MOST_WAITING / blocks);
+    for (int i = 0; i < taken; i++) {
+      RoutingRequest request = RoutingRequest.builder().prefix(prompt).build();
+      ((Decision.Routed) engine.decide(request)).lease().ignored();
+    }
+    shadow.work();
+
+    assertThat(shadow.report().dropped()).isPositive();
+    assertThat(shadow.report().shadow().placed()).isGreaterThan(taken - 8);
   }
 
   @Test

@@ -276,6 +276,11 @@ final class CacheModel {
     return prefix.count() == 0 ? 0 : Milestones.upTo(prefix.count() - 1) + 1;
   }
 
+  /** The blocks that so many lengths reach to. */
+  static int blocks(PrefixBlocks prefix, int lengths) {
+    return lengths == 0 ? 0 : end(prefix, lengths - 1, ends(prefix));
+  }
+
   static int end(PrefixBlocks prefix, int i, int ends) {
     return i == ends - 1 ? prefix.count() : Milestones.blocks(i);
   }

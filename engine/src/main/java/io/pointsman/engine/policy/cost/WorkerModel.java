@@ -219,7 +219,7 @@ final class WorkerModel {
     if (prefix.count() > 0) {
       entry.taken = cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
       // Under the lock, or what is evicted meanwhile would stay in the index for good.
-      index.add(prefix, tenancy, blocks, now);
+      index.add(prefix, CacheModel.blocks(prefix, entry.taken), tenancy, blocks, now);
     }
     inFlight.put(lease, entry);
     if (!request.heard()) {

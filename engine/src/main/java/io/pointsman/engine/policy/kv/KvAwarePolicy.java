@@ -57,7 +57,7 @@ public final class KvAwarePolicy implements Policy {
     if (choice.chosen() == Pool.ABSENT) {
       return null;
     }
-    learner.knowledge().index().tally().count(prompt.outcome());
+    learner.knowledge().tally().count(prompt.outcome());
     int held = prompt.blocks(pool.slot(choice.chosen()));
     request.notes().because(held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST, held);
     return pool.worker(choice.chosen());

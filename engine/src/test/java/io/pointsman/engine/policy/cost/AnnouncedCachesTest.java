@@ -137,8 +137,7 @@ class AnnouncedCachesTest {
     fleet.clock.advance(Duration.ofMinutes(1));
     Worker home = served(asking(PROMPT));
     long[] blocks = announcer.ids(null, PROMPT, 0);
-    KvEvent windows =
-        new KvEvent.Stored(blocks, null, PROMPT, 16, KvTier.DEVICE, null, false);
+    KvEvent windows = new KvEvent.Stored(blocks, null, PROMPT, 16, KvTier.DEVICE, null, false);
     index.apply(home, 0, batch(windows));
     fleet.clock.advance(Duration.ofMinutes(1));
 

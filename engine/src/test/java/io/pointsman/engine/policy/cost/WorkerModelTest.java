@@ -1,0 +1,60 @@
+package io.pointsman.engine.policy.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class WorkerModelTest {
+  private final TestFleet fleet = TestFleet.of(1);
+  private final PrefixIndex index = new PrefixIndex(1 << 20, 64);
+
+  /** A model of the only worker's cache that may take so many bytes. */
+  private WorkerModel model(long bytes) {
+    GhostList ghosts = new GhostList();
+    WorkerModel.Shared shared =
+        new WorkerModel.Shared(
+            index,
+            ghosts,
+            new HitLedger(index, ghosts, _ -> null),
+            new KvIndex(1 << 20, 64, fleet.clock::nanos),
+            new AtomicLong(bytes));
+    PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
+    return new WorkerModel(fleet.worker(0), kind, shared, 10_000_000, fleet.now());
+  }
+
+  /** Blocks that the index has of a prompt, while it is in flight and when it was given up. */
+  private int[] indexed(WorkerModel model, PrefixBlocks prompt) {
+    PrefixBlocks key = Grain.of(prompt).coarse();
+    Lease lease = fleet.lease(fleet.worker(0));
+    model.placed(RoutingRequest.builder().prefix(prompt).build(), lease, prompt.tokens());
+    int whileInFlight = index.match(key);
+    model.ended(lease, Outcome.IGNORED, fleet.now());
+    return new int[] {whileInFlight, index.match(key)};
+  }
+
+  @Test
+  void indexHasWhatTheModelOfTheCacheHasRoomFor() {
+    PrefixBlocks prompt = Prompt.of(1, 40_000);
+    int whole = Grain.of(prompt).coarse().count();
+    assertThat(indexed(model(1 << 20), prompt)).containsExactly(whole, 0);
+
+    // Three more leave room for a part of it.
+    WorkerModel narrow = model(CacheModel.PORTION_BYTES);
+    for (int i = 2; i < 5; i++) {
+      PrefixBlocks other = Prompt.of(i, 40_000);
+      RoutingRequest request = RoutingRequest.builder().prefix(other).build();
+      narrow.placed(request, fleet.lease(fleet.worker(0)), other.tokens());
+    }
+    int[] part = indexed(narrow, prompt);
+    assertThat(part[0]).isBetween(1, whole - 1);
+    assertThat(part[1]).as("nothing stays for good").isZero();
+  }
+}
