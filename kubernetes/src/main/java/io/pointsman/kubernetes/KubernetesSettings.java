@@ -2,13 +2,11 @@ package io.pointsman.kubernetes;
 
 import io.pointsman.engine.fleet.Role;
 import java.net.URI;
-import java.util.Map;
 
 /**
  * Which pods are workers.
  *
- * @param selector labels that a pod must carry to serve whole requests, each with this very value;
- *     empty finds none
+ * @param selector labels that a pod must carry to serve whole requests
  * @param prefillSelector labels that a pod must carry to serve prompts; comes before the others
  * @param decodeSelector labels that a pod must carry to go on from there; comes before {@code
  *     selector}
@@ -20,26 +18,23 @@ import java.util.Map;
  *     the one that {@code KUBECONFIG} or {@code ~/.kube/config} names
  */
 public record KubernetesSettings(
-    Map<String, String> selector,
-    Map<String, String> prefillSelector,
-    Map<String, String> decodeSelector,
+    PodSelector selector,
+    PodSelector prefillSelector,
+    PodSelector decodeSelector,
     String namespace,
     int port,
     int dataParallelSize,
     String url) {
   public static final KubernetesSettings DEFAULTS =
-      new KubernetesSettings(Map.of(), "", 8000, 1, "");
+      new KubernetesSettings(PodSelector.NONE, "", 8000, 1, "");
 
   /** For pods that serve whole requests only. */
   public KubernetesSettings(
-      Map<String, String> selector, String namespace, int port, int dataParallelSize, String url) {
-    this(selector, Map.of(), Map.of(), namespace, port, dataParallelSize, url);
+      PodSelector selector, String namespace, int port, int dataParallelSize, String url) {
+    this(selector, PodSelector.NONE, PodSelector.NONE, namespace, port, dataParallelSize, url);
   }
 
   public KubernetesSettings {
-    selector = checked("selector", selector);
-    prefillSelector = checked("prefillSelector", prefillSelector);
-    decodeSelector = checked("decodeSelector", decodeSelector);
     check(
         namespace.isEmpty() || LabelSyntax.isNamespace(namespace),
         "namespace",
@@ -48,17 +43,6 @@ public record KubernetesSettings(
     check(port >= 1 && port <= 65_535, "port", "" + port, "1 to 65535");
     check(dataParallelSize >= 1, "dataParallelSize", "" + dataParallelSize, ">= 1");
     check(url.isEmpty() || isUrl(url), "url", url, "https://host:port");
-  }
-
-  private static Map<String, String> checked(String name, Map<String, String> labels) {
-    labels.forEach(
-        (key, value) ->
-            check(
-                LabelSyntax.isKey(key) && LabelSyntax.isValue(value),
-                name,
-                key + "=" + value,
-                "label=value"));
-    return Map.copyOf(labels);
   }
 
   /** Whether it may be the base URL of an API. */
@@ -79,7 +63,7 @@ public record KubernetesSettings(
   }
 
   /** The labels by which pods of a role are found; empty if none are looked for. */
-  public Map<String, String> selector(Role role) {
+  public PodSelector selector(Role role) {
     return switch (role) {
       case REGULAR -> selector;
       case PREFILL -> prefillSelector;

@@ -107,10 +107,12 @@ public final class PodDiscovery implements AutoCloseable {
   }
 
   private static SharedIndexInformer<Pod> informer(
-      KubernetesClient client, KubernetesSettings settings, Map<String, String> selector) {
-    return settings.namespace().isEmpty()
-        ? client.pods().inAnyNamespace().withLabels(selector).runnableInformer(0)
-        : client.pods().inNamespace(settings.namespace()).withLabels(selector).runnableInformer(0);
+      KubernetesClient client, KubernetesSettings settings, PodSelector selector) {
+    String labels = selector.toString();
+    String namespace = settings.namespace();
+    return namespace.isEmpty()
+        ? client.pods().inAnyNamespace().withLabelSelector(labels).runnableInformer(0)
+        : client.pods().inNamespace(namespace).withLabelSelector(labels).runnableInformer(0);
   }
 
   private void begin(KubernetesSettings settings) {

@@ -18,13 +18,19 @@ import io.fabric8.mockwebserver.http.WebSocketListener;
 import io.pointsman.testkit.engine.RefusedPort;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +40,8 @@ import org.jspecify.annotations.Nullable;
 final class FakeCluster implements AutoCloseable {
   /** Kept, so that its level is; it would tell of each request. */
   private static final Logger CHATTER = Logger.getLogger(MockWebServer.class.getName());
+
+  private static final Pattern SELECTOR = Pattern.compile("[?&]labelSelector=([^&]*)");
 
   static {
     CHATTER.setLevel(Level.OFF);
@@ -127,6 +135,11 @@ final class FakeCluster implements AutoCloseable {
     return door.lists.get();
   }
 
+  /** The selectors of lists and watches that the discovery has asked for. */
+  Set<String> asked() {
+    return Set.copyOf(door.asked);
+  }
+
   @Override
   public void close() throws IOException {
     shut();
@@ -140,6 +153,7 @@ final class FakeCluster implements AutoCloseable {
     private final AtomicInteger lists = new AtomicInteger();
     private final AtomicBoolean compacted = new AtomicBoolean();
     private final List<WebSocket> watches = new CopyOnWriteArrayList<>();
+    private final Set<String> asked = ConcurrentHashMap.newKeySet();
 
     List<WebSocket> taken() {
       List<WebSocket> all = List.copyOf(watches);
@@ -149,6 +163,7 @@ final class FakeCluster implements AutoCloseable {
 
     @Override
     public MockResponse dispatch(RecordedRequest request) {
+      note(request.getPath());
       if (request.getPath().contains("watch=true") && compacted.get()) {
         return new MockResponse().withWebSocketUpgrade(new TooOld());
       }
@@ -168,6 +183,14 @@ final class FakeCluster implements AutoCloseable {
         return response;
       }
       return response.withWebSocketUpgrade(new Noting(watch, watches));
+    }
+
+    private void note(String path) {
+      Matcher selector = SELECTOR.matcher(path);
+      if (selector.find()) {
+        String kind = path.contains("watch=true") ? "watch " : "list ";
+        asked.add(kind + URLDecoder.decode(selector.group(1), StandardCharsets.UTF_8));
+      }
     }
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -11,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class KubernetesSettingsTest {
   private static KubernetesSettings settings(String key, String value, String namespace) {
-    return new KubernetesSettings(Map.of(key, value), namespace, 8000, 1, "");
+    return new KubernetesSettings(PodSelector.of(Map.of(key, value)), namespace, 8000, 1, "");
   }
 
   @Test
@@ -23,7 +24,7 @@ class KubernetesSettingsTest {
   @ParameterizedTest
   @CsvSource({"app,vllm", "app.kubernetes.io/name,vllm-0.1_x", "A,''", "a/b,1"})
   void labelsOfKubernetesAreTaken(String key, String value) {
-    assertThat(settings(key, value, "team-1").selector()).containsEntry(key, value);
+    assertThat(settings(key, value, "team-1").selector()).hasToString(key + "=" + value);
   }
 
   @ParameterizedTest
@@ -31,7 +32,25 @@ class KubernetesSettingsTest {
   void whatIsNoLabelIsRefused(String key, String value) {
     assertThatThrownBy(() -> settings(key, value, ""))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("selector: " + key + "=" + value + " (expected: label=value)");
+        .hasMessage(key + "=" + value + " (expected: label=value or label in (a, b))");
+  }
+
+  @Test
+  void aLabelMayHaveSeveralValues() {
+    PodSelector selector = new PodSelector(Map.of("role", Set.of("b", "a"), "app", Set.of("vllm")));
+    assertThat(selector).hasToString("app=vllm,role in (a,b)");
+    assertThat(new PodSelector(Map.of("app", Set.of("")))).hasToString("app=");
+    assertThat(PodSelector.NONE.isEmpty()).isTrue();
+  }
+
+  @Test
+  void aLabelWithoutValuesOrWithNothingBesideOthersIsRefused() {
+    assertThatThrownBy(() -> new PodSelector(Map.of("role", Set.of())))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("role in () (expected: ");
+    assertThatThrownBy(() -> new PodSelector(Map.of("role", Set.of("", "a"))))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("role in (,a) (expected: ");
   }
 
   @Test
@@ -55,7 +74,7 @@ class KubernetesSettingsTest {
   @ValueSource(
       strings = {"cluster", "ftp://a", "https://", "http://a b", "http://u@a", "http://a?b"})
   void whatIsNoUrlIsRefused(String url) {
-    assertThatThrownBy(() -> new KubernetesSettings(Map.of(), "", 8000, 1, url))
+    assertThatThrownBy(() -> new KubernetesSettings(PodSelector.NONE, "", 8000, 1, url))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("url: ");
   }

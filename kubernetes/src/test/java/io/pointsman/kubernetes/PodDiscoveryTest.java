@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -45,7 +46,8 @@ class PodDiscoveryTest {
 
   private PodDiscovery discover(String namespace, Fleet fleet) {
     KubernetesSettings settings =
-        new KubernetesSettings(Map.of("app", "vllm"), namespace, 8000, 1, cluster.url());
+        new KubernetesSettings(
+            PodSelector.of(Map.of("app", "vllm")), namespace, 8000, 1, cluster.url());
     PodDiscovery discovery = PodDiscovery.start(settings, fleet, clock::nanos);
     started.add(discovery);
     return discovery;
@@ -98,9 +100,9 @@ class PodDiscoveryTest {
     cluster.put(Pods.ready("other", "10.0.0.3"));
     KubernetesSettings settings =
         new KubernetesSettings(
-            Map.of(),
-            Map.of("role", "prefill"),
-            Map.of("role", "decode"),
+            PodSelector.NONE,
+            PodSelector.of(Map.of("role", "prefill")),
+            PodSelector.of(Map.of("role", "decode")),
             "a",
             8000,
             1,
@@ -119,6 +121,29 @@ class PodDiscoveryTest {
                     .filter(worker -> worker.spec().role() == Role.DECODE)
                     .count()
                 == 2);
+  }
+
+  /** Whether a pod matches is for the API to say, which the one of this test does not know. */
+  @Test
+  void theApiIsAskedForPodsWithOneOfSeveralValuesOfALabel() {
+    cluster.open();
+    KubernetesSettings settings =
+        new KubernetesSettings(
+            PodSelector.NONE,
+            new PodSelector(Map.of("model", Set.of("pre-2", "pre"), "app", Set.of("vllm"))),
+            new PodSelector(Map.of("model", Set.of("dec"))),
+            "a",
+            8000,
+            1,
+            cluster.url());
+    started.add(PodDiscovery.start(settings, fleet, clock::nanos));
+    await("two watches", () -> cluster.openWatches() == 2);
+    assertThat(cluster.asked())
+        .containsExactlyInAnyOrder(
+            "list app=vllm,model in (pre,pre-2)",
+            "watch app=vllm,model in (pre,pre-2)",
+            "list model=dec",
+            "watch model=dec");
   }
 
   @Test

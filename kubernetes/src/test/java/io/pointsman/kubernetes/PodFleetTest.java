@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class PodFleetTest {
   private static final KubernetesSettings SETTINGS =
-      new KubernetesSettings(Map.of("app", "vllm"), "", 8000, 1, "");
+      new KubernetesSettings(PodSelector.of(Map.of("app", "vllm")), "", 8000, 1, "");
 
   private final Fleet fleet = fleet(8);
   private final PodFleet pods = new PodFleet(fleet, new PodWorkers(SETTINGS));

@@ -19,7 +19,8 @@ class PodWorkersTest {
   }
 
   private static List<WorkerSpec> workers(Pod pod, int ranks) {
-    return new PodWorkers(new KubernetesSettings(Map.of("app", "vllm"), "", 8000, ranks, ""))
+    return new PodWorkers(
+            new KubernetesSettings(PodSelector.of(Map.of("app", "vllm")), "", 8000, ranks, ""))
         .of(pod);
   }
 

@@ -8,7 +8,6 @@ import io.pointsman.app.compat.Flag.Shape;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.key.KubernetesKeys;
 import java.util.List;
-import java.util.Map;
 
 /** The flags of vllm-router 0.1.17 by which it finds engines in Kubernetes. */
 final class DiscoveryFlags {
@@ -47,19 +46,19 @@ final class DiscoveryFlags {
   static void finish(Translation into) {
     ConfigValues values = into.values();
     if (!into.discovers()) {
-      values.set(KubernetesKeys.SELECTOR, Map.of());
-      values.set(KubernetesKeys.PREFILL_SELECTOR, Map.of());
-      values.set(KubernetesKeys.DECODE_SELECTOR, Map.of());
+      KubernetesKeys.findNone(values, KubernetesKeys.SELECTOR);
+      KubernetesKeys.findNone(values, KubernetesKeys.PREFILL_SELECTOR);
+      KubernetesKeys.findNone(values, KubernetesKeys.DECODE_SELECTOR);
       return;
     }
     if (into.backend() == Backend.OPENAI) {
       into.problems().add("--service-discovery: not with --backend openai, which is one server");
     }
     boolean parts =
-        !values.get(KubernetesKeys.PREFILL_SELECTOR).isEmpty()
-            || !values.get(KubernetesKeys.DECODE_SELECTOR).isEmpty();
+        KubernetesKeys.finds(values, KubernetesKeys.PREFILL_SELECTOR)
+            || KubernetesKeys.finds(values, KubernetesKeys.DECODE_SELECTOR);
     if (into.pd().on()) {
-      values.set(KubernetesKeys.SELECTOR, Map.of());
+      KubernetesKeys.findNone(values, KubernetesKeys.SELECTOR);
       need(
           parts,
           "--service-discovery: no --prefill-selector and no --decode-selector (expected: one of"
@@ -73,7 +72,7 @@ final class DiscoveryFlags {
                     + " (expected: both or neither)");
       }
       need(
-          !values.get(KubernetesKeys.SELECTOR).isEmpty(),
+          KubernetesKeys.finds(values, KubernetesKeys.SELECTOR),
           "--service-discovery: no --selector (expected: labels such as app=vllm)",
           into);
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.kubernetes.KubernetesSettings;
+import io.pointsman.kubernetes.PodSelector;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -29,7 +30,7 @@ class DiscoveryFlagsTest {
   @Test
   void discoveryIsOffAndItsPortIsEightyByDefault() {
     assertThat(launched("--policy random"))
-        .isEqualTo(new KubernetesSettings(Map.of(), "", 80, 1, ""));
+        .isEqualTo(new KubernetesSettings(PodSelector.NONE, "", 80, 1, ""));
   }
 
   @Test
@@ -41,7 +42,11 @@ class DiscoveryFlagsTest {
                     + " --intra-node-data-parallel-size 2"))
         .isEqualTo(
             new KubernetesSettings(
-                Map.of("app", "vllm", "tier.example/x", "a_b"), "team-1", 8000, 2, ""));
+                PodSelector.of(Map.of("app", "vllm", "tier.example/x", "a_b")),
+                "team-1",
+                8000,
+                2,
+                ""));
   }
 
   @Test
@@ -82,9 +87,9 @@ class DiscoveryFlagsTest {
                     + " --prefill-selector app=vllm role=prefill --decode-selector role=decode"))
         .isEqualTo(
             new KubernetesSettings(
-                Map.of(),
-                Map.of("app", "vllm", "role", "prefill"),
-                Map.of("role", "decode"),
+                PodSelector.NONE,
+                PodSelector.of(Map.of("app", "vllm", "role", "prefill")),
+                PodSelector.of(Map.of("role", "decode")),
                 "",
                 80,
                 1,

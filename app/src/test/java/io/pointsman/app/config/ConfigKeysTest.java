@@ -36,6 +36,7 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
+import io.pointsman.kubernetes.PodSelector;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.request.AffinitySettings;
 import java.lang.reflect.Field;
@@ -296,7 +297,8 @@ class ConfigKeysTest {
     assertThatThrownBy(
             () ->
                 PointsmanConfig.from(
-                    new ConfigValues().set(KubernetesKeys.DECODE_SELECTOR, Map.of("a", "b"))))
+                    new ConfigValues()
+                        .set(KubernetesKeys.DECODE_SELECTOR, PodSelector.of(Map.of("a", "b")))))
         .hasMessageStartingWith("kubernetes: prefill-selector, decode-selector: set while");
   }
 

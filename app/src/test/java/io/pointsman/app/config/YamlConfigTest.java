@@ -11,6 +11,7 @@ import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.kubernetes.PodSelector;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -177,13 +178,64 @@ class YamlConfigTest {
             "{app: vllm, tier.example/x: }")) {
       assertThat(parse("kubernetes:\n  selector: " + written).get(KubernetesKeys.SELECTOR))
           .as(written)
-          .isEqualTo(labels);
+          .isEqualTo(PodSelector.of(labels));
     }
   }
 
   @Test
+  void aLabelMayHaveOneOfSeveralValues() {
+    PodSelector selector =
+        new PodSelector(Map.of("app", Set.of("vllm"), "role", Set.of("a", "b-1", "c")));
+    for (String written :
+        List.of(
+            "[app=vllm, \"role in (a, b-1, c)\"]",
+            "\"role  in(c,b-1,a,a),app=vllm\"",
+            "{app: vllm, role: [a, b-1, c]}",
+            "{app: [vllm], role: [c, b-1, a]}",
+            KubernetesKeys.SELECTOR.type().format(selector))) {
+      assertThat(parse("kubernetes:\n  selector: " + written).get(KubernetesKeys.SELECTOR))
+          .as(written)
+          .isEqualTo(selector);
+    }
+    assertThat(parse("kubernetes:\n  selector: \"app in (a)\"").get(KubernetesKeys.SELECTOR))
+        .hasToString("app=a");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "[\"a in ()\"]",
+        "[\"a in (b,)\"]",
+        "[\"a in (b\"]",
+        "[a in (b, c)]",
+        "[\"a notin (b)\"]",
+        "[\"!a\"]",
+        "[a]",
+        "[\"a in (b c)\"]",
+        "[\"a b in (c)\"]",
+        "[\"a in (b) x\"]",
+        "{a: [b, \"\"]}",
+        "{a: []}",
+        "{a: {b: c}}",
+        "[\"a in (b, c)\", a=b]",
+      })
+  void otherSelectorsAreRefused(String written) {
+    assertThatThrownBy(() -> parse("kubernetes:\n  selector: " + written))
+        .isInstanceOfSatisfying(
+            ConfigException.class,
+            e ->
+                assertThat(e.problems())
+                    .singleElement()
+                    .asString()
+                    .startsWith("router.yaml:2: kubernetes.selector: ")
+                    .contains(" (expected: "));
+  }
+
+  @Test
   void whatIsNoLabelOrNamespaceIsRefusedWithItsLine() {
-    String label = " (expected: label=value, with letters, digits and -_. in both)";
+    String label =
+        " (expected: label=value or label in (a, b), with letters, digits and -_. in label and"
+            + " values)";
     refused("kubernetes:\n  selector: [app]\n", "router.yaml:2: kubernetes.selector: app" + label);
     refused(
         "kubernetes:\n  selector: {app: a b}\n",

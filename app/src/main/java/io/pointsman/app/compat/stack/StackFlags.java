@@ -76,7 +76,9 @@ final class StackFlags {
             .standard("default")
             .honoured(as(KubernetesKeys.NAMESPACE)),
         stack(SELECTOR, "labels of the pods, as label=value with commas")
-            .honoured("needed with k8s; only equality, other selectors are refused", wishes.keep()),
+            .honoured(
+                "needed with k8s; also as label in (a, b), other selectors are refused",
+                wishes.keep()),
         stack("--k8s-watcher-timeout-seconds", "longest watch")
             .standard("0")
             .idle("watches are renewed as the API ends them"),

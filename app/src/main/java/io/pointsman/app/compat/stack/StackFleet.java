@@ -185,29 +185,20 @@ final class StackFleet {
     }
   }
 
-  /** Pods of a role have the common labels, and their own. */
+  /** Pods of a role have the common labels, and one of their own. */
   private void partsOfPods() {
-    if (prefill.size() != 1 || decode.size() != 1) {
-      into.problems()
-          .add(
-              StackFlags.PREFILL_LABELS
-                  + ", "
-                  + StackFlags.DECODE_LABELS
-                  + ": "
-                  + prefill.size()
-                  + ", "
-                  + decode.size()
-                  + " (expected: one of each with k8s, where selectors compare one value)");
-      return;
+    Translation.as(KubernetesKeys.SELECTOR).apply(wishes.as(StackFlags.SELECTOR), into);
+    KubernetesKeys.findNone(into.values(), KubernetesKeys.SELECTOR);
+    if (into.problems().isEmpty()) {
+      role(KubernetesKeys.PREFILL_SELECTOR, StackFlags.PREFILL_LABELS, prefill);
+      role(KubernetesKeys.DECODE_SELECTOR, StackFlags.DECODE_LABELS, decode);
     }
-    String common = wishes.has(StackFlags.SELECTOR) ? wishes.text(StackFlags.SELECTOR) + "," : "";
-    selector(KubernetesKeys.PREFILL_SELECTOR, common, prefill.getFirst());
-    selector(KubernetesKeys.DECODE_SELECTOR, common, decode.getFirst());
   }
 
-  private void selector(Key<Map<String, String>> key, String common, String label) {
-    String selector = common + POD_LABEL + "=" + label;
-    Translation.as(key).apply(new Given(StackFlags.SELECTOR, List.of(selector)), into);
+  private void role(Key<?> key, String flag, List<String> labels) {
+    String common = wishes.has(StackFlags.SELECTOR) ? wishes.text(StackFlags.SELECTOR) + "," : "";
+    String own = POD_LABEL + " in (" + String.join(",", labels) + ")";
+    Translation.as(key).apply(new Given(flag, List.of(common + own)), into);
   }
 
   private void probes(String flag) {

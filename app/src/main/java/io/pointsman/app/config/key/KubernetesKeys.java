@@ -2,26 +2,28 @@ package io.pointsman.app.config.key;
 
 import static io.pointsman.app.config.value.ValueTypes.integer;
 
+import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.value.CheckedText;
 import io.pointsman.app.config.value.SelectorType;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.kubernetes.LabelSyntax;
+import io.pointsman.kubernetes.PodSelector;
 import java.util.List;
-import java.util.Map;
 
 /** Keys of workers that are found as pods of a Kubernetes cluster. */
 public final class KubernetesKeys {
   private static final KubernetesSettings DEFAULTS = KubernetesSettings.DEFAULTS;
 
-  public static final Key<Map<String, String>> SELECTOR =
+  public static final Key<PodSelector> SELECTOR =
       Key.of(
           "kubernetes.selector",
           new SelectorType(),
           DEFAULTS.selector(),
-          "Labels of the pods that are workers while they are ready; a pod must carry all of them.",
+          "Labels of the pods that are workers while they are ready; a pod must carry all of them,"
+              + " each with its value, or one of its values.",
           "An empty list asks no cluster; labels that other pods carry too make workers of those.");
 
-  public static final Key<Map<String, String>> PREFILL_SELECTOR =
+  public static final Key<PodSelector> PREFILL_SELECTOR =
       Key.of(
           "kubernetes.prefill-selector",
           new SelectorType(),
@@ -30,7 +32,7 @@ public final class KubernetesKeys {
               + " the port of a pod's bootstrap server.",
           "A pod that several selectors find has the first of prefill, decode, regular.");
 
-  public static final Key<Map<String, String>> DECODE_SELECTOR =
+  public static final Key<PodSelector> DECODE_SELECTOR =
       Key.of(
           "kubernetes.decode-selector",
           new SelectorType(),
@@ -78,6 +80,16 @@ public final class KubernetesKeys {
               + " ~/.kube/config names.");
 
   private KubernetesKeys() {}
+
+  /** Whether pods are looked for by one of the selectors. */
+  public static boolean finds(ConfigValues values, Key<PodSelector> selector) {
+    return !values.get(selector).isEmpty();
+  }
+
+  /** Has none looked for by one of the selectors. */
+  public static void findNone(ConfigValues values, Key<PodSelector> selector) {
+    values.set(selector, PodSelector.NONE);
+  }
 
   static List<Key<?>> all() {
     return List.of(

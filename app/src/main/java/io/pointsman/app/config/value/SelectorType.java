@@ -1,26 +1,34 @@
 package io.pointsman.app.config.value;
 
 import io.pointsman.kubernetes.LabelSyntax;
-import java.util.ArrayList;
-import java.util.Collections;
+import io.pointsman.kubernetes.PodSelector;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
- * Labels with values: a list of {@code label=value}, of which a flag may hold several, separated by
- * commas, or a group of labels.
+ * Labels with values: a list of {@code label=value} or {@code label in (a, b)}, of which a flag may
+ * hold several, separated by commas; or a group of labels, each with a value or a list of them.
  */
-public final class SelectorType implements ValueType<Map<String, String>> {
+public final class SelectorType implements ValueType<PodSelector> {
   private static final String ITEM = "label=value";
 
+  /** Commas that are in no parentheses. */
+  private static final Pattern COMMA = Pattern.compile(",(?![^()]*\\))");
+
+  private static final Pattern SET = Pattern.compile("([^\\s=]+)\\s+in\\s*\\(([^()]*)\\)");
+
   @Override
-  public Map<String, String> read(Raw raw) {
-    Map<String, String> labels = new LinkedHashMap<>();
+  public PodSelector read(Raw raw) {
+    Map<String, Set<String>> labels = new LinkedHashMap<>();
     switch (raw) {
       case Raw.Scalar(String text, _) -> {
-        for (String part : text.split(",", -1)) {
+        for (String part : COMMA.split(text, -1)) {
           if (!part.isBlank()) {
             put(labels, part.strip());
           }
@@ -29,9 +37,9 @@ public final class SelectorType implements ValueType<Map<String, String>> {
       case Raw.Items(List<Raw> items, _) ->
           items.forEach(item -> put(labels, text(item, "a list of " + ITEM)));
       case Raw.Entries(Map<String, Raw> entries, _) ->
-          entries.forEach((key, value) -> put(labels, key, text(value, "a value for " + key)));
+          entries.forEach((key, value) -> put(labels, key, values(key, value)));
     }
-    return Collections.unmodifiableMap(labels);
+    return new PodSelector(labels);
   }
 
   private static String text(Raw raw, String expected) {
@@ -41,24 +49,53 @@ public final class SelectorType implements ValueType<Map<String, String>> {
     throw new IllegalArgumentException(ValueTypes.shown(raw) + " (expected: " + expected + ")");
   }
 
-  private static void put(Map<String, String> labels, String item) {
+  private static Set<String> values(String key, Raw raw) {
+    String expected = "a value for " + key + ", or a list of them";
+    if (raw instanceof Raw.Items(List<Raw> items, _) && !items.isEmpty()) {
+      return items.stream()
+          .map(item -> text(item, expected))
+          .collect(Collectors.toCollection(LinkedHashSet::new));
+    }
+    return Set.of(text(raw, expected));
+  }
+
+  private static void put(Map<String, Set<String>> labels, String item) {
+    Matcher set = SET.matcher(item);
+    if (set.matches()) {
+      Set<String> values = new LinkedHashSet<>();
+      for (String value : set.group(2).split(",", -1)) {
+        values.add(value.strip());
+      }
+      if (values.contains("")) {
+        throw wrong(item);
+      }
+      put(labels, set.group(1), values);
+      return;
+    }
     int equals = item.indexOf('=');
     if (equals < 0) {
       throw wrong(item);
     }
-    put(labels, item.substring(0, equals), item.substring(equals + 1));
+    put(labels, item.substring(0, equals), Set.of(item.substring(equals + 1)));
   }
 
-  private static void put(Map<String, String> labels, String key, String value) {
-    String item = key + "=" + value;
-    if (!LabelSyntax.isKey(key) || !LabelSyntax.isValue(value)) {
-      throw wrong(item);
+  private static void put(Map<String, Set<String>> labels, String key, Set<String> values) {
+    boolean several = values.size() > 1;
+    for (String value : values) {
+      boolean valid = LabelSyntax.isValue(value) && !(several && value.isEmpty());
+      if (!valid || !LabelSyntax.isKey(key)) {
+        throw wrong(key + "=" + value);
+      }
     }
-    String before = labels.put(key, value);
-    if (before != null && !before.equals(value)) {
+    Set<String> before = labels.put(key, values);
+    if (before != null && !before.equals(values)) {
       throw new IllegalArgumentException(
-          item + " beside " + key + "=" + before + " (expected: each label once)");
+          shown(key, values) + " beside " + shown(key, before) + " (expected: each label once)");
     }
+  }
+
+  private static String shown(String key, Set<String> values) {
+    return new PodSelector(Map.of(key, values)).toString();
   }
 
   private static IllegalArgumentException wrong(String item) {
@@ -66,19 +103,19 @@ public final class SelectorType implements ValueType<Map<String, String>> {
         (item.isEmpty() ? "nothing" : item)
             + " (expected: "
             + ITEM
-            + ", with letters, digits and -_. in both)");
+            + " or label in (a, b), with letters, digits and -_. in label and values)");
   }
 
   @Override
-  public String format(Map<String, String> labels) {
-    List<String> items = new ArrayList<>();
-    new TreeMap<>(labels).forEach((key, value) -> items.add(ValueTypes.quoted(key + "=" + value)));
-    return "[" + String.join(", ", items) + "]";
+  public String format(PodSelector selector) {
+    return selector.requirements().stream()
+        .map(ValueTypes::quoted)
+        .collect(Collectors.joining(", ", "[", "]"));
   }
 
   @Override
   public String expected() {
-    return "a list of labels such as app=vllm, or a group of them";
+    return "a list of labels such as app=vllm or \"role in (a, b)\", or a group of them";
   }
 
   @Override

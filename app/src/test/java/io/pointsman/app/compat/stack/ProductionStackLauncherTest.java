@@ -18,6 +18,7 @@ import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.kubernetes.KubernetesSettings;
+import io.pointsman.kubernetes.PodSelector;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -171,7 +172,9 @@ class ProductionStackLauncherTest {
                     "--routing-logic roundrobin --service-discovery k8s --k8s-label-selector"
                         + " app=vllm,tier=x --k8s-namespace n --k8s-port 9")
                 .kubernetes())
-        .isEqualTo(new KubernetesSettings(Map.of("app", "vllm", "tier", "x"), "n", 9, 1, ""));
+        .isEqualTo(
+            new KubernetesSettings(
+                PodSelector.of(Map.of("app", "vllm", "tier", "x")), "n", 9, 1, ""));
   }
 
   @Test
@@ -182,7 +185,31 @@ class ProductionStackLauncherTest {
                         + " --k8s-label-selector app=vllm --prefill-model-labels pre"
                         + " --decode-model-labels dec")
                 .get(KubernetesKeys.PREFILL_SELECTOR))
-        .isEqualTo(Map.of("app", "vllm", "model", "pre"));
+        .isEqualTo(PodSelector.of(Map.of("app", "vllm", "model", "pre")));
+  }
+
+  @Test
+  void severalLabelsOfARoleAreEachAWholeWord() {
+    ConfigValues values =
+        translated(
+            "--routing-logic disaggregated_prefill_orchestrated --service-discovery k8s"
+                + " --k8s-label-selector app=vllm --prefill-model-labels pre-2,pre"
+                + " --decode-model-labels dec,dec-2,dec-3");
+    assertThat(values.get(KubernetesKeys.PREFILL_SELECTOR))
+        .isEqualTo(new PodSelector(Map.of("app", Set.of("vllm"), "model", Set.of("pre", "pre-2"))))
+        .hasToString("app=vllm,model in (pre,pre-2)");
+    assertThat(values.get(KubernetesKeys.DECODE_SELECTOR))
+        .hasToString("app=vllm,model in (dec,dec-2,dec-3)");
+  }
+
+  @Test
+  void withoutCommonLabelsThoseOfTheRoleAreEnough() {
+    ConfigValues values =
+        translated(
+            "--routing-logic disaggregated_prefill_orchestrated --service-discovery k8s"
+                + " --prefill-model-labels a,b --decode-model-labels c");
+    assertThat(values.get(KubernetesKeys.PREFILL_SELECTOR)).hasToString("model in (a,b)");
+    assertThat(values.get(KubernetesKeys.DECODE_SELECTOR)).hasToString("model=c");
   }
 
   @Test
@@ -332,6 +359,15 @@ class ProductionStackLauncherTest {
         "--service-discovery k8s --routing-logic roundrobin|--k8s-label-selector: nothing",
         "--service-discovery k8s --routing-logic roundrobin --k8s-label-selector a!=b"
             + "|--k8s-label-selector: ",
+        "--service-discovery k8s --routing-logic disaggregated_prefill_orchestrated"
+            + " --prefill-model-labels a,b+c --decode-model-labels d"
+            + "|--prefill-model-labels: model=b+c (expected: ",
+        "--service-discovery k8s --routing-logic disaggregated_prefill_orchestrated"
+            + " --prefill-model-labels a,b --decode-model-labels d --k8s-label-selector model=a"
+            + "|--prefill-model-labels: model in (a,b) beside model=a (expected: each label once)",
+        "--service-discovery k8s --routing-logic disaggregated_prefill_orchestrated"
+            + " --prefill-model-labels a,b --decode-model-labels d --k8s-label-selector c"
+            + "|--k8s-label-selector: c (expected: label=value",
         "--service-discovery static --routing-logic roundrobin|--static-backends: nothing",
         "--service-discovery static --routing-logic roundrobin --static-backends http://a,http://b"
             + " --static-models m|--static-models: 1 (expected: 2",
