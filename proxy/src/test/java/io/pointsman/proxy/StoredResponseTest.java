@@ -79,6 +79,25 @@ class StoredResponseTest {
     goesBackToTheWorkerThatMadeIt(true);
   }
 
+  /** Some engines read each other's addresses from it. */
+  @Test
+  void anIdMayHaveAddressesInIt() throws Exception {
+    String id =
+        "resp____prefill_addr_10.2.0.11:21001___decode_addr_10.2.0.21:22001_"
+            + "3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c-0";
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false));
+        ScriptedEngine two = ScriptedEngine.start(keeper(id, false))) {
+      rig.worker(one.url()).drain(true);
+      rig.worker(two.url());
+      assertThat(rig.ask(ProxyRig.post("/v1/responses", BODY)).text()).contains(id);
+      rig.fleet().snapshot().workers().getFirst().drain(false);
+
+      assertThat(rig.ask(get(id)).status()).isEqualTo(200);
+      assertThat(one.requests()).isEmpty();
+    }
+  }
+
   @Test
   void unknownIdIsLookedForOnOneWorkerAfterTheOther() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);

@@ -13,8 +13,11 @@ import org.jspecify.annotations.Nullable;
 public final class ResponseIdSniffer {
   private static final int MOST_BYTES = 16_384;
 
-  /** The id is short, and the first member of the object: in both forms the first "id" there is. */
-  private static final Pattern ID = Pattern.compile("\"id\"\\s*:\\s*\"([A-Za-z0-9_.-]{1,128})\"");
+  /**
+   * The id is short, and the first member of the object: in both forms the first "id" there is. One
+   * that two workers share may have their addresses in it.
+   */
+  private static final Pattern ID = Pattern.compile("\"id\"\\s*:\\s*\"([A-Za-z0-9_.:-]{1,256})\"");
 
   private final StringBuilder seen = new StringBuilder();
   private boolean done;
