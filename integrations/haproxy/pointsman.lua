@@ -1,8 +1,8 @@
 -- Asks Pointsman where a request goes, before HAProxy chooses a server.
 --
--- Sets txn.pm.worker (the worker's id) and txn.pm.lease (the place held on it until the end of the stream, which
--- HAProxy's log line tells). Without an answer in time it sets txn.pm.fallback, and HAProxy balances by itself, as it
--- does for a moment afterwards without asking. What the router refuses (unknown model, all workers busy) the client
+-- Sets txn.pm.worker (the worker's id). txn.pm.lease, which HAProxy has made, names the place held on it until the end of
+-- the stream, which HAProxy's log line tells; where certainly none is held it is unset. Without an answer in time it sets
+-- txn.pm.fallback, and HAProxy balances by itself, as it does for a moment afterwards without asking. What the router refuses (unknown model, all workers busy) the client
 -- gets as it is; if it has no worker to name, HAProxy goes by its own checks. The client's own key goes with the question,
 -- so that the router checks it; where that is needed, nothing passes without the router's word.
 
@@ -43,6 +43,7 @@ local function question(txn, body)
     "connection: close",
     "content-length: " .. #body,
     "x-pointsman-hold: " .. TTL_MS,
+    "x-pointsman-lease: " .. txn:get_var("txn.pm.lease"),
     "x-serve-request-method: " .. txn.f:method(),
     "x-serve-request-path: " .. (txn.f:path() or ""), -- OPTIONS * has none
   }
@@ -116,6 +117,7 @@ end
 
 local function decide(txn)
   if now() < silent_until then
+    txn:unset_var("txn.pm.lease")
     return fall_back(txn, "silent")
   end
   if silent_until > 0 then
@@ -130,6 +132,7 @@ local function decide(txn)
   end
   silent_until = 0
   if status ~= 200 then
+    txn:unset_var("txn.pm.lease")
     tell("status " .. status)
   end
   if REFUSALS[status] then

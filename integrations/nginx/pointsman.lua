@@ -111,7 +111,8 @@ local function receive(socket)
   return body and status, headers, body
 end
 
--- As receive does; beside nil whether the router had closed the connection before it could have read the question.
+-- As receive does; beside nil whether the router had closed the connection before it could have read the question, and
+-- nothing if it was not reached.
 local function exchange(text)
   local socket = ngx.socket.tcp()
   socket:settimeouts(settings.timeout_ms, settings.timeout_ms, settings.timeout_ms)
@@ -136,7 +137,8 @@ local function exchange(text)
   return status, headers, body
 end
 
--- The router's answer; nil without one. A kept connection that turns out to be closed is replaced once.
+-- The router's answer; nil without one, and nothing beside if the router was not reached. A kept connection that turns out
+-- to be closed is replaced once.
 local function call(method, path, lines, body)
   lines[#lines + 1] = "host: " .. settings.router_host
   lines[#lines + 1] = "content-length: " .. #body
@@ -154,6 +156,40 @@ local function own_call(method, path, lines, body)
     lines[#lines + 1] = "authorization: Bearer " .. settings.api_key
   end
   return call(method, path, lines, body)
+end
+
+local function tell_one(each)
+  local path = "/v1/leases/" .. each.lease .. "/" .. each.what
+  local status = own_call("POST", path, {"content-type: application/json"}, each.body)
+  if status and status >= 300 and status ~= 404 and status ~= 409 then
+    complain("status " .. status .. " to " .. each.what)
+  end
+end
+
+local function tell_all(premature)
+  while not premature and told.first <= told.last do
+    local each = told[told.first]
+    told[told.first] = nil
+    told.first = told.first + 1
+    telling = ngx.now()
+    local good, why = pcall(tell_one, each)
+    if not good then
+      complain("error in " .. each.what .. ": " .. tostring(why))
+    end
+  end
+  telling = nil
+end
+
+-- What is too much is not said: such leases expire.
+local function tell_router(lease, what, body)
+  if told.last - told.first >= MOST_TOLD then
+    return
+  end
+  told.last = told.last + 1
+  told[told.last] = {lease = lease, what = what, body = body}
+  if not telling or ngx.now() - telling > DROPPED_SECONDS + settings.timeout_ms / 1000 * 6 then
+    telling = ngx.timer.at(0, tell_all) and ngx.now() or nil
+  end
 end
 
 -- What there is of the client's body, and the end of one that is longer; nil if that is all.
@@ -237,9 +273,10 @@ local function strip(headers)
   end
 end
 
-local function question(headers, tail)
+local function question(headers, tail, lease)
   local lines = {
     "x-pointsman-hold: " .. settings.ttl_ms,
+    "x-pointsman-lease: " .. lease,
     "x-serve-request-method: " .. ngx.req.get_method(),
     "x-serve-request-path: " .. ngx.var.request_uri:match("^[^?]*"),
   }
@@ -303,7 +340,9 @@ local function decide(headers)
     return by_itself()
   end
   local body, tail = body_of_client()
-  local status, answer_headers, answer = call("POST", "/internal/route", question(headers, tail), body)
+  -- The place is named before it is asked for: whatever becomes of the answer, its end can be told.
+  local lease = ngx.var.request_id
+  local status, answer_headers, answer = call("POST", "/internal/route", question(headers, tail, lease), body)
   if status ~= 200 then
     complain(status and "status " .. status or "no answer")
   end
@@ -316,6 +355,10 @@ local function decide(headers)
   end
   local decided = status == 200 and json.decode(answer)
   if not decided or not decided.replica_id then
+    if status == 200 or not status and answer_headers ~= nil then
+      -- An answer that is still to come holds nothing, and what it holds already is given back.
+      tell_router(lease, "settle", '{"outcome":"ignored"}')
+    end
     -- Where keys are needed, nobody has looked at the client's.
     return settings.api_key and refuse(503, "1", NO_ROUTER) or by_itself()
   end
@@ -417,40 +460,6 @@ function pointsman.body()
     ngx.arg[1] = state.page
     ngx.arg[2] = true
     state.page = ""
-  end
-end
-
-local function tell_one(each)
-  local path = "/v1/leases/" .. each.lease .. "/" .. each.what
-  local status = own_call("POST", path, {"content-type: application/json"}, each.body)
-  if status and status >= 300 and status ~= 404 and status ~= 409 then
-    complain("status " .. status .. " to " .. each.what)
-  end
-end
-
-local function tell_all(premature)
-  while not premature and told.first <= told.last do
-    local each = told[told.first]
-    told[told.first] = nil
-    told.first = told.first + 1
-    telling = ngx.now()
-    local good, why = pcall(tell_one, each)
-    if not good then
-      complain("error in " .. each.what .. ": " .. tostring(why))
-    end
-  end
-  telling = nil
-end
-
--- What is too much is not said: such leases expire.
-local function tell_router(lease, what, body)
-  if told.last - told.first >= MOST_TOLD then
-    return
-  end
-  told.last = told.last + 1
-  told[told.last] = {lease = lease, what = what, body = body}
-  if not telling or ngx.now() - telling > DROPPED_SECONDS + settings.timeout_ms / 1000 * 6 then
-    telling = ngx.timer.at(0, tell_all) and ngx.now() or nil
   end
 end
 

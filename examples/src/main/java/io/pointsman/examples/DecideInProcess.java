@@ -74,6 +74,7 @@ public final class DecideInProcess {
       }
       case Choice.Refused(var rejection) -> "nobody: " + rejection.reason();
       case Choice.TooManyHeld _ -> "too many leases";
+      case Choice.IdTaken taken -> throw new IllegalStateException("no id was given: " + taken);
       case Choice.Pointed(Worker worker) -> throw new IllegalStateException("not held: " + worker);
     };
   }

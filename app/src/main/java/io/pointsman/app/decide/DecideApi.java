@@ -8,6 +8,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Alternatives;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.Hold;
 import io.pointsman.engine.choice.SplitChoice;
 import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.env.Ticker;
@@ -75,7 +76,8 @@ public final class DecideApi {
       return ofTwo(split.choose(question, facts), question, facts);
     }
     RoutingRequest routing = routing(question, facts);
-    Choice choice = question.hold ? choices.choose(routing, question.ttl) : choices.point(routing);
+    Hold hold = question.hold();
+    Choice choice = hold == null ? choices.point(routing) : choices.choose(routing, hold);
     return ofOne(choice, routing, question, facts, Json.object());
   }
 
@@ -98,6 +100,7 @@ public final class DecideApi {
           Refusal.of(rejection, facts.model(), planes.busyStatus(facts.model()));
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
+      case Choice.IdTaken taken -> Refusal.of(taken);
     };
   }
 

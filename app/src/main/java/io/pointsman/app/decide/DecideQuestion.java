@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.pointsman.app.config.value.Nearest;
 import io.pointsman.engine.choice.Alternatives;
+import io.pointsman.engine.choice.Hold;
 import io.pointsman.engine.choice.HoldSettings;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The body of {@code POST /v1/decide}, read in one pass. The client's body within it is not decoded
@@ -43,6 +45,7 @@ final class DecideQuestion {
           "truncated",
           "ttl_ms",
           "hold",
+          "lease",
           "alternatives",
           "exclude",
           "explain");
@@ -63,8 +66,9 @@ final class DecideQuestion {
   /** Whether the client's body goes on beyond what is told of it. */
   boolean truncated;
 
-  Duration ttl;
-  boolean hold = true;
+  private Duration ttl;
+  private boolean hold = true;
+  private @Nullable String lease;
   int alternatives = 2;
 
   /** Whether the answer shall say what the policy thought of each worker. */
@@ -110,6 +114,11 @@ final class DecideQuestion {
     return workers;
   }
 
+  /** What shall be held; null if nothing shall. */
+  @Nullable Hold hold() {
+    return hold ? new Hold(ttl, lease) : null;
+  }
+
   private void read(JsonParser json) throws IOException {
     if (json.nextToken() != JsonToken.START_OBJECT) {
       throw new IllegalArgumentException(
@@ -128,6 +137,9 @@ final class DecideQuestion {
       throw new IllegalArgumentException(
           "request body: more after its end (expected: one JSON object)");
     }
+    if (!hold && lease != null) {
+      throw new IllegalArgumentException("lease: told (expected: none where hold is false)");
+    }
   }
 
   private void field(String field, JsonToken value, JsonParser json) throws IOException {
@@ -139,6 +151,7 @@ final class DecideQuestion {
       case "truncated" -> truncated = flag(field, value, json);
       case "ttl_ms" -> ttl = Duration.ofMillis(whole(field, value, json, millis()));
       case "hold" -> hold = flag(field, value, json);
+      case "lease" -> lease = new Hold(ttl, text(field, value, json)).id();
       case "alternatives" -> alternatives = (int) whole(field, value, json, Alternatives.MOST);
       case "explain" -> explain = flag(field, value, json);
       case "exclude" -> exclude = texts(field, value, json);

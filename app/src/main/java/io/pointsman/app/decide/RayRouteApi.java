@@ -7,6 +7,7 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.Hold;
 import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -36,8 +37,8 @@ import org.slf4j.LoggerFactory;
  * escapes. A body that yields no key never fails a request.
  *
  * <p>Nobody says when the request has ended, so nothing is held: see {@link Choices#point}. A plane
- * that does say asks with {@code x-pointsman-hold: milliseconds}: it gets a lease, and errors in
- * OpenAI's shape that it may pass on.
+ * that does say asks with {@code x-pointsman-hold: milliseconds}: it gets a lease, whose id it may
+ * give by {@code x-pointsman-lease}, and errors in OpenAI's shape that it may pass on.
  */
 public final class RayRouteApi implements LocalEndpoint {
   private static final Logger log = LoggerFactory.getLogger(RayRouteApi.class);
@@ -50,6 +51,7 @@ public final class RayRouteApi implements LocalEndpoint {
   private static final String PATH_HEADER = "x-serve-request-path";
   private static final String TRUNCATED_HEADER = "x-body-truncated";
   private static final String HOLD_HEADER = "x-pointsman-hold";
+  private static final String LEASE_HEADER = "x-pointsman-lease";
 
   /** Of a refusal: a router that has just started, or takes all workers for dead, may be wrong. */
   public static final String UNPLACED_HEADER = "x-pointsman-unplaced";
@@ -119,15 +121,14 @@ public final class RayRouteApi implements LocalEndpoint {
     boolean read = facts.body().kind() != BodyVerdict.Kind.MALFORMED;
     String model = read ? facts.model() : null;
     String problem = problem(request, facts, model);
-    Duration ttl;
+    Hold hold;
     try {
-      ttl = ttl(request.header(HOLD_HEADER));
+      hold = hold(request);
     } catch (IllegalArgumentException e) {
       return Refusal.malformed(String.valueOf(e.getMessage()));
     }
-    boolean holds = ttl.isPositive();
     if (problem != null) {
-      return holds ? Refusal.malformed(problem) : error(400, problem);
+      return hold == null ? error(400, problem) : Refusal.malformed(problem);
     }
     PrefixBlocks key = read ? facts.prefix() : PrefixBlocks.NONE;
     if (key.count() == 0) {
@@ -140,7 +141,7 @@ public final class RayRouteApi implements LocalEndpoint {
             .prefix(key)
             .affinity(facts.affinity())
             .build();
-    return switch (holds ? choices.choose(routing, ttl) : choices.point(routing)) {
+    return switch (hold == null ? choices.point(routing) : choices.choose(routing, hold)) {
       case Choice.Pointed(Worker worker) ->
           Json.answer(200, pointed(worker, model, facts, request));
       case Choice.Held(Worker worker, String lease, long expiresInNanos) ->
@@ -150,19 +151,21 @@ public final class RayRouteApi implements LocalEndpoint {
                   .put("lease", lease)
                   .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(expiresInNanos)));
       case Choice.Refused(Decision.Rejected rejected) ->
-          holds ? refusedToHold(rejected, model) : refused(rejected, model);
+          hold == null ? refused(rejected, model) : refusedToHold(rejected, model);
       case Choice.TooManyHeld(long retryAfterNanos) ->
           Refusal.tooManyLeases(choices.settings().maxLeases(), retryAfterNanos);
+      case Choice.IdTaken taken -> Refusal.of(taken);
     };
   }
 
   /**
-   * How long a place shall be held; 0 if none shall. What is too long is cut: it is a setting of
-   * the plane's, which its clients cannot mend.
+   * What shall be held; null if nothing shall. What is too long is cut: it is a setting of the
+   * plane's, which its clients cannot mend.
    */
-  private Duration ttl(@Nullable String written) {
+  private @Nullable Hold hold(LocalRequest request) {
+    String written = request.header(HOLD_HEADER);
     if (written == null) {
-      return Duration.ZERO;
+      return null;
     }
     long most = choices.settings().maxTtl().toMillis();
     long millis = written.matches("[0-9]{1,15}") ? Long.parseLong(written) : -1;
@@ -176,7 +179,8 @@ public final class RayRouteApi implements LocalEndpoint {
           millis,
           most);
     }
-    return Duration.ofMillis(Math.min(millis, most));
+    Duration ttl = Duration.ofMillis(Math.min(millis, most));
+    return new Hold(ttl, request.header(LEASE_HEADER));
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pointsman.app.decide;
 
 import io.pointsman.app.admin.Json;
 import io.pointsman.engine.Decision;
+import io.pointsman.engine.choice.Choice;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
@@ -32,6 +33,17 @@ final class Refusal {
             "too_many_leases",
             "leases: " + most + " are held already (expected: fewer, decide.max-leases)")
         .withHeader("retry-after", Long.toString(Reply.seconds(retryAfterNanos)));
+  }
+
+  static LocalResponse of(Choice.IdTaken taken) {
+    return taken.settled()
+        ? ofLease(409, "lease_settled", "lease " + taken.lease() + ": was settled before")
+        : ofLease(
+            409,
+            "lease_exists",
+            "lease "
+                + taken.lease()
+                + ": is or was held already (expected: another id for each question)");
   }
 
   static LocalResponse ofLease(int status, String code, String message) {

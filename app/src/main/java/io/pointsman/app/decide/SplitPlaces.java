@@ -1,5 +1,6 @@
 package io.pointsman.app.decide;
 
+import io.pointsman.engine.choice.Hold;
 import io.pointsman.engine.choice.SplitChoice;
 import io.pointsman.engine.choice.SplitChoices;
 import io.pointsman.engine.disagg.SplitRequest;
@@ -58,7 +59,8 @@ public final class SplitPlaces {
       request.decode().exclude(worker);
     }
     SplitChoices.Asked asked = new SplitChoices.Asked(request, question.path, id(question));
-    SplitChoice choice = question.hold ? choices.choose(asked, question.ttl) : choices.point(asked);
+    Hold hold = question.hold();
+    SplitChoice choice = hold == null ? choices.point(asked) : choices.choose(asked, hold);
     return new Placed(choice, request, protocol);
   }
 

@@ -20,6 +20,8 @@ import org.slf4j.LoggerFactory;
 final class HaproxyFiles implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HaproxyFiles.class);
   private static final int BUFFER = 131_072;
+  private static final List<String> NAMES =
+      List.of("haproxy.cfg", "pointsman.lua", "give-up.lua", "first-token.lua", "spoe.cfg");
 
   /** Streams that have just ended are remembered for a while beside those that live. */
   private static final int LEASES_PER_CONNECTION = 2;
@@ -40,7 +42,7 @@ final class HaproxyFiles implements AutoCloseable {
     HaproxyFiles files = new HaproxyFiles(Files.createTempDirectory("pointsman-haproxy"));
     try {
       Map<String, String> names = files.names(settings, port, logPort);
-      for (String name : List.of("haproxy.cfg", "pointsman.lua", "first-token.lua", "spoe.cfg")) {
+      for (String name : NAMES) {
         String text = template(name);
         for (Map.Entry<String, String> each : names.entrySet()) {
           text = text.replace(each.getKey(), each.getValue());
@@ -70,6 +72,7 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@NOTES_FIRST@", settings.firstToken() ? "yes" : "no");
     names.put("@GUARDED@", settings.guarded() ? "yes" : "no");
     names.put("@LUA@", path("pointsman.lua"));
+    names.put("@GIVE_UP@", path("give-up.lua"));
     names.put("@FIRST_TOKEN@", path("first-token.lua"));
     names.put("@SPOE_CONFIG@", path("spoe.cfg"));
     names.put("@SPOE_ADDRESS@", spoe == null ? "" : numeric(spoe.getHostString(), spoe.getPort()));

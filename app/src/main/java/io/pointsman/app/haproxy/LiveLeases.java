@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 final class LiveLeases {
   private static final Logger log = LoggerFactory.getLogger(LiveLeases.class);
   private static final String ALIVE = "show table leases data.conn_cur gt 0";
-  private static final Pattern KEY = Pattern.compile("key=([0-9a-z]+-[0-9a-z]+) ");
+  private static final Pattern KEY = Pattern.compile("key=(\\w+-[\\w-]{1,61}) ");
   private static final int AT_ONCE = 16;
 
   private final RuntimeApi haproxy;

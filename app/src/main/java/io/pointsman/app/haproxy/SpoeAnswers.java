@@ -56,6 +56,11 @@ final class SpoeAnswers {
     }
     Map<String, List<String>> headers = headers(named.get("headers"));
     headers.put("x-pointsman-hold", List.of(String.valueOf(named.getOrDefault("ttl", ""))));
+    // A client's own does not count; HAProxies that name none are given one.
+    headers.remove("x-pointsman-lease");
+    if (named.get("lease") instanceof String lease) {
+      headers.put("x-pointsman-lease", List.of(lease));
+    }
     headers.put("x-serve-request-method", List.of(String.valueOf(named.get("method"))));
     headers.put("x-serve-request-path", List.of(String.valueOf(named.getOrDefault("path", ""))));
     byte[] body = named.get("body") instanceof byte[] bytes ? bytes : NOTHING;

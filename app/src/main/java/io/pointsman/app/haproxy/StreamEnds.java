@@ -26,7 +26,7 @@ final class StreamEnds implements AutoCloseable {
    */
   private static final Pattern LINE =
       Pattern.compile(
-          "pm ([0-9a-z]+-[0-9a-z]+) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
+          "pm (\\w+-[\\w-]{1,61}) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
 
   /** Of the Lua script: why requests are balanced without the router. */
   private static final String COMPLAINT = "pointsman: ";

@@ -86,10 +86,12 @@ class LiveLeasesTest {
         # table: leases, type: string, size:100, used:3
         0x556a4d6a0d38: key=1z-kd8w0qm3x1 use=1 exp=8917 conn_cur=1
         0x556a4d6a0e38: key=20-kd use=2 exp=0 shard=0 conn_cur=2
+        0x556a4d6a0e68: key=550e8400-e29b-41d4-a716-446655440000 use=1 exp=0 conn_cur=1
         0x556a4d6a0f38: key=none use=2 exp=0 conn_cur=2
         """;
 
-    assertThat(LiveLeases.alive(table)).containsExactly("1z-kd8w0qm3x1", "20-kd");
+    assertThat(LiveLeases.alive(table))
+        .containsExactly("1z-kd8w0qm3x1", "20-kd", "550e8400-e29b-41d4-a716-446655440000");
     assertThat(LiveLeases.alive("# table: leases, type: string, size:100, used:0\n")).isEmpty();
   }
 

@@ -94,7 +94,8 @@ class SpoeListenerTest {
         lines.text(each);
       }
       lines.text("").text("").flushTo(binary);
-      writer.begin(NOTIFY, 7, id).text("request").octet(6);
+      writer.begin(NOTIFY, 7, id).text("request").octet(7);
+      writer.entry("lease", "named-by-haproxy");
       writer.entry("ttl", 60_000).entry("method", "POST").entry("path", "/v1/completions");
       writer.entry("length", Integer.toString(body.length + 1));
       bytes(writer.text("headers"), binary.toByteArray());
@@ -144,7 +145,8 @@ class SpoeListenerTest {
           .containsEntry("max-frame-size", "16380");
 
       SpoeWriter writer = new SpoeWriter();
-      client.ask(writer, 1, "{\"a\":1}".getBytes(UTF_8), "X-A", "1", "x-a", "2", "x-b", "");
+      String[] headers = {"X-A", "1", "x-a", "2", "x-b", "", "x-pointsman-lease", "forged"};
+      client.ask(writer, 1, "{\"a\":1}".getBytes(UTF_8), headers);
       writer.flushTo(client.out);
 
       assertThat(client.read())
@@ -157,6 +159,7 @@ class SpoeListenerTest {
           .containsEntry("x-a", List.of("1", "2"))
           .containsEntry("x-b", List.of(""))
           .containsEntry("x-pointsman-hold", List.of("60000"))
+          .containsEntry("x-pointsman-lease", List.of("named-by-haproxy"))
           .containsEntry("x-serve-request-method", List.of("POST"))
           .containsEntry("x-serve-request-path", List.of("/v1/completions"));
     }

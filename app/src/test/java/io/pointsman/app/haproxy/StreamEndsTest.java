@@ -58,6 +58,11 @@ class StreamEndsTest {
         .isEqualTo(
             new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"failed\",\"failure\":\"error\"}"));
     assertThat(StreamEnds.read("pm - 200 -- w3 - -")).isNull();
+    assertThat(StreamEnds.read("pm 550e8400-e29b-41d4-a716-446655440000 -1 CR <NOSRV> - -"))
+        .as("given up before the answer came")
+        .isEqualTo(
+            new StreamEnds.Settlement(
+                "550e8400-e29b-41d4-a716-446655440000", "{\"outcome\":\"ignored\"}"));
     assertThat(StreamEnds.read("pm 1z-k3 99999999999 -- w3 w3 -")).isNull();
   }
 

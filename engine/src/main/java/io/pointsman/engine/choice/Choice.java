@@ -25,4 +25,13 @@ public sealed interface Choice {
    * @param retryAfterNanos when the next one expires, if none is settled before
    */
   record TooManyHeld(long retryAfterNanos) implements Choice {}
+
+  /**
+   * The id that the plane wants for the lease cannot be had; nothing is held.
+   *
+   * @param lease that id
+   * @param settled whether it was settled already, as by a plane that gave its question up; else
+   *     another lease has it, or had it and expired
+   */
+  record IdTaken(String lease, boolean settled) implements Choice {}
 }

@@ -62,31 +62,61 @@ public final class Choices {
    * @throws IllegalArgumentException if {@code ttl} is out of its range
    */
   public Choice choose(RoutingRequest request, Duration ttl) {
-    check(ttl);
-    if (full()) {
-      return tooMany();
+    return choose(request, Hold.of(ttl));
+  }
+
+  /**
+   * The same under an id of the plane's own. One that was settled already holds nothing, and
+   * nothing is decided for it: its plane has given the question up before it was answered.
+   */
+  public Choice choose(RoutingRequest request, Hold hold) {
+    check(hold.ttl());
+    Choice barred = barred(hold);
+    if (barred != null) {
+      return barred;
     }
     request.passesElsewhere();
     return switch (engine.decide(request)) {
-      case Decision.Routed(Lease lease) -> hold(lease, ttl);
+      case Decision.Routed(Lease lease) -> hold(lease, hold);
       case Decision.Rejected rejected -> new Choice.Refused(rejected);
     };
   }
 
-  /** Holds a lease that is neither settled nor reserved. */
-  Choice hold(Lease lease, Duration ttl) {
-    lease.reserve();
-    HeldLease held = held(lease, null, ttl);
-    return held == null ? tooMany() : new Choice.Held(lease.worker(), held.id(), ttl.toNanos());
+  /** Why nothing can be held whatever is chosen; null if something can. */
+  @Nullable Choice barred(Hold hold) {
+    NamedLeases.Claim claim = leases.claim(hold, ticker.nanos());
+    if (claim != NamedLeases.Claim.FREE) {
+      return taken(hold, claim);
+    }
+    return leases.full() ? tooMany() : null;
   }
 
-  /**
-   * Holds what owes no sign of progress; null if there are too many, and then all is given back.
-   */
-  @Nullable HeldLease held(Lease lease, @Nullable Lease prefill, Duration ttl) {
+  private static Choice taken(Hold hold, NamedLeases.Claim claim) {
+    return new Choice.IdTaken(String.valueOf(hold.id()), claim == NamedLeases.Claim.SETTLED);
+  }
+
+  /** Holds a lease that is neither settled nor reserved. */
+  Choice hold(Lease lease, Hold hold) {
+    lease.reserve();
+    return hold(lease, null, hold);
+  }
+
+  /** Holds what owes no sign of progress; where that cannot be, all is given back. */
+  Choice hold(Lease lease, @Nullable Lease prefill, Hold hold) {
+    HeldLease held = held(lease, prefill, hold);
+    if (held == null) {
+      return tooMany();
+    }
+    NamedLeases.Claim claim = leases.named(held, ticker.nanos());
+    return claim == NamedLeases.Claim.FREE
+        ? new Choice.Held(lease.worker(), held.id(), hold.ttl().toNanos())
+        : taken(hold, claim);
+  }
+
+  private @Nullable HeldLease held(Lease lease, @Nullable Lease prefill, Hold hold) {
     @Nullable HeldLease held = null;
     try {
-      held = leases.hold(lease, prefill, ticker.nanos(), ttl);
+      held = leases.hold(lease, prefill, ticker.nanos(), hold);
     } finally {
       if (held == null) {
         lease.ignored();
@@ -98,12 +128,7 @@ public final class Choices {
     return held;
   }
 
-  /** Whether another lease would be too many. */
-  boolean full() {
-    return leases.full();
-  }
-
-  Choice tooMany() {
+  private Choice tooMany() {
     leases.tally().refuses();
     return new Choice.TooManyHeld(leases.untilExpiry(ticker.nanos()));
   }
@@ -161,7 +186,11 @@ public final class Choices {
     return leases.answered(lease, ticker.nanos());
   }
 
-  /** The request has ended, and with it prefill, if nobody said so before. */
+  /**
+   * The request has ended, and with it prefill, if nobody said so before. What is said of an id of
+   * a plane's own that no lease has yet is remembered for half a minute: the choice that comes then
+   * holds nothing.
+   */
   public HoldAnswer settle(String lease, Outcome outcome, TokenCounts tokens) {
     return settle(lease, outcome, new EndReport(tokens, null));
   }

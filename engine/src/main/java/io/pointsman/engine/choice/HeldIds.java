@@ -5,7 +5,7 @@ final class HeldIds {
   private static final int BASE = 36;
 
   /** Two longs of at most 13 digits each. */
-  private static final int LONGEST = 27;
+  static final int LONGEST = 27;
 
   /** Stands for a number that is none; no id has it. */
   static final long NONE = -1;

@@ -25,6 +25,7 @@ final class HeldLease {
   }
 
   private final Ends ends;
+  private final @Nullable String name;
   private final long sequence;
   private final long nonce;
   private final long latest;
@@ -39,6 +40,7 @@ final class HeldLease {
   /**
    * @param prefill the lease on the worker for prefill, if another one serves that
    * @param ends hears of the end outside of any lock
+   * @param name the id that its plane has given it; null if it has one of ours
    * @param sequence which lease it is, counted from the first one on
    * @param nonce makes its id hard to hit by chance
    * @param expiresAt by the engine's ticker
@@ -48,11 +50,13 @@ final class HeldLease {
       Lease lease,
       @Nullable Lease prefill,
       Ends ends,
+      @Nullable String name,
       long sequence,
       long nonce,
       long expiresAt,
       long latest) {
     this.ends = ends;
+    this.name = name;
     this.lease = lease;
     this.prefill = prefill;
     split = prefill != null;
@@ -63,11 +67,24 @@ final class HeldLease {
   }
 
   String id() {
-    return HeldIds.format(sequence, nonce);
+    return name == null ? HeldIds.format(sequence, nonce) : name;
+  }
+
+  /** The id that its plane has given it. */
+  @Nullable String name() {
+    return name;
+  }
+
+  long sequence() {
+    return sequence;
   }
 
   boolean is(long sequence, long nonce) {
-    return this.sequence == sequence && this.nonce == nonce;
+    return name == null && this.sequence == sequence && this.nonce == nonce;
+  }
+
+  synchronized boolean settled() {
+    return state == State.SETTLED;
   }
 
   synchronized boolean ended() {

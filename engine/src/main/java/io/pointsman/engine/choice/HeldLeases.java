@@ -22,6 +22,7 @@ final class HeldLeases {
   private final HoldTally tally = new HoldTally();
   private final Dice dice;
   private final AtomicReferenceArray<@Nullable HeldLease> places;
+  private final NamedLeases named = new NamedLeases();
   private final AtomicLong next = new AtomicLong();
   private final AtomicInteger open = new AtomicInteger();
 
@@ -58,17 +59,18 @@ final class HeldLeases {
   }
 
   /**
-   * Holds {@code lease} from now on; null if there are too many, and then it is not held.
+   * Holds {@code lease} from now on; null if there are too many, and then it is not held. One with
+   * an id of its plane's must be {@link #named} then.
    *
    * @param prefill held with it; null if the same worker serves prefill
    */
-  @Nullable HeldLease hold(Lease lease, @Nullable Lease prefill, long now, Duration ttl) {
+  @Nullable HeldLease hold(Lease lease, @Nullable Lease prefill, long now, Hold hold) {
     if (open.incrementAndGet() > settings.maxLeases()) {
       open.decrementAndGet();
       return null;
     }
     long nonce = (long) dice.roll(NONCE_HALF) << 30 | dice.roll(NONCE_HALF);
-    long expiresAt = now + ttl.toNanos();
+    long expiresAt = now + hold.ttl().toNanos();
     long latest = now + settings.maxLifetime().toNanos();
     while (true) {
       long sequence = next.getAndIncrement();
@@ -76,12 +78,45 @@ final class HeldLeases {
       HeldLease before = places.get(place);
       if (before == null || before.ended()) {
         HeldLease held =
-            new HeldLease(lease, prefill, this::ended, sequence, nonce, expiresAt, latest);
+            new HeldLease(
+                lease, prefill, this::ended, hold.id(), sequence, nonce, expiresAt, latest);
         if (places.compareAndSet(place, before, held)) {
+          if (before != null) {
+            forget(before);
+          }
           expiresBy(expiresAt);
           return held;
         }
       }
+    }
+  }
+
+  /** Whether a lease may have the id that its plane wants for it; one that has none may. */
+  NamedLeases.Claim claim(Hold hold, long now) {
+    return hold.id() == null ? NamedLeases.Claim.FREE : named.claim(hold.id(), now);
+  }
+
+  /** Makes a lease known by its id; if that is not free any more, it is given back. */
+  NamedLeases.Claim named(HeldLease held, long now) {
+    String name = held.name();
+    if (name == null) {
+      return NamedLeases.Claim.FREE;
+    }
+    NamedLeases.Claim claim = named.add(name, held, now);
+    if (claim != NamedLeases.Claim.FREE) {
+      held.settle(now, Outcome.IGNORED, EndReport.NONE);
+    }
+    if (places.get(place(held.sequence())) != held) {
+      // It has ended, and its place was needed before it was known.
+      forget(held);
+    }
+    return claim;
+  }
+
+  private void forget(HeldLease held) {
+    String name = held.name();
+    if (name != null) {
+      named.remove(name, held);
     }
   }
 
@@ -117,7 +152,8 @@ final class HeldLeases {
   }
 
   HoldAnswer settle(String id, long now, Outcome outcome, EndReport report) {
-    return with(id, now, (held, time) -> held.settle(time, outcome, report));
+    HeldLease held = Hold.isId(id) ? named.findToSettle(id, now) : find(id);
+    return said(held, now, (each, time) -> each.settle(time, outcome, report));
   }
 
   /** Something that is said of a lease. */
@@ -126,18 +162,23 @@ final class HeldLeases {
   }
 
   private HoldAnswer with(String id, long now, Word word) {
+    return said(find(id), now, word);
+  }
+
+  private @Nullable HeldLease find(String id) {
+    if (Hold.isId(id)) {
+      return named.find(id);
+    }
     long sequence = HeldIds.sequence(id);
     if (sequence == HeldIds.NONE) {
-      return HoldAnswer.UNKNOWN;
+      return null;
     }
     HeldLease held = places.get(place(sequence));
-    if (held == null || !held.is(sequence, HeldIds.nonce(id))) {
-      return HoldAnswer.UNKNOWN;
-    }
-    if (held.expire(now)) {
-      return HoldAnswer.UNKNOWN;
-    }
-    return word.say(held, now);
+    return held != null && held.is(sequence, HeldIds.nonce(id)) ? held : null;
+  }
+
+  private static HoldAnswer said(@Nullable HeldLease held, long now, Word word) {
+    return held == null || held.expire(now) ? HoldAnswer.UNKNOWN : word.say(held, now);
   }
 
   private void ended(Outcome outcome, TokenCounts tokens) {

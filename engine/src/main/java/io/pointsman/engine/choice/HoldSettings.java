@@ -6,7 +6,8 @@ import java.time.Duration;
  * Bounds of what is held for other planes.
  *
  * @param maxLeases most leases held at once; 1 to 1,048,576. Twice as many places are kept to tell
- *     late settlements from unknown ones: about 60 bytes each once used.
+ *     late settlements from unknown ones: about 60 bytes each once used, 200 with an id of its
+ *     plane's.
  * @param standardTtl how long a lease is held without a sign of life, if its plane does not say;
  *     more than 0, at most {@code maxTtl}
  * @param maxTtl the longest that a plane may ask for; short ones give lost places back sooner

@@ -68,8 +68,14 @@ public final class SplitChoices {
    * @throws IllegalArgumentException if {@code ttl} is out of its range
    */
   public SplitChoice choose(Asked asked, Duration ttl) {
-    choices.check(ttl);
-    return choices.full() ? none(asked, choices.tooMany()) : decide(asked, ttl);
+    return choose(asked, Hold.of(ttl));
+  }
+
+  /** The same under an id of the plane's own, as {@link Choices#choose(RoutingRequest, Hold)}. */
+  public SplitChoice choose(Asked asked, Hold hold) {
+    choices.check(hold.ttl());
+    Choice barred = choices.barred(hold);
+    return barred == null ? decide(asked, hold) : none(asked, barred);
   }
 
   /** Chooses workers for a plane that will not say how it ended, as {@link Choices#point}. */
@@ -78,9 +84,9 @@ public final class SplitChoices {
   }
 
   /**
-   * @param ttl null if nothing is to be held
+   * @param hold null if nothing is to be held
    */
-  private SplitChoice decide(Asked asked, @Nullable Duration ttl) {
+  private SplitChoice decide(Asked asked, @Nullable Hold hold) {
     SplitRequest request = asked.request;
     request.passesElsewhere();
     SplitDecision decision = router.decide(request);
@@ -88,7 +94,7 @@ public final class SplitChoices {
     for (int unplanned = 0; unplanned < MOST_UNPLANNED; ) {
       switch (decision) {
         case SplitDecision.Placed(Placement.Single(Lease lease, SplitRule rule)) -> {
-          return whole(request, lease, rule, needsRouter, ttl);
+          return whole(request, lease, rule, needsRouter, hold);
         }
         case SplitDecision.Refused refused -> {
           router.refused(request, refused);
@@ -107,7 +113,7 @@ public final class SplitChoices {
             needsRouter = true;
             decision = router.withoutPrefill(request);
           } else {
-            return two(asked, split, plan, ttl);
+            return two(asked, split, plan, hold);
           }
         }
       }
@@ -132,36 +138,32 @@ public final class SplitChoices {
   }
 
   private SplitChoice whole(
-      SplitRequest request,
-      Lease lease,
-      SplitRule rule,
-      boolean needsRouter,
-      @Nullable Duration ttl) {
+      SplitRequest request, Lease lease, SplitRule rule, boolean needsRouter, @Nullable Hold hold) {
     RoutingRequest by =
         switch (lease.worker().spec().role()) {
           case REGULAR -> request.whole();
           case DECODE -> request.decode();
           case PREFILL -> request.wholeByPrefill();
         };
-    Choice choice = ttl == null ? Choices.pointed(lease) : choices.hold(lease, ttl);
+    Choice choice = hold == null ? Choices.pointed(lease) : choices.hold(lease, hold);
     boolean placed = choice instanceof Choice.Held || choice instanceof Choice.Pointed;
     return new SplitChoice.One(choice, by, placed ? rule : null, needsRouter);
   }
 
-  private SplitChoice two(Asked asked, Placement.Split split, PdPlan plan, @Nullable Duration ttl) {
+  private SplitChoice two(Asked asked, Placement.Split split, PdPlan plan, @Nullable Hold hold) {
     Worker prefill = split.prefill().worker();
     Worker decode = split.decode().worker();
-    if (ttl == null) {
+    if (hold == null) {
       split.prefill().settle(Outcome.POINTED);
       split.decode().settle(Outcome.POINTED);
       return new SplitChoice.Two(prefill, decode, plan, null, 0);
     }
     // Decode's place is reserved already.
     split.prefill().reserve();
-    HeldLease held = choices.held(split.decode(), split.prefill(), ttl);
-    return held == null
-        ? none(asked, choices.tooMany())
-        : new SplitChoice.Two(prefill, decode, plan, held.id(), ttl.toNanos());
+    Choice choice = choices.hold(split.decode(), split.prefill(), hold);
+    return choice instanceof Choice.Held(_, String lease, long expiresInNanos)
+        ? new SplitChoice.Two(prefill, decode, plan, lease, expiresInNanos)
+        : none(asked, choice);
   }
 
   private PdPlan planned(Asked asked, Placement.Split split) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
+import io.pointsman.engine.choice.Hold;
 import io.pointsman.engine.choice.HoldAnswer;
 import io.pointsman.engine.choice.HoldAnswer.Kind;
 import io.pointsman.engine.choice.HoldSettings;
@@ -98,6 +99,27 @@ class SplitChoicesTest {
     assertThat(two.prefill().served()).isEqualTo(1);
     assertThat(two.decode().served()).isEqualTo(1);
     assertThat(two.prefill().reserved() + two.decode().reserved()).isZero();
+  }
+
+  @Test
+  void aLeaseThatItsPlaneNamedAndGaveUpHoldsNeitherPlace() {
+    String id = "550e8400-e29b-41d4-a716-446655440000";
+    SplitChoices split = split(fleet, choices, "nixl");
+    assertThat(settle(id, Outcome.IGNORED).kind()).isEqualTo(Kind.UNKNOWN);
+
+    SplitChoice late = split.choose(asked(4), new Hold(TTL, id));
+
+    assertThat(late)
+        .isInstanceOfSatisfying(
+            SplitChoice.One.class,
+            one -> assertThat(one.choice()).isEqualTo(new Choice.IdTaken(id, true)));
+    assertThat(fleet.inFlight()).isZero();
+    String other = id.replace('0', '1');
+    assertThat(split.choose(asked(4), new Hold(TTL, other)))
+        .isInstanceOfSatisfying(
+            SplitChoice.Two.class, two -> assertThat(two.lease()).isEqualTo(other));
+    assertThat(settle(other, Outcome.SUCCEEDED).kind()).isEqualTo(Kind.DONE);
+    assertThat(fleet.inFlight()).isZero();
   }
 
   @Test

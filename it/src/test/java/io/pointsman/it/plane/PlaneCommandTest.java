@@ -123,7 +123,16 @@ final class PlaneCommandTest {
     String patience = Long.toString(PlaneRig.PATIENCE.toMillis());
     try (CommandProcess command =
         CommandProcess.start(
-            "haproxy", "--listen", listen, "--router", router, "--timeout", patience)) {
+            "haproxy",
+            "--listen",
+            listen,
+            "--router",
+            router,
+            "--timeout",
+            patience,
+            // What only its time gives back is not waited for.
+            "--ttl",
+            "600")) {
       assertThat(command.await(HAPROXY_LISTENS)).isEqualTo("http://" + listen);
       Await.until(
           () -> "pinned: " + command.output(), Await.LONG, () -> pinned(port, completion("one")));

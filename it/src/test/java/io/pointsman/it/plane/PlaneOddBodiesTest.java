@@ -13,9 +13,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -63,17 +63,10 @@ final class PlaneOddBodiesTest {
   }
 
   private List<RawEngine> begun() throws IOException {
-    return begun(Duration.ofMinutes(1));
-  }
-
-  /**
-   * @param ttl how long places are held without a word
-   */
-  private List<RawEngine> begun(Duration ttl) throws IOException {
     List<RawEngine> engines =
         List.of(rig.scripted(PlaneOddBodiesTest::judged), rig.scripted(PlaneOddBodiesTest::judged));
     router = rig.router("cache_aware", "metrics.enabled", "true", "metrics.port", "0");
-    rig.carrier(ttl);
+    rig.carrier();
     return engines;
   }
 
@@ -128,16 +121,18 @@ final class PlaneOddBodiesTest {
     Await.until(
         "no lease is held",
         Await.LONG,
-        () -> {
-          try {
-            return PlaneRig.get(metrics, "/metrics")
-                .text()
-                .lines()
-                .anyMatch(line -> line.matches("pointsman_held_leases 0(\\.0)?"));
-          } catch (IOException e) {
-            throw new AssertionError(e);
-          }
-        });
+        () -> told(metrics).anyMatch(line -> line.matches("pointsman_held_leases 0(\\.0)?")));
+    assertThat(told(metrics).filter(line -> line.contains("{outcome=\"expired\"}")))
+        .as("all were settled")
+        .anyMatch(line -> line.matches("pointsman_held_leases_ended_total\\{.*} 0(\\.0)?"));
+  }
+
+  private static Stream<String> told(int metrics) {
+    try {
+      return PlaneRig.get(metrics, "/metrics").text().lines();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
   }
 
   @Test
@@ -180,8 +175,7 @@ final class PlaneOddBodiesTest {
   /** Short of its announced length, and chunks that do not end: no engine gets half of one. */
   @Test
   void aClientThatLeavesWithinItsBodyLeavesNothing() throws Exception {
-    // A question that HAProxy gives up for a client that has gone holds its place until then.
-    List<RawEngine> engines = begun(Duration.ofSeconds(5));
+    List<RawEngine> engines = begun();
     // HAProxy begins to send what is longer than its buffer, as the built-in proxy does.
     for (int size : new int[] {200, 100_000, 400_000}) {
       byte[] body =

@@ -12,6 +12,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.SlowRelay;
 import io.pointsman.sim.FreePorts;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
@@ -43,6 +44,9 @@ final class PlaneRig implements AutoCloseable {
   /** Of the proxy with the router, on a machine that may have much else to do. */
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
+  /** Longer than anything is waited for, so that only a settlement gives a place back. */
+  private static final Duration PLACES = Duration.ofMinutes(10);
+
   private static final Pattern LOAD = Pattern.compile("\"load\":(\\d+)");
 
   /** Who carries the bytes, and how it asks. */
@@ -62,6 +66,9 @@ final class PlaneRig implements AutoCloseable {
   private String carriersKey = "";
   private String engineKey = "";
   private int port;
+  private int askedAt = routerPort;
+  private int askedBySpoeAt = spoePort;
+  private Duration patience = PATIENCE;
 
   PlaneRig(Way way) {
     this.way = way;
@@ -89,6 +96,19 @@ final class PlaneRig implements AutoCloseable {
   /** Has who carries the bytes add a key for engines. */
   void engineKey(String key) {
     engineKey = key;
+  }
+
+  /**
+   * Has questions that hold a mark reach the router late, and who carries the bytes wait so long
+   * for answers.
+   */
+  List<SlowRelay> slowly(String mark, Duration delay, Duration patience) throws IOException {
+    SlowRelay http = opened(SlowRelay.open(routerPort, mark, delay));
+    SlowRelay spoe = opened(SlowRelay.open(spoePort, mark, delay));
+    askedAt = http.port();
+    askedBySpoeAt = spoe.port();
+    this.patience = patience;
+    return List.of(http, spoe);
   }
 
   /** Engines that answer at once, behind the router. */
@@ -188,7 +208,7 @@ final class PlaneRig implements AutoCloseable {
 
   /** Starts who carries the bytes and waits until it knows the workers. */
   AutoCloseable carrier() throws IOException {
-    return carrier(Duration.ofMinutes(1));
+    return carrier(PLACES);
   }
 
   /**
@@ -208,7 +228,7 @@ final class PlaneRig implements AutoCloseable {
 
   /** Starts who carries the bytes, whether there is anything to reach or not. */
   void carrierAlone() throws IOException {
-    AutoCloseable started = started(Duration.ofMinutes(1));
+    AutoCloseable started = started(PLACES);
     Await.until(() -> "it listens: " + output(started), Await.LONG, this::answers);
   }
 
@@ -223,7 +243,8 @@ final class PlaneRig implements AutoCloseable {
   private AutoCloseable started(Duration ttl) throws IOException {
     return switch (way) {
       case HAPROXY_LUA -> haproxy(ttl, null);
-      case HAPROXY_SPOE -> haproxy(ttl, InetSocketAddress.createUnresolved("127.0.0.1", spoePort));
+      case HAPROXY_SPOE ->
+          haproxy(ttl, InetSocketAddress.createUnresolved("127.0.0.1", askedBySpoeAt));
       case NGINX -> nginx(ttl);
     };
   }
@@ -235,7 +256,7 @@ final class PlaneRig implements AutoCloseable {
   }
 
   private NginxProcess nginx(Duration ttl) throws IOException {
-    NginxProcess nginx = opened(NginxProcess.start(routerPort, ttl, carriersKey, engineKey));
+    NginxProcess nginx = opened(NginxProcess.start(askedAt, ttl, patience, carriersKey, engineKey));
     port = nginx.port();
     return nginx;
   }
@@ -244,8 +265,8 @@ final class PlaneRig implements AutoCloseable {
     HaproxySettings settings =
         HaproxySettings.of(
                 InetSocketAddress.createUnresolved("127.0.0.1", 0),
-                URI.create("http://127.0.0.1:" + routerPort))
-            .withTimeout(PATIENCE)
+                URI.create("http://127.0.0.1:" + askedAt))
+            .withTimeout(patience)
             .withTtl(ttl)
             .withApiKey(carriersKey)
             .withEngineKey(engineKey)
@@ -318,8 +339,11 @@ final class PlaneRig implements AutoCloseable {
   /** The load of all workers, as {@code GET /workers} tells it. */
   int load() {
     try {
-      String text = get(routerPort, "/workers", authorization(carriersKey)).text();
-      Matcher load = LOAD.matcher(text);
+      Answer answer = get(routerPort, "/workers", authorization(carriersKey));
+      if (answer.status() != 200) {
+        throw new AssertionError("GET /workers: " + answer.status() + " " + answer.text());
+      }
+      Matcher load = LOAD.matcher(answer.text());
       int sum = 0;
       while (load.find()) {
         sum += Integer.parseInt(load.group(1));
