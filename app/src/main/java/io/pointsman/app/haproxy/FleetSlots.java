@@ -4,9 +4,12 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.app.health.HostNames;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -29,7 +32,7 @@ final class FleetSlots {
   private static final String BACKEND = "workers/";
   private static final int LOOK_UP_MILLIS = 2_000;
 
-  /** Rounds until a worker is tried again that could not be added. */
+  /** Rounds until a worker is tried again that could not be added, or its name looked up again. */
   static final int PAUSE = 40;
 
   /**
@@ -38,15 +41,31 @@ final class FleetSlots {
    */
   private static final Pattern WORD = Pattern.compile("(?!#)[!#-:<-\\[\\]-~]+");
 
-  /** Finds the address of a host. */
+  /** Finds the addresses of a host. */
   @FunctionalInterface
   interface Addresses {
     /**
-     * The address in digits.
+     * The addresses in digits, one at least.
      *
      * @throws IOException if there is none, or not in time
      */
-    String of(String host) throws IOException;
+    List<String> of(String host) throws IOException;
+  }
+
+  /** What HAProxy has of a worker, and in how many rounds its name is looked up again. */
+  private static final class Known {
+    final String slot;
+    final URI url;
+    final String address;
+
+    /** Counted in the round in which it is added too. */
+    int rounds = PAUSE + 1;
+
+    Known(String slot, URI url, String address) {
+      this.slot = slot;
+      this.url = url;
+      this.address = address;
+    }
   }
 
   private final RuntimeApi haproxy;
@@ -61,8 +80,7 @@ final class FleetSlots {
    */
   private final Map<String, String> undone = new LinkedHashMap<>();
 
-  private final Map<String, String> slots = new LinkedHashMap<>();
-  private final Map<String, URI> urls = new HashMap<>();
+  private final Map<String, Known> slots = new LinkedHashMap<>();
 
   /** Workers that HAProxy cannot have, with the reason. */
   private Map<String, String> barred = Map.of();
@@ -88,10 +106,12 @@ final class FleetSlots {
     }
   }
 
-  private static String lookUp(String host) throws IOException {
+  private static List<String> lookUp(String host) throws IOException {
     boolean bracketed = host.startsWith("[");
     String name = bracketed ? host.substring(1, host.length() - 1) : host;
-    return HostNames.addresses(name, LOOK_UP_MILLIS)[0].getHostAddress();
+    return Arrays.stream(HostNames.addresses(name, LOOK_UP_MILLIS))
+        .map(InetAddress::getHostAddress)
+        .toList();
   }
 
   /** Workers that HAProxy knows now. */
@@ -108,9 +128,9 @@ final class FleetSlots {
     for (Map.Entry<String, String> each : List.copyOf(undone.entrySet())) {
       forget(each.getValue(), each.getKey());
     }
-    for (String id : List.copyOf(slots.keySet())) {
-      if (!workers.containsKey(id) || !workers.get(id).equals(urls.get(id))) {
-        remove(id);
+    for (Map.Entry<String, Known> each : List.copyOf(slots.entrySet())) {
+      if (!each.getValue().url.equals(workers.get(each.getKey()))) {
+        remove(each.getKey());
       }
     }
     reuse();
@@ -135,6 +155,37 @@ final class FleetSlots {
       if (rounds <= 0) {
         add(worker.getKey(), worker.getValue());
       }
+    }
+    lookAgain();
+  }
+
+  /**
+   * Looks one name up again whose turn has come. A worker that has moved gets another server; one
+   * whose address is still among those of its name, in whatever order they come, has not moved.
+   */
+  private void lookAgain() throws IOException {
+    slots.values().forEach(known -> known.rounds--);
+    Map.Entry<String, Known> next =
+        slots.entrySet().stream()
+            .min(Comparator.comparingInt(each -> each.getValue().rounds))
+            .orElse(null);
+    if (next == null || next.getValue().rounds > 0) {
+      return;
+    }
+    String id = next.getKey();
+    Known known = next.getValue();
+    known.rounds = PAUSE;
+    List<String> now;
+    try {
+      now = addresses.of(known.url.getHost());
+    } catch (IOException e) {
+      log.debug("worker {} keeps its address", id, e);
+      return;
+    }
+    if (!now.contains(known.address)) {
+      log.info("worker {} has moved to {}", id, now.getFirst());
+      remove(id);
+      add(id, known.url);
     }
   }
 
@@ -180,7 +231,7 @@ final class FleetSlots {
     }
     String address;
     try {
-      address = addresses.of(url.getHost());
+      address = addresses.of(url.getHost()).getFirst();
     } catch (IOException e) {
       failed(id, e);
       return;
@@ -202,8 +253,7 @@ final class FleetSlots {
     }
     undone.remove(slot);
     failing.remove(id);
-    slots.put(id, slot);
-    urls.put(id, url);
+    slots.put(id, new Known(slot, url, address));
     size = slots.size();
   }
 
@@ -217,9 +267,8 @@ final class FleetSlots {
   }
 
   private void remove(String id) throws IOException {
-    String slot = requireNonNull(slots.remove(id));
+    String slot = requireNonNull(slots.remove(id)).slot;
     size = slots.size();
-    urls.remove(id);
     undone.put(slot, id);
     forget(id, slot);
   }

@@ -25,6 +25,7 @@ class FleetSlotsTest {
 
   private final List<String> unknown = new ArrayList<>();
   private final List<String> lookedUp = new ArrayList<>();
+  private List<String> found = List.of("10.0.0.1");
   private final Map<String, URI> workers = new LinkedHashMap<>();
   private FakeRuntime haproxy;
   private FleetSlots slots;
@@ -40,12 +41,12 @@ class FleetSlotsTest {
         new RuntimeApi(directory.resolve("s")), "workers.map", count, this::address);
   }
 
-  private String address(String host) throws IOException {
+  private List<String> address(String host) throws IOException {
     lookedUp.add(host);
     if (unknown.contains(host)) {
       throw new UnknownHostException(host);
     }
-    return "10.0.0.1";
+    return found;
   }
 
   @AfterEach
@@ -142,6 +143,42 @@ class FleetSlotsTest {
     slots.follow(workers);
     assertThat(haproxy.told()).isEqualTo(added("first", "w3", 1));
     assertThat(slots.size()).isEqualTo(3);
+  }
+
+  @Test
+  void aNameIsLookedUpAgainAfterAWhileAndAWorkerThatHasMovedGetsAnotherServer() throws Exception {
+    worker("a", "http://a:1");
+    worker("b", "http://b:2");
+    slots.follow(workers);
+    haproxy.told();
+    lookedUp.clear();
+    // Another order is no move, nor is a name that nobody can look up for a while.
+    found = List.of("10.0.0.2", "10.0.0.1");
+    rounds(FleetSlots.PAUSE + 2);
+    assertThat(lookedUp).containsExactlyInAnyOrder("a", "b");
+    unknown.addAll(List.of("a", "b"));
+    rounds(FleetSlots.PAUSE + 2);
+    assertThat(lookedUp).hasSize(4);
+    assertThat(haproxy.told()).isEmpty();
+
+    unknown.remove("a");
+    found = List.of("10.0.0.3");
+    rounds(FleetSlots.PAUSE + 2);
+    List<String> told = haproxy.told();
+    assertThat(told)
+        .containsSubsequence(removed("a", "w1"))
+        .containsSubsequence(
+            "set server workers/w3 addr 10.0.0.3 port 1",
+            "set server workers/w3 state ready",
+            "add map workers.map a w3")
+        .noneMatch(command -> command.contains("w2"));
+    assertThat(slots.size()).isEqualTo(2);
+  }
+
+  private void rounds(int count) throws IOException {
+    for (int i = 0; i < count; i++) {
+      slots.follow(workers);
+    }
   }
 
   @Test
