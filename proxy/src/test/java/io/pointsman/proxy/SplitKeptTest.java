@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.disagg.SplitSettings;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
-import java.net.ServerSocket;
-import java.util.Set;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +22,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @Timeout(60)
 class SplitKeptTest {
+  /** A port that nobody listens on, or will while this runs. */
+  private static final String NOBODY = "http://127.0.0.1:1";
+
   private static final String NEXT =
       "{\"model\":\"m\",\"previous_response_id\":\"resp_1\",\"input\":\"a\"}";
 
@@ -53,12 +55,6 @@ class SplitKeptTest {
 
   private static String get(String id) {
     return ask("GET /v1/responses/" + id);
-  }
-
-  private static String closedPort() throws Exception {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return "http://127.0.0.1:" + socket.getLocalPort();
-    }
   }
 
   @ParameterizedTest
@@ -124,19 +120,24 @@ class SplitKeptTest {
   @ParameterizedTest
   @CsvSource({"resp_1, 200", "resp_2, 502"})
   void thoseThatDoNotHaveItAreNoFailedAttempts(String id, int status) throws Exception {
+    List<ScriptedEngine> others = new ArrayList<>();
     try (SplitRig rig = rig(false);
-        ScriptedEngine regular = start(nothing());
         ScriptedEngine decode = start(keeper("resp_1"))) {
-      for (int rank = 0; rank < 6; rank++) {
-        rig.proxy.worker(WorkerSpec.of(regular.url()).withModels(Set.of("m")).withRank(rank));
+      for (int i = 0; i < 6; i++) {
+        others.add(start(nothing()));
+        rig.worker(others.getLast().url(), Role.REGULAR);
       }
-      rig.worker(closedPort(), Role.DECODE);
+      rig.worker(NOBODY, Role.DECODE);
       rig.decode(decode);
       assertThat(rig.proxy.ask(get(id)).status())
           .as("the one that cannot be reached may have what nobody else has")
           .isEqualTo(status);
-      assertThat(regular.requests()).hasSize(6);
+      assertThat(others).allMatch(each -> each.requests().size() == 1);
       assertThat(decode.requests()).hasSize(1);
+    } finally {
+      for (ScriptedEngine each : others) {
+        each.close();
+      }
     }
   }
 

@@ -2,12 +2,18 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The Responses API: what one worker keeps is asked of that worker. */
@@ -114,6 +120,60 @@ class StoredResponseTest {
       assertThat(three.requests()).hasSize(2);
       assertThat(rig.ask(get("resp_9")).status()).isEqualTo(404);
       assertThat(two.requests()).hasSize(2);
+    }
+  }
+
+  /** One of a pair of engines that find each other by it, and another "id" behind it. */
+  @Test
+  void longIdsWithAddressesAreLearned() throws Exception {
+    String id =
+        "resp____prefill_addr_10.2.0.11:21001___decode_addr_10.2.0.12:22001_" + "e".repeat(100);
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine other = ScriptedEngine.start(keeper("resp_1", false));
+        ScriptedEngine maker =
+            ScriptedEngine.start(keeper(id + "\",\"output\":[{\"id\":\"msg_1", false))) {
+      rig.worker(other.url()).drain(true);
+      rig.worker(maker.url());
+      assertThat(rig.ask(ProxyRig.post("/v1/responses", BODY)).text()).contains(id);
+      rig.fleet().snapshot().workers().getFirst().drain(false);
+
+      rig.ask(get(id));
+      rig.ask(get(id.replace(":", "%3A")));
+      assertThat(maker.requests()).hasSize(3);
+      assertThat(other.requests()).isEmpty();
+      rig.ask(get("msg_1"));
+      assertThat(other.requests()).as("not learned, so looked for").hasSize(1);
+    }
+  }
+
+  @Test
+  void ranksOfOneServerAreAskedOnce() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false))) {
+      for (int rank = 0; rank < 8; rank++) {
+        rig.worker(WorkerSpec.of(one.url()).withModels(Set.of("m")).withRank(rank));
+      }
+      assertThat(rig.ask(get("resp_9")).status()).isEqualTo(404);
+      assertThat(one.requests()).hasSize(1);
+    }
+  }
+
+  /** So many are asked and no more; whether one of the others has it nobody knows. */
+  @ParameterizedTest
+  @CsvSource({"64, 404", "65, 503"})
+  void whatWasNotLookedForEverywhereIsNotSaidToBeGone(int workers, int status) throws Exception {
+    List<ScriptedEngine> engines = new ArrayList<>();
+    try (ProxyRig rig = new ProxyRig(transport)) {
+      for (int i = 0; i < workers; i++) {
+        engines.add(ScriptedEngine.start(keeper("resp_1", false)));
+        rig.worker(engines.getLast().url());
+      }
+      assertThat(rig.ask(get("resp_9")).status()).isEqualTo(status);
+      assertThat(engines.stream().mapToInt(each -> each.requests().size()).sum()).isEqualTo(64);
+    } finally {
+      for (ScriptedEngine each : engines) {
+        each.close();
+      }
     }
   }
 }

@@ -121,6 +121,11 @@ final class Attempts {
   }
 
   private void toOwnerOrAny(Lease lease) {
+    if (retries.cutsShort()) {
+      lease.ignored();
+      giveUp();
+      return;
+    }
     Courses courses = state.courses();
     if (courses == null) {
       begin(lease, null);
@@ -244,6 +249,9 @@ final class Attempts {
     }
     if (course == null) {
       routing.exclude(failed);
+      if (reason == RetryReason.NOT_THERE) {
+        excludeOtherRanks(failed);
+      }
     } else {
       course.failed(failed);
     }
@@ -253,6 +261,15 @@ final class Attempts {
       decide();
     } else {
       timer = state.loop().schedule(this::decide, wait, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  /** Ranks share what their server keeps, which would say the same again. */
+  private void excludeOtherRanks(Worker asked) {
+    for (Worker each : plane.engine().fleet().snapshot().workers()) {
+      if (each != asked && each.spec().url().equals(asked.spec().url())) {
+        routing.exclude(each);
+      }
     }
   }
 

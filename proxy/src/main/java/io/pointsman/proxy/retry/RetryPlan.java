@@ -29,6 +29,7 @@ public final class RetryPlan {
   private @Nullable HeldAnswer held;
   private @Nullable ProxyError lastError;
   private Decision.@Nullable Rejected unasked;
+  private boolean cutShort;
 
   public RetryPlan(RetrySettings settings, Backoff backoff, RetryBudget budget) {
     this.settings = settings;
@@ -65,6 +66,15 @@ public final class RetryPlan {
     unasked = busy;
   }
 
+  /**
+   * Whether so many did not have what is looked for that nobody else is asked; then it cannot be
+   * told that nobody has it.
+   */
+  public boolean cutsShort() {
+    cutShort |= notThere >= MOST_SEARCHED;
+    return cutShort;
+  }
+
   /** Why some were not asked; null if all were. */
   public Decision.@Nullable Rejected unasked() {
     return unasked;
@@ -91,7 +101,7 @@ public final class RetryPlan {
 
   /** The error that is kept, handed over; null if there is none that tells the whole truth. */
   public @Nullable HeldAnswer takeHeld() {
-    boolean someSilent = lastError != null || unasked != null;
+    boolean someSilent = lastError != null || unasked != null || cutShort;
     if (held != null && held.status() == NOT_FOUND && someSilent) {
       release();
     }
@@ -122,7 +132,7 @@ public final class RetryPlan {
   public boolean another(RetryReason reason, long now) {
     if (reason == RetryReason.NOT_THERE) {
       notThere++;
-      return attempts < MOST_SEARCHED;
+      return true;
     }
     if (reason == RetryReason.BUSY && settings.maxAttempts() > 1) {
       return attempts < MOST_SEARCHED && budget.withdraw(now);

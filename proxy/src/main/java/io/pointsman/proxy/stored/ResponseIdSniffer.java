@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
 public final class ResponseIdSniffer {
   private static final int MOST_BYTES = 16_384;
 
-  /**
-   * The id is short, and the first member of the object: in both forms the first "id" there is. One
-   * that two workers share may have their addresses in it.
-   */
-  private static final Pattern ID = Pattern.compile("\"id\"\\s*:\\s*\"([A-Za-z0-9_.:-]{1,256})\"");
+  /** Engines whose ids the router has made, with addresses of two of them in it, have long ones. */
+  private static final int LONGEST = 512;
+
+  /** The id is the first member of the object: in both forms the first "id" there is. */
+  private static final Pattern ID = Pattern.compile("\"id\"\\s*:\\s*\"([^\"\\\\]*)[\"\\\\]");
 
   private final StringBuilder seen = new StringBuilder();
   private boolean done;
@@ -32,6 +32,7 @@ public final class ResponseIdSniffer {
     Matcher found = ID.matcher(seen);
     boolean hit = found.find();
     done = hit || seen.length() >= MOST_BYTES;
-    return hit ? found.group(1) : null;
+    String id = hit ? found.group(1) : "";
+    return id.isEmpty() || id.length() > LONGEST ? null : id;
   }
 }

@@ -1,10 +1,13 @@
 package io.pointsman.proxy.stored;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import java.net.URLDecoder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,10 +35,20 @@ public final class StoredResponse {
       ResponseOwners owners, Endpoint endpoint, RequestHead head, RequestFacts facts) {
     String inPath = endpoint.responseId(head.path());
     if (inPath != null) {
-      return new StoredResponse(owners, inPath, true, endpoint == Endpoint.RESPONSE_DELETE);
+      return new StoredResponse(
+          owners, decoded(inPath), true, endpoint == Endpoint.RESPONSE_DELETE);
     }
     String previous = facts.responseId();
     return previous == null ? null : new StoredResponse(owners, previous, false, false);
+  }
+
+  /** Some clients write the colons of an id as {@code %3A}. */
+  private static String decoded(String id) {
+    try {
+      return id.indexOf('%') < 0 ? id : URLDecoder.decode(id.replace("+", "%2B"), UTF_8);
+    } catch (IllegalArgumentException e) {
+      return id;
+    }
   }
 
   /** The id of the worker that keeps it; null if not known. */
