@@ -129,9 +129,9 @@ final class StreamEnds implements AutoCloseable {
       case '-' -> whole(status);
       case 'S' -> failed(signs.charAt(1) == 'C' ? "connect" : "error");
       case 's' -> failed(signs.charAt(1) == 'C' ? "connect" : "timeout");
-      // What the worker answered is no HTTP. In all other states it was the request that was
-      // stopped.
-      case 'P' -> signs.charAt(1) == 'H' || signs.charAt(1) == 'D' ? failed("error") : IGNORED;
+      // With 502 what the worker answered is no HTTP. Anything else may be the client's: a chunk of
+      // its body that is none is 400 before the answer, and any status within it.
+      case 'P' -> status == 502 ? failed("error") : IGNORED;
       default -> IGNORED;
     };
   }

@@ -50,10 +50,12 @@ final class PlaneOddBodiesTest {
       List.of(
           "{", "null", "{} {}", "\u0000", "{\"model\":7}", "{\"model\":\"sim\",}", "\"", "{\"a\":");
 
+  private final PlaneRig.Way way;
   private final PlaneRig rig;
   private @Nullable Router router;
 
   PlaneOddBodiesTest(PlaneRig.Way way) {
+    this.way = way;
     rig = new PlaneRig(way);
   }
 
@@ -206,5 +208,33 @@ final class PlaneOddBodiesTest {
         .allMatch(each -> each.body().length > 50_000 && each.body().length <= 200_000);
     assertJudged("POST", "{\"model\":\"sim\"}".getBytes(StandardCharsets.UTF_8), 0, engines);
     assertNothingIsHeld();
+  }
+
+  /** Clients could shut a worker for all others by ten of them. */
+  @Test
+  void noWorkerIsToBlameForAChunkThatIsNone() throws Exception {
+    begun();
+    byte[] begin =
+        ("POST " + CHATS + " HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n40000\r\n")
+            .getBytes(StandardCharsets.US_ASCII);
+    byte[] chunk = "x".repeat(0x40000).getBytes(StandardCharsets.US_ASCII);
+
+    for (int i = 0; i < 3; i++) {
+      rig.awaitNoLoad();
+      try (RawClient client = RawClient.connect(rig.port())) {
+        client.send(begin).send(chunk);
+        if (way != PlaneRig.Way.NGINX) {
+          // nginx reads a body whole before it asks.
+          Await.until("it is on its way to a worker", Await.LONG, () -> rig.load() == 1);
+        }
+        client.send("\r\nzz\r\n".getBytes(StandardCharsets.US_ASCII));
+        assertThat(client.read().status()).isEqualTo(400);
+      }
+    }
+
+    assertNothingIsHeld();
+    assertThat(requireNonNull(router).fleet().snapshot().workers())
+        .hasSize(2)
+        .allMatch(worker -> worker.failures() == 0);
   }
 }
