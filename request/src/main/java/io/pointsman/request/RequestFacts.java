@@ -5,6 +5,7 @@ import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +33,9 @@ public record RequestFacts(
     @Nullable String responseId,
     Span modelSpan,
     Span streamSpan) {
+
+  /** Models that a refusal names; fleets may have hundreds, and planes hold answers in a buffer. */
+  private static final int MOST_TOLD = 20;
 
   /** Said of a body that was not cut. */
   public static final int WHOLE = -1;
@@ -61,8 +65,8 @@ public record RequestFacts(
    * Why the request must be answered with 400 for want of a model; null if it need not. Routes that
    * are not typed may carry anything.
    *
-   * @param models those of which one must be named, in the order in which they are told; none if
-   *     any worker will do
+   * @param models those of which one must be named, in the order in which the first of them are
+   *     told; none if any worker will do
    * @param cutAfter how many bytes of the body were read; {@link #WHOLE} if that was all of it
    */
   public @Nullable String unnamed(Set<String> models, int cutAfter) {
@@ -77,7 +81,13 @@ public record RequestFacts(
       said = "not in the first " + cutAfter + " bytes of the body";
       where = ", there or in the header " + RequestReader.MULTIPLEXED;
     }
-    return "model: " + said + " (expected: one of " + String.join(", ", models) + where + ")";
+    return "model: " + said + " (expected: one of " + some(models) + where + ")";
+  }
+
+  private static String some(Set<String> models) {
+    String told = models.stream().limit(MOST_TOLD).collect(Collectors.joining(", "));
+    int others = models.size() - MOST_TOLD;
+    return others > 0 ? told + " and " + others + " others" : told;
   }
 
   /** The question to the engine, for any worker. */

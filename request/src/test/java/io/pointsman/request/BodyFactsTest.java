@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.request.BodyVerdict.Kind;
 import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -179,6 +180,21 @@ class BodyFactsTest {
     assertThat(facts.unnamed(Set.of(), RequestFacts.WHOLE)).isNull();
     assertThat(read(Endpoint.TRANSPARENT, body).unnamed(MODELS, RequestFacts.WHOLE)).isNull();
     assertThat(read(Endpoint.RESPONSE_CANCEL, body).unnamed(MODELS, RequestFacts.WHOLE)).isNull();
+  }
+
+  @Test
+  void ofManyModelsAFewAreTold() {
+    Set<String> many = new LinkedHashSet<>();
+    for (int i = 1; i <= 20; i++) {
+      many.add("m" + i);
+    }
+    assertThat(chat("{}").unnamed(many, RequestFacts.WHOLE)).endsWith(", m19, m20)");
+    for (int i = 21; i <= 5_000; i++) {
+      many.add("m" + i);
+    }
+    assertThat(chat("{}").unnamed(many, RequestFacts.WHOLE))
+        .startsWith("model: nothing (expected: one of m1, m2, ")
+        .endsWith(", m19, m20 and 4980 others)");
   }
 
   @Test
