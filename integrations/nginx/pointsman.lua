@@ -44,7 +44,8 @@ local NO_WORKER = problem("no worker is available at the moment", "none_availabl
 local NO_ROUTER = problem("the router does not answer", "router_unavailable")
 local BROKEN = problem("no worker has answered", "upstream_error")
 
--- Of this process: workers but those for prefill, leases whose streams live, what the router is yet to be told.
+-- Of this process: workers but those for prefill, leases whose streams live and when each is to be renewed, what the router is
+-- yet to be told.
 local workers = {}
 -- Where all processes find them; no address looks like it.
 local KNOWN = "workers"
@@ -371,7 +372,9 @@ local function decide(headers)
     asked = ngx.now(),
   }
   if decided.lease then
-    live[decided.lease] = true
+    -- The router may hold it for less than was asked for. Two more tries before it ends.
+    local pause = math.min(settings.ttl_ms, decided.expires_in_ms or settings.ttl_ms) / 3000
+    live[decided.lease] = {pause = pause, due = ngx.now() + pause}
   end
   for name, value in pairs(decided.request_headers or {}) do
     ngx.req.set_header(name, value)
@@ -529,9 +532,13 @@ local function look(premature)
   in_flight:set(KNOWN, json.encode(found))
 end
 
-local function renew_all()
-  for lease in pairs(live) do
-    tell_router(lease, "renew", '{"ttl_ms":' .. settings.ttl_ms .. "}")
+local function renew_due()
+  local now = ngx.now()
+  for lease, renewal in pairs(live) do
+    if renewal.due <= now then
+      renewal.due = now + renewal.pause
+      tell_router(lease, "renew", '{"ttl_ms":' .. settings.ttl_ms .. "}")
+    end
   end
 end
 
@@ -539,18 +546,14 @@ end
 -- other, until the last stream has ended.
 local function outlast()
   while next(live) do
-    renew_all()
-    local rest = settings.ttl_ms / 3000
-    while next(live) and rest > 0 do
-      ngx.sleep(math.min(rest, LOOK_SECONDS))
-      rest = rest - LOOK_SECONDS
-    end
+    renew_due()
+    ngx.sleep(LOOK_SECONDS)
   end
 end
 
 local function renew(premature)
   if not premature then
-    renew_all()
+    renew_due()
   elseif next(live) then
     ngx.timer.at(0, outlast)
   end
@@ -560,7 +563,7 @@ function pointsman.start()
   math.randomseed(ngx.worker.pid())
   ngx.timer.at(0, look)
   ngx.timer.every(LOOK_SECONDS, look)
-  ngx.timer.every(settings.ttl_ms / 3000, renew)
+  ngx.timer.every(math.min(LOOK_SECONDS, settings.ttl_ms / 3000), renew)
 end
 
 return pointsman

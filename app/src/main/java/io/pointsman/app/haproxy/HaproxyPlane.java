@@ -27,9 +27,6 @@ public final class HaproxyPlane implements AutoCloseable {
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(20);
   private static final int STEP_MILLIS = 20;
 
-  /** Two more tries before a lease ends. */
-  private static final int RENEWALS_IN_A_TTL = 3;
-
   /**
    * Runs HAProxy and ends it when this process has ended, however that was: the pipe that it holds
    * is closed then. A HAProxy left behind would go on with a fleet that nobody follows and leases
@@ -77,8 +74,7 @@ public final class HaproxyPlane implements AutoCloseable {
     slots = new FleetSlots(runtime, files.map(), settings.slots());
     following = Rounds.start("haproxy-fleet", LOOK, this::follow);
     LiveLeases leases = new LiveLeases(runtime, router, settings.ttl());
-    renewing =
-        Rounds.start("haproxy-leases", settings.ttl().dividedBy(RENEWALS_IN_A_TTL), leases::renew);
+    renewing = Rounds.start("haproxy-leases", leases.beats(), leases::beat);
   }
 
   private HaproxyFiles written() throws IOException {

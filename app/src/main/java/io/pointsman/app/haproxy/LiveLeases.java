@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
@@ -21,15 +22,51 @@ final class LiveLeases {
   private static final Pattern KEY = Pattern.compile("key=(\\w+-[\\w-]{1,61}) ");
   private static final int AT_ONCE = 16;
 
+  /** Two more tries before a lease ends. */
+  private static final int RENEWALS_IN_A_TTL = 3;
+
+  private static final Duration LONGEST_BEAT = Duration.ofSeconds(1);
+
   private final RuntimeApi haproxy;
   private final RouterCalls router;
   private final Duration ttl;
   private final Semaphore calls = new Semaphore(AT_ONCE);
 
+  /** The longest time that the answers to the last round tell, in ms; 0 if none does so far. */
+  private final AtomicLong heard = new AtomicLong();
+
+  /** As above, of the last round with answers. Of the thread that beats, as is what follows. */
+  private long heldMillis;
+
+  private long waitedMillis;
+
   LiveLeases(RuntimeApi haproxy, RouterCalls router, Duration ttl) {
     this.haproxy = haproxy;
     this.router = router;
     this.ttl = ttl;
+  }
+
+  /** The time between two calls of {@link #beat}. */
+  Duration beats() {
+    Duration third = ttl.dividedBy(RENEWALS_IN_A_TTL);
+    return third.compareTo(LONGEST_BEAT) < 0 ? third : LONGEST_BEAT;
+  }
+
+  /**
+   * Begins a round where it is time: three in the time for which the router holds leases, which may
+   * be less than was asked for. Until the router has told that, at each beat.
+   */
+  void beat() {
+    waitedMillis += beats().toMillis();
+    long told = heard.get();
+    if (told > 0) {
+      heldMillis = told;
+    }
+    if (waitedMillis >= Math.min(heldMillis, ttl.toMillis()) / RENEWALS_IN_A_TTL) {
+      waitedMillis = 0;
+      heard.set(0);
+      renew();
+    }
   }
 
   /**
@@ -54,6 +91,11 @@ final class LiveLeases {
     }
   }
 
+  /** For how long the router holds leases, by the last round's answers so far; 0 without any. */
+  long heardMillis() {
+    return heard.get();
+  }
+
   /** The leases in what HAProxy says of its table. */
   static List<String> alive(String table) {
     List<String> leases = new ArrayList<>();
@@ -69,7 +111,7 @@ final class LiveLeases {
    */
   private void renew(String lease, AtomicBoolean silent) {
     try {
-      router.renew(lease, ttl);
+      heard.accumulateAndGet(router.renew(lease, ttl), Math::max);
     } catch (IOException e) {
       silent.set(true);
       log.debug("lease {} not renewed: {}", lease, e.toString());

@@ -114,19 +114,27 @@ final class RouterCalls implements AutoCloseable {
     say(lease, "settle", body);
   }
 
-  /** Holds a lease for {@code ttl} from now; one that was settled meanwhile is no fault. */
-  void renew(String lease, Duration ttl) throws IOException, InterruptedException {
-    say(lease, "renew", "{\"ttl_ms\":" + ttl.toMillis() + "}");
+  /**
+   * Holds a lease for {@code ttl} from now; one that was settled meanwhile is no fault.
+   *
+   * @return for how long it is held, in ms: the router may have cut that; 0 if it is not, or not
+   *     told
+   */
+  long renew(String lease, Duration ttl) throws IOException, InterruptedException {
+    HttpResponse<byte[]> answer = say(lease, "renew", "{\"ttl_ms\":" + ttl.toMillis() + "}");
+    return answer.statusCode() == 200
+        ? Json.MAPPER.readTree(answer.body()).path("expires_in_ms").asLong()
+        : 0;
   }
 
-  private void say(String lease, String what, String body)
+  private HttpResponse<byte[]> say(String lease, String what, String body)
       throws IOException, InterruptedException {
     HttpRequest request =
         request("/v1/leases/" + lease + "/" + what)
             .header("content-type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofString(body))
             .build();
-    HttpResponse<Void> answer = http.send(request, HttpResponse.BodyHandlers.discarding());
+    HttpResponse<byte[]> answer = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
     int status = answer.statusCode();
     if (status >= 300 && !TOO_LATE.contains(status) && told.isNew(what + " " + status)) {
       log.warn(
@@ -135,6 +143,7 @@ final class RouterCalls implements AutoCloseable {
           status,
           hint(answer));
     }
+    return answer;
   }
 
   private static String hint(HttpResponse<?> answer) {

@@ -4,6 +4,8 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.net.httpserver.HttpServer;
+import io.pointsman.testkit.Await;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -16,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -76,6 +79,49 @@ class LiveLeasesTest {
       leases.renew();
       assertThat(haproxy.told()).hasSize(1);
       assertThat(mute.asked).as("the next round begins anew").isNotEmpty();
+    }
+  }
+
+  /** Six seconds in place of a minute; beats come each second. */
+  @Test
+  void leasesAreRenewedThriceInTheTimeThatTheRouterAllows(@TempDir Path directory)
+      throws Exception {
+    AtomicInteger renewals = new AtomicInteger();
+    HttpServer allowing =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    allowing.createContext(
+        "/v1/leases/",
+        exchange -> {
+          byte[] answer = "{\"lease\":\"1z-k\",\"expires_in_ms\":6000}".getBytes(US_ASCII);
+          exchange.sendResponseHeaders(200, answer.length);
+          exchange.getResponseBody().write(answer);
+          exchange.close();
+          renewals.incrementAndGet();
+        });
+    allowing.start();
+    URI url = URI.create("http://127.0.0.1:" + allowing.getAddress().getPort());
+    try (FakeRuntime haproxy = new FakeRuntime(directory.resolve("s"));
+        RouterCalls router = new RouterCalls(url, "")) {
+      LiveLeases leases =
+          new LiveLeases(new RuntimeApi(directory.resolve("s")), router, Duration.ofSeconds(60));
+      assertThat(leases.beats()).hasSeconds(1);
+
+      leases.beat();
+      leases.beat();
+      assertThat(haproxy.told()).as("nobody has said yet how long leases last").hasSize(2);
+
+      haproxy.says = _ -> "0x55: key=1z-k use=1 exp=1 conn_cur=1\n";
+      leases.beat();
+      Await.until("it is said", () -> leases.heardMillis() == 6_000);
+      for (int i = 0; i < 30; i++) {
+        leases.beat();
+        int sent = (i + 1) / 2 + 1;
+        Await.until("renewed", () -> renewals.get() >= sent);
+        Await.until("it is said", () -> leases.heardMillis() == 6_000);
+      }
+      assertThat(haproxy.told()).hasSize(16);
+    } finally {
+      allowing.stop(0);
     }
   }
 

@@ -46,7 +46,8 @@ public final class DecideKeys {
           "decide.max-ttl",
           duration(Duration.ofMillis(1), Duration.ofHours(24)),
           HOLD.maxTtl(),
-          "The longest that a plane may ask for at a time; more is answered with 400.",
+          "The longest that a lease is held at a time; what planes ask for beyond it is cut to it,"
+              + " but for the ttl_ms of /v1/decide, of which more is answered with 400.",
           "Short makes planes renew often; long lets a dead one hold places for as long.");
 
   public static final Key<Duration> MAX_LIFETIME =
