@@ -11,6 +11,7 @@ import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -38,10 +39,15 @@ final class PlaneKeysTest {
     rig.close();
   }
 
-  private Router guarded() throws IOException {
+  /**
+   * @param settings further ones, paths and values in turn
+   */
+  private Router guarded(String... settings) throws IOException {
     RawEngine keys =
         rig.opened(RawEngine.start("keys", (request, out) -> out.write(verdict(request))));
-    return rig.router("round_robin", "auth.validation-urls", keys.url() + "/check");
+    List<String> all = new ArrayList<>(List.of("auth.validation-urls", keys.url() + "/check"));
+    all.addAll(List.of(settings));
+    return rig.router("round_robin", all.toArray(String[]::new));
   }
 
   private static byte[] verdict(Received request) {
@@ -115,5 +121,18 @@ final class PlaneKeysTest {
 
     guarded();
     rig.awaitPinned();
+  }
+
+  /** Nobody else would look at their keys. */
+  @Test
+  void aRouterThatDoesNotDecideLetsNobodyIn() throws Exception {
+    guarded("decide.enabled", "false", "decide.spoe-address", "");
+    rig.keys("client-key", "proxy-key");
+    rig.carrierAlone();
+    for (int i = 0; i < 5; i++) {
+      Answer answer = rig.send(completion("alone"), authorization("client-key"));
+      assertThat(answer.status()).isEqualTo(503);
+      assertThat(answer.text()).contains("router_unavailable");
+    }
   }
 }
