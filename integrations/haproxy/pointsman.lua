@@ -10,6 +10,7 @@ local ROUTER_HOST = "@ROUTER_HOST@"
 local ROUTER_PORT = @ROUTER_PORT@
 local TIMEOUT_SECONDS = @TIMEOUT_SECONDS@
 local TTL_MS = "@TTL_MS@"
+local BODY_WAIT = @BODY_WAIT@
 local GUARDED = "@GUARDED@" == "yes"
 
 -- What follows up to REFUSALS stands in nginx's script too. Each is one file that is copied to where its proxy finds it,
@@ -55,8 +56,9 @@ local function question(txn, body)
     end
   end
   local full = tonumber(txn.f:req_fhdr("content-length") or "")
-  if full and full > #body then
-    lines[#lines + 1] = "x-body-truncated: " .. #body .. "/" .. full
+  -- Without a length it may have gone on beyond what HAProxy waits for.
+  if full and full > #body or not full and #body >= BODY_WAIT then
+    lines[#lines + 1] = "x-body-truncated: " .. #body .. "/" .. (full or "")
   end
   return table.concat(lines, "\r\n") .. "\r\n\r\n" .. body
 end

@@ -24,7 +24,6 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import java.net.URI;
 import java.time.Duration;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -228,20 +227,8 @@ public final class RayRouteApi implements LocalEndpoint {
 
   /** What is wrong with a request that names no model; null if it need not name one. */
   private @Nullable String unnamed(LocalRequest request, RequestFacts facts) {
-    Set<String> models = engine.modelsToName();
-    String whole = facts.unnamed(models, RequestFacts.WHOLE);
-    boolean cut = whole != null && (cut(request) || endsEarly(request, facts.endpoint()));
-    return cut ? facts.unnamed(models, request.body().length) : whole;
-  }
-
-  /** Whether a plane has cut a body of which nobody told it the length. */
-  private boolean endsEarly(LocalRequest request, Endpoint endpoint) {
-    int length = request.body().length;
-    BodyVerdict verdict =
-        readers
-            .read(endpoint, new ListedHeaders(request.headers()), request.body(), 0, length, false)
-            .body();
-    return verdict.kind() == BodyVerdict.Kind.MALFORMED && verdict.position() >= length;
+    int cutAfter = cut(request) ? request.body().length : RequestFacts.WHOLE;
+    return facts.unnamed(engine.modelsToName(), cutAfter);
   }
 
   private static boolean cut(LocalRequest request) {
@@ -260,7 +247,7 @@ public final class RayRouteApi implements LocalEndpoint {
 
   private ObjectNode pointed(
       Worker worker, @Nullable String model, RequestFacts facts, LocalRequest request) {
-    if (!request.truncated() && request.header(TRUNCATED_HEADER) == null) {
+    if (!cut(request)) {
       // Its authorization is the plane's, not the client's.
       planes.sent(facts, worker, null, request.body(), 0, request.body().length);
     }

@@ -23,6 +23,9 @@ final class HaproxyFiles implements AutoCloseable {
   private static final List<String> NAMES =
       List.of("haproxy.cfg", "pointsman.lua", "give-up.lua", "first-token.lua", "spoe.cfg");
 
+  /** Bytes of a body, without its framing, that HAProxy waits for before it asks. */
+  static final int BODY_WAIT = BUFFER - BUFFER / 8;
+
   /** Streams that have just ended are remembered for a while beside those that live. */
   private static final int LEASES_PER_CONNECTION = 2;
 
@@ -66,7 +69,7 @@ final class HaproxyFiles implements AutoCloseable {
     names.put("@SOCKET@", socket().toString());
     names.put("@MAXCONN@", Integer.toString(settings.maxConnections()));
     names.put("@BUFSIZE@", Integer.toString(BUFFER));
-    names.put("@BODY_WAIT@", Integer.toString(BUFFER - BUFFER / 8));
+    names.put("@BODY_WAIT@", Integer.toString(BODY_WAIT));
     names.put("@ASK@", spoe == null ? "lua" : "spoe");
     names.put("@ENGINE_KEY@", settings.engineKey().isEmpty() ? "no" : "yes");
     names.put("@NOTES_FIRST@", settings.firstToken() ? "yes" : "no");

@@ -64,7 +64,11 @@ final class SpoeAnswers {
     headers.put("x-serve-request-method", List.of(String.valueOf(named.get("method"))));
     headers.put("x-serve-request-path", List.of(String.valueOf(named.getOrDefault("path", ""))));
     byte[] body = named.get("body") instanceof byte[] bytes ? bytes : NOTHING;
-    boolean truncated = length(named.get("length")) > body.length;
+    // Without a length it may have gone on beyond what HAProxy waits for.
+    boolean truncated =
+        named.containsKey("length")
+            ? length(named.get("length")) > body.length
+            : body.length >= HaproxyFiles.BODY_WAIT;
     return new LocalRequest("POST", PATH, "", headers, body, truncated, "");
   }
 

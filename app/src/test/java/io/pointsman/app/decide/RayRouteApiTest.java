@@ -154,8 +154,7 @@ class RayRouteApiTest {
         "[1]|400|model: nothing (expected: one of a, b)",
         "hello|400|model: nothing (expected: one of a, b)",
         "|400|model: nothing (expected: one of a, b)",
-        "{\"mess|400|model: not in the first 6 bytes of the body (expected: one of a, b, there or"
-            + " in the header serve_multiplexed_model_id)",
+        "{\"mess|400|model: nothing (expected: one of a, b)",
         "{\"model\":null}|400|model: no text (expected: one of a, b)",
         "{\"model\":\"c\"}|404|The model `c` does not exist."
       })

@@ -6,6 +6,7 @@ import io.pointsman.app.wiring.Router;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -81,6 +82,40 @@ final class PlaneModelsTest {
       assertThat(unknown.text()).contains("`unknown`");
     }
     rig.awaitNoLoad();
+  }
+
+  /** Chunks tell no length, and what stands behind the head of a form is not looked for. */
+  @Test
+  void aLongBodyWithoutALengthIsToldWhereItsModelWasLookedFor() throws Exception {
+    rig.scripted(ANSWER);
+    other();
+    rig.router("round_robin");
+    rig.carrier();
+    String form =
+        "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n"
+            + "x".repeat(300_000)
+            + "\r\n--b\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nother\r\n--b--\r\n";
+
+    assertNamesNone(chunked("/v1/audio/transcriptions", "multipart/form-data; boundary=b", form));
+    assertNamesNone(chunked("/v1/completions", "application/json", lengthy("7")));
+    Answer whole = chunked("/v1/completions", "application/json", "{\"prompt\":\"x\"}");
+    assertThat(whole.text()).contains("model: nothing (expected: one of other, sim)");
+    rig.awaitNoLoad();
+  }
+
+  private Answer chunked(String path, String type, String body) throws IOException {
+    String head =
+        "POST %s HTTP/1.1\r\nhost: h\r\ncontent-type: %s\r\ntransfer-encoding: chunked\r\n\r\n"
+            .formatted(path, type);
+    String chunk = Integer.toHexString(body.length()) + "\r\n" + body + "\r\n0\r\n\r\n";
+    try (RawClient client = RawClient.connect(rig.port())) {
+      try {
+        client.send((head + chunk).getBytes(StandardCharsets.US_ASCII));
+      } catch (IOException e) {
+        // Who refuses a request by its head closes before it has the body; the answer stands there.
+      }
+      return client.read();
+    }
   }
 
   /** Who balances by itself would ask the other model's worker, which says 404. */
