@@ -4,8 +4,10 @@ import static io.pointsman.engine.TestFleet.MODEL;
 import static io.pointsman.engine.TestFleet.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -13,6 +15,7 @@ import io.pointsman.engine.policy.catalog.PolicySettings;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -170,5 +173,27 @@ class ModelsOfWorkersTest {
 
     assertThat(serving(engine(UnknownModel.ANY_WORKER), NOBODYS))
         .containsExactlyInAnyOrder(fleet.worker(0), untold);
+  }
+
+  /** Prefill and decode engines may serve one model under a name of their own each. */
+  @Test
+  void whereAnyWorkerWillDoANameThatOneRoleKnowsIsServedByTheOtherToo() {
+    RoutingEngine any = engine(UnknownModel.ANY_WORKER);
+    Worker prefill = fleet.add(ofRole(Role.PREFILL, "its-p"));
+    Worker decode = fleet.add(ofRole(Role.DECODE, "its-d"));
+
+    assertThat(any.modelsToName()).isEmpty();
+    for (String model : new String[] {"its-p", "its-d", null}) {
+      Pool first = any.pool(Role.PREFILL, model);
+      Pool then = any.pool(Role.DECODE, model);
+      assertThat(first == null ? null : first.workers()).containsExactly(prefill);
+      assertThat(then == null ? null : then.workers()).containsExactly(decode);
+    }
+    assertThat(engine.serves(Role.DECODE, "its-p")).as("by default").isFalse();
+  }
+
+  private static WorkerSpec ofRole(Role role, String model) {
+    return new WorkerSpec(
+        model, "http://" + model, role, Set.of(model), WorkerSpec.NO_RANK, 0, Map.of());
   }
 }

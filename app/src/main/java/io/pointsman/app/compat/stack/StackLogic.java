@@ -11,6 +11,7 @@ import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.config.value.Raw;
 import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.disagg.peer.PeerLabels;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
 import io.pointsman.engine.fleet.Role;
@@ -101,6 +102,8 @@ final class StackLogic {
     values.set(DisaggKeys.REMOTE_HOST, RemoteHost.REPLACE);
     // The threshold alone decides, also where decode holds the prompt.
     values.set(DisaggKeys.HELD_SHARE, DisaggSettings.NEVER_HELD);
+    // The original asks for no model here; each side may know the model by a name of its own.
+    values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.ANY_WORKER);
     if (protocol.equals("lmcache")) {
       lmcache();
     }

@@ -14,6 +14,7 @@ import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.logging.LogSettings;
+import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.disagg.protocol.ProtocolSettings.RemoteHost;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -243,6 +244,15 @@ class ProductionStackLauncherTest {
     assertThat(values.get(DisaggKeys.HELD_SHARE)).as("all are split").isGreaterThan(1);
     assertThat(values.get(DisaggKeys.PREFILL_TIMEOUT)).isEqualTo(Duration.ofMinutes(5));
     assertThat(values.get(DisaggKeys.DECODE_TIMEOUT)).isEqualTo(Duration.ofMinutes(10));
+  }
+
+  /** The original looks at models in its other logics only. */
+  @Test
+  void whereRequestsAreSplitTheyNeedNotNameAModelThatIsKnown() {
+    assertThat(launched(SPLIT).engine().unknownModel()).isEqualTo(UnknownModel.ANY_WORKER);
+    assertThat(launched(SPLIT.replace("_orchestrated", "")).engine().unknownModel())
+        .isEqualTo(UnknownModel.ANY_WORKER);
+    assertThat(launched(ROUND).engine().unknownModel()).isEqualTo(UnknownModel.REJECT);
   }
 
   @Test
