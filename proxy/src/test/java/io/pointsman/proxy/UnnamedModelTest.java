@@ -96,4 +96,18 @@ class UnnamedModelTest {
         .isEqualTo(one.id());
     assertThat(rig.ask(ProxyRig.post("/v1/responses", unknown)).status()).isEqualTo(400);
   }
+
+  @Test
+  void aResponseWhoseWorkerHasLeftDoesNotStandForAModel() throws Exception {
+    one.now((_, connection) -> connection.reply(200, "application/json", "{\"id\":\"resp_1\"}"));
+    rig.ask(ProxyRig.post("/v1/responses", "{\"model\":\"one\"}"));
+    ScriptedEngine third = rig.closing(ScriptedEngine.start(Answer.ok()));
+    rig.worker(WorkerSpec.of(third.url()).withModels(Set.of("third")));
+    rig.fleet().remove(one.id());
+
+    String known = "{\"previous_response_id\":\"resp_1\"}";
+    assertThat(rig.ask(ProxyRig.post("/v1/responses", known)).status()).isEqualTo(400);
+    assertThat(other.requests()).isEmpty();
+    assertThat(third.requests()).isEmpty();
+  }
 }

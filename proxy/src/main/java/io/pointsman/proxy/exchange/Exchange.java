@@ -185,7 +185,7 @@ final class Exchange implements Conversation, Place.Holder {
     report.asks(read.model());
     StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
     String refusal = read.refusal();
-    if (refusal == null && (stored == null || stored.owner() == null)) {
+    if (refusal == null && !ownedByAMember(stored)) {
       int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
       refusal = read.unnamed(plane.engine().modelsToName(), cutAfter);
     }
@@ -198,6 +198,11 @@ final class Exchange implements Conversation, Place.Holder {
     }
     attempts = new Attempts(this, read, stored);
     admit(read.model());
+  }
+
+  /** Whether it is known, and in the fleet, which worker alone can serve the request. */
+  private boolean ownedByAMember(@Nullable StoredResponse stored) {
+    return stored != null && stored.owner() != null && !stored.forgetIfGone(plane.engine());
   }
 
   // Being admitted.
