@@ -56,6 +56,68 @@ class UnnamedModelTest {
 
   /** Clients write the model behind the messages. */
   @Test
+  void aBodyThatIsLargerThanWhatIsKeptIsLookedThroughForItsModel() throws Exception {
+    String text = "{\"messages\":[\"" + "x".repeat(3000) + "\"],\"model\":\"other\"}";
+
+    assertThat(rig.ask(ProxyRig.post(CHAT, text)).header("x-pointsman-worker"))
+        .isEqualTo(other.id());
+    assertThat(other.awaitRequest().bodyText()).isEqualTo(text);
+    WireClient client = rig.connect();
+    client.send("POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n");
+    for (int from = 0; from < text.length(); from += 500) {
+      String part = text.substring(from, Math.min(from + 500, text.length()));
+      client.send(Integer.toHexString(part.length()) + "\r\n" + part + "\r\n");
+    }
+    WireResponse inChunks = client.send("0\r\n\r\n").read();
+    assertThat(inChunks.header("x-pointsman-worker")).isEqualTo(other.id());
+    assertThat(other.awaitRequest().bodyText()).isEqualTo(text);
+    assertThat(client.send(ProxyRig.post(CHAT, text)).read().status()).isEqualTo(200);
+    assertThat(one.requests()).isEmpty();
+  }
+
+  @Test
+  void aFormWhoseFileStandsFirstIsLookedThroughToo() throws Exception {
+    String part = "--b\r\ncontent-disposition: form-data; name=";
+    String form =
+        part
+            + "\"file\"; filename=\"a.wav\"\r\n\r\n"
+            + "y".repeat(4000)
+            + "\r\n"
+            + part
+            + "\"model\"\r\n\r\nother\r\n--b--\r\n";
+    String head =
+        "POST /v1/audio/transcriptions HTTP/1.1\r\nhost: r\r\n"
+            + "content-type: multipart/form-data; boundary=b\r\ncontent-length: "
+            + form.length()
+            + "\r\n\r\n";
+
+    assertThat(rig.ask(head + form).header("x-pointsman-worker")).isEqualTo(other.id());
+    assertThat(other.awaitRequest().bodyText()).isEqualTo(form);
+  }
+
+  /** What follows the model is streamed on as ever. */
+  @Test
+  void whatIsLargerStillIsLookedThroughUntilItsModelIsFound() throws Exception {
+    String head = "{\"messages\":[\"" + "x".repeat(5000) + "\"],\"model\":\"other\",\"user\":\"";
+    String rest = "z".repeat(1_000_000) + "\"}";
+    WireClient client = rig.connect();
+    client.send(
+        "POST "
+            + CHAT
+            + " HTTP/1.1\r\nhost: r\r\ncontent-length: "
+            + (head.length() + rest.length())
+            + "\r\n\r\n"
+            + head);
+
+    WireResponse answer = client.send(rest).read();
+
+    assertThat(answer.header("x-pointsman-worker")).isEqualTo(other.id());
+    assertThat(other.awaitRequest().bodyText()).isEqualTo(head + rest);
+    assertThat(client.send(ProxyRig.post(CHAT, "{\"model\":\"one\"}")).read().status())
+        .isEqualTo(200);
+  }
+
+  @Test
   void aBodyThatIsNotKeptMustNameItInItsHeadOrInAHeader() throws Exception {
     String text = "{\"messages\":[\"" + "x".repeat(200_000) + "\"],\"model\":\"other\"}";
     WireClient client = rig.connect();

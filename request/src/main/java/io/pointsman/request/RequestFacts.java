@@ -90,6 +90,11 @@ public record RequestFacts(
     return others > 0 ? told + " and " + others + " others" : told;
   }
 
+  /** Whether a body that was cut may name its model behind the cut, where one can be read. */
+  public boolean mayNameFurther() {
+    return body.kind() == BodyVerdict.Kind.TRUNCATED && !modelSpan.present();
+  }
+
   /** The question to the engine, for any worker. */
   public RoutingRequest toRoutingRequest(Role role) {
     return toRoutingRequest(role, null);

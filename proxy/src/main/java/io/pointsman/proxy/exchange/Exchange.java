@@ -188,6 +188,10 @@ final class Exchange implements Conversation, Place.Holder {
     if (refusal == null && !ownedByAMember(stored)) {
       int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
       refusal = read.unnamed(plane.engine().modelsToName(), cutAfter);
+      if (refusal != null && read.mayNameFurther() && body.keepsMore()) {
+        client.setReading(true);
+        return;
+      }
     }
     if (refusal != null) {
       reply(ProxyError.INVALID_BODY, Reply.of(ProxyError.INVALID_BODY, refusal));

@@ -8,7 +8,8 @@ package io.pointsman.proxy.exchange;
  * @param maxUriBytes longest request line, in bytes, at least 64; 414 above it
  * @param maxBufferedBody bodies up to so many bytes are kept until the answer begins, so that they
  *     can be read whole and sent again; a larger one is routed on its head and streamed on, without
- *     retries. At most {@link Integer#MAX_VALUE} / 2; 0 keeps none.
+ *     retries. Eight times as much is kept, at most 1 GiB, of one whose head does not name the
+ *     model that it must name. At most {@link Integer#MAX_VALUE} / 2; 0 keeps none.
  */
 public record LimitSettings(
     long maxBodyBytes, int maxHeaderBytes, int maxUriBytes, int maxBufferedBody) {

@@ -10,14 +10,23 @@ import java.util.List;
 
 /**
  * The body of a request: the bytes as they came, kept until the answer begins, so that they can be
- * sent again. One that outgrows the bound is kept up to there and streamed on from there, once.
- * Belongs to the client's event loop.
+ * sent again. One that outgrows the bound is kept up to there and streamed on from there, once. One
+ * that must be looked through, since its head does not tell where it goes, is kept up to a higher
+ * bound. Belongs to the client's event loop.
  */
 final class RequestBody {
   /** Parts smaller than this are copied together; each would hold on to a whole read otherwise. */
   private static final int SMALL_PART = 2048;
 
   private static final int OWN_PART = 16_384;
+
+  /** How many times the usual bound is kept of what must be looked through. */
+  private static final int LOOKED_THROUGH = 8;
+
+  /** What comes first is often less than the bound: so much is waited for before a second look. */
+  private static final int SECOND_LOOK = 65_536;
+
+  private static final long MOST_IN_AN_ARRAY = Integer.MAX_VALUE / 2;
 
   /** A body up to this size is copied behind its head, so that one buffer is sent. */
   private static final int SENT_WITH_HEAD = 8192;
@@ -28,8 +37,13 @@ final class RequestBody {
   private final RequestHead head;
   private final ByteBufAllocator allocator;
   private final int maxBuffered;
+  private final long mostLookedThrough;
   private final List<ByteBuf> parts = new ArrayList<>(2);
   private int buffered;
+
+  /** What is to have come before the next look; 0 before the first, which comes when it can. */
+  private long nextLook;
+
   private long total;
   private boolean complete;
   private boolean streaming;
@@ -39,6 +53,7 @@ final class RequestBody {
     this.head = head;
     this.allocator = allocator;
     this.maxBuffered = maxBuffered;
+    mostLookedThrough = Math.min((long) maxBuffered * LOOKED_THROUGH, MOST_IN_AN_ARRAY);
   }
 
   /** Bytes that came so far. */
@@ -55,9 +70,26 @@ final class RequestBody {
     complete = true;
   }
 
-  /** Whether it is, or is going to be, larger than what is kept. */
+  /** Whether it is, or is going to be, larger than what is kept before it is looked at. */
   boolean outgrown() {
-    return !complete && (buffered >= maxBuffered || head.contentLength() > maxBuffered);
+    if (complete || nextLook > 0) {
+      return !complete && buffered >= nextLook;
+    }
+    return buffered >= maxBuffered || head.contentLength() > maxBuffered;
+  }
+
+  /**
+   * Keeps more of it, to be looked at again: twice as much as now, so that all looks together read
+   * at most three times its bytes.
+   *
+   * @return whether more is kept; if not, it is complete or as much of it is kept as may be
+   */
+  boolean keepsMore() {
+    if (complete || buffered >= mostLookedThrough) {
+      return false;
+    }
+    nextLook = Math.min(mostLookedThrough, Math.max(2L * buffered, SECOND_LOOK));
+    return true;
   }
 
   /** Whether all of it, from the first byte on, can be sent once more. */

@@ -65,7 +65,8 @@ public final class FrontKeys {
               bytes(0, 1L << 29),
               (long) LimitSettings.DEFAULTS.maxBufferedBody(),
               "Largest request body that is kept in memory; a larger one is routed on its head and"
-                  + " streamed on.",
+                  + " streamed on. Where workers serve different models and its head names none,"
+                  + " eight times as much is kept to look for the model.",
               "Small gives up retries for long prompts, 0 for all; large lets each request in"
                   + " flight hold as much memory.")
           .flag("--max-buffered-body");
