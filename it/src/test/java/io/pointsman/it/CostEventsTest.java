@@ -65,6 +65,20 @@ final class CostEventsTest {
     assertThat(RawClient.call(port, "POST", "/sim/kv-events", faults).status()).isEqualTo(200);
   }
 
+  /**
+   * Waits until what is published is heard by the stream, and what it loses is a gap. Who joins
+   * late has it repeated without one; what comes while he joins may be missed until the next batch.
+   */
+  private static void awaitFollowed(Cluster cluster) {
+    int engines = cluster.engines().size();
+    Await.until(
+        "a subscriber of each engine, and nothing missing",
+        Await.LONG,
+        () ->
+            cluster.engines().stream().allMatch(engine -> engine.events().subscribers() == 1)
+                && cluster.router().metric("pointsman_kv_event_sources_live", "") == engines);
+  }
+
   private static void awaitKnown(Cluster cluster, int prompts) {
     Await.until(
         () -> prompts + " prompts are known",
@@ -84,6 +98,7 @@ final class CostEventsTest {
   @EnumSource(EventFormat.class)
   void promptsThatAnotherPlaneBroughtAreFound(EventFormat format) throws Exception {
     try (Cluster cluster = cluster(4, EventOptions.of(format))) {
+      awaitFollowed(cluster);
       for (int i = 0; i < 4; i++) {
         bring(cluster.engine(i), i);
       }
@@ -97,6 +112,7 @@ final class CostEventsTest {
   @Test
   void whatIsLostAndRepeatedIsFound() throws Exception {
     try (Cluster cluster = cluster(2, EventOptions.of(EventFormat.VLLM))) {
+      awaitFollowed(cluster);
       for (SimEngine engine : cluster.engines()) {
         faults(engine, "{\"loss\":0.5}");
       }
@@ -146,6 +162,7 @@ final class CostEventsTest {
   void engineThatHasStartedAnewIsNotTakenToHoldWhatItHeld() throws Exception {
     int prompts = 8;
     try (Cluster cluster = cluster(2, EventOptions.of(EventFormat.VLLM))) {
+      awaitFollowed(cluster);
       SimEngine dies = cluster.engine(0);
       SimEngine lives = cluster.engine(1);
       cluster.worker(lives).drain(true);
