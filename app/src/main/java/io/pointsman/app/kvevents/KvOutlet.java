@@ -58,6 +58,10 @@ final class KvOutlet {
       inTurn(() -> feed.reset(worker, rank, cause));
     }
 
+    void restarted(long lostUntil) {
+      inTurn(() -> feed.restarted(worker, rank, lostUntil));
+    }
+
     void live(boolean now) {
       inTurn(
           () -> {

@@ -68,6 +68,12 @@ final class KvSource implements AutoCloseable {
    */
   private long lastBefore = NOT_IN_DOUBT;
 
+  /**
+   * When the last connection broke: until then the publisher may have been the one of before. What
+   * was placed later, until a restart is heard of, has come to the new one.
+   */
+  private long brokeAt;
+
   private long pauseNanos = FIRST_PAUSE.toNanos();
   private int defects;
   private long toldAt;
@@ -134,7 +140,7 @@ final class KvSource implements AutoCloseable {
       follow();
     } catch (RuntimeException e) {
       log.error("KV events of {}: connected again", name, e);
-      startAnew(Count.RESETS_DEFECT, Cause.MISSED);
+      startAnew(Count.RESETS_DEFECT);
       defects++;
       pauseNanos = Math.min(FIRST_PAUSE.toNanos() << Math.min(defects, 6), LONGEST_PAUSE.toNanos());
     }
@@ -160,9 +166,13 @@ final class KvSource implements AutoCloseable {
       events.connect(client);
       client.subscribe(topic);
       tally.add(Count.CONNECTS);
-      connected();
-      while (!closed()) {
-        take(client.next());
+      try {
+        connected();
+        while (!closed()) {
+          take(client.next());
+        }
+      } finally {
+        brokeAt = shared.ticker().nanos();
       }
     } catch (IOException e) {
       if (!closed()) {
@@ -177,12 +187,13 @@ final class KvSource implements AutoCloseable {
    */
   private void connected() {
     track.reconnected();
-    boolean complete = replay != null && replay(Math.max(0, track.last()));
+    long lostUntil = track.last() >= 0 ? brokeAt : shared.ticker().nanos();
+    boolean complete = replay != null && replay(Math.max(0, track.last()), lostUntil);
     if (complete) {
       lastBefore = NOT_IN_DOUBT;
     } else if (track.last() >= 0) {
       lastBefore = track.last();
-      startAnew(Count.RESETS_RESTART, Cause.MISSED);
+      startAnew(Count.RESETS_RESTART);
     }
     line.live(complete);
   }
@@ -215,7 +226,7 @@ final class KvSource implements AutoCloseable {
     long checksum = checksum(payload);
     if (seq <= lastBefore) {
       // The publisher that was heard before would have gone on from there.
-      line.reset(Cause.RESTARTED);
+      line.restarted(brokeAt);
     }
     lastBefore = NOT_IN_DOUBT;
     switch (track.look(seq, checksum, true)) {
@@ -223,7 +234,7 @@ final class KvSource implements AutoCloseable {
       case REPEATED -> tally.add(Count.REPEATED);
       case GAP -> gap(seq, payload, checksum);
       case RESTARTED -> {
-        startAnew(Count.RESETS_RESTART, Cause.RESTARTED);
+        restarted(shared.ticker().nanos());
         if (track.look(seq, checksum, true) == Verdict.NEXT) {
           apply(payload, checksum, true);
         } else {
@@ -238,7 +249,7 @@ final class KvSource implements AutoCloseable {
     tally.add(Count.GAPS);
     line.live(false);
     if (replay != null) {
-      replay(track.last() + 1);
+      replay(track.last() + 1, shared.ticker().nanos());
     }
     switch (track.look(seq, checksum, true)) {
       case NEXT -> apply(payload, checksum, true);
@@ -254,11 +265,15 @@ final class KvSource implements AutoCloseable {
     }
   }
 
-  /** Returns whether all from {@code from} on has come, as far as there is anything. */
-  private boolean replay(long from) {
+  /**
+   * Returns whether all from {@code from} on has come, as far as there is anything.
+   *
+   * @param lostUntil if it shows a restart: until when what was placed is lost
+   */
+  private boolean replay(long from, long lostUntil) {
     Replayed replayed = ask(from);
     if (replayed == Replayed.RESTARTED) {
-      startAnew(Count.RESETS_RESTART, Cause.RESTARTED);
+      restarted(lostUntil);
       replayed = ask(0);
     }
     tally.add(
@@ -368,9 +383,15 @@ final class KvSource implements AutoCloseable {
     }
   }
 
-  private void startAnew(Count why, Cause cause) {
+  private void startAnew(Count why) {
     tally.add(why);
-    line.reset(cause);
+    line.reset(Cause.MISSED);
+    track.forget();
+  }
+
+  private void restarted(long lostUntil) {
+    tally.add(Count.RESETS_RESTART);
+    line.restarted(lostUntil);
     track.forget();
   }
 

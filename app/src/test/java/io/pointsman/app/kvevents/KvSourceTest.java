@@ -237,16 +237,19 @@ class KvSourceTest {
       store(first, 1);
       store(first, 2);
       listening.awaitBlocks(worker, range(1, 2));
+      long before = System.nanoTime();
       first.close();
       Await.until("not complete", () -> !listening.feed.live(worker, 0));
       assertThat(listening.feed.blocks(worker, 0)).isEqualTo(range(1, 2));
       try (EventPublisher second = again(first)) {
+        long opened = System.nanoTime();
         for (int i = 50; i < 60; i++) {
           store(second, i);
         }
         listening.awaitBlocks(worker, range(50, 59));
         listening.awaitLive(worker);
         assertThat(listening.feed.restarts()).isPositive();
+        assertLostBetween(before, opened, listening);
       }
     }
   }
@@ -297,14 +300,23 @@ class KvSourceTest {
         store(first, i);
       }
       listening.awaitBlocks(worker, range(1, 5));
+      long before = System.nanoTime();
       first.close();
       try (EventPublisher second = again(first)) {
         Await.until("a subscriber", () -> second.subscribers() == 1);
+        long connected = System.nanoTime();
         store(second, 50);
         listening.awaitBlocks(worker, Set.of(50L));
         assertThat(listening.feed.restarts()).isEqualTo(1);
+        assertLostBetween(before, connected, listening);
       }
     }
+  }
+
+  /** However late a restart shows, what was placed since the connection broke is not lost. */
+  private static void assertLostBetween(long from, long to, Listening listening) {
+    assertThat(listening.feed.lostUntil() - from).isNotNegative();
+    assertThat(to - listening.feed.lostUntil()).isNotNegative();
   }
 
   @Test

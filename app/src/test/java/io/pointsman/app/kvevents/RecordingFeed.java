@@ -21,6 +21,7 @@ final class RecordingFeed implements KvFeed {
   private final Set<String> inside = new HashSet<>();
   private int resets;
   private int restarts;
+  private long lostUntil;
   private int cleared;
   private boolean overlapped;
   private boolean broken;
@@ -74,7 +75,14 @@ final class RecordingFeed implements KvFeed {
     if (cause == Cause.GONE) {
       heardOf.remove(key(worker, rank));
     }
-    restarts += cause == Cause.RESTARTED ? 1 : 0;
+    blocks.remove(key(worker, rank));
+  }
+
+  @Override
+  public synchronized void restarted(Worker worker, int rank, long until) {
+    resets++;
+    restarts++;
+    lostUntil = until;
     blocks.remove(key(worker, rank));
   }
 
@@ -121,6 +129,11 @@ final class RecordingFeed implements KvFeed {
   /** Resets of engines that have certainly started anew. */
   synchronized int restarts() {
     return restarts;
+  }
+
+  /** Until when what was placed is lost, as of the last of them. */
+  synchronized long lostUntil() {
+    return lostUntil;
   }
 
   synchronized int cleared() {

@@ -485,6 +485,9 @@ class RouterMetricsTest {
           public void reset(Worker of, int rank, Cause cause) {}
 
           @Override
+          public void restarted(Worker of, int rank, long lostUntil) {}
+
+          @Override
           public void live(Worker of, int rank, boolean live) {}
         };
     return new KvEvents(

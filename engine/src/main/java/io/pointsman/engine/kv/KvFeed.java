@@ -14,18 +14,25 @@ public interface KvFeed {
    */
   void apply(Worker worker, int rank, Iterable<? extends KvEvent> events);
 
-  /** Why what was announced counts no more. */
+  /** Why what was announced counts no more, though the engine may hold it still. */
   enum Cause {
-    /** Announcements were missed that nobody can repeat: the engine may hold it still. */
+    /** Announcements were missed that nobody can repeat. */
     MISSED,
-    /** The engine has certainly started anew: it holds nothing. */
-    RESTARTED,
     /** Nobody follows the rank any more, until it is heard of again. */
     GONE
   }
 
   /** What was announced until now counts no more. */
   void reset(Worker worker, int rank, Cause cause);
+
+  /**
+   * The engine has certainly started anew: what was announced until now counts no more, and nothing
+   * is held of what was placed there before.
+   *
+   * @param lostUntil the last moment, by the ticker, at which it may still have been the engine
+   *     that is gone: what was placed after it has come to the new one
+   */
+  void restarted(Worker worker, int rank, long lostUntil);
 
   /**
    * Whether announcements are complete from here on. While those of any of its ranks that was heard

@@ -90,12 +90,17 @@ public final class KvIndex implements KvFeed {
     if (source != null) {
       switch (cause) {
         case MISSED -> source.reset(ticker.nanos());
-        case RESTARTED -> {
-          source.restarted();
-          allClears.incrementAndGet();
-        }
         case GONE -> source.gone(ticker.nanos());
       }
+    }
+  }
+
+  @Override
+  public void restarted(Worker worker, int rank, long lostUntil) {
+    KvSource source = source(worker, rank);
+    if (source != null) {
+      source.restarted(lostUntil);
+      allClears.incrementAndGet();
     }
   }
 
@@ -247,6 +252,25 @@ public final class KvIndex implements KvFeed {
       clears += source.clears();
     }
     return clears;
+  }
+
+  /**
+   * Until when, by the ticker, what was placed on the worker in a slot was gone as of the last of
+   * its {@link #clears}.
+   *
+   * @param now the answer if there was none
+   */
+  public long emptyUntil(int workerSlot, long now) {
+    long until = now;
+    boolean any = false;
+    for (KvSource source : sources(workerSlot)) {
+      if (source.clears() > 0) {
+        long its = source.emptyUntil();
+        until = !any || its - until > 0 ? its : until;
+        any = true;
+      }
+    }
+    return until;
   }
 
   /** Changes when {@link #clears} of any worker has changed. */

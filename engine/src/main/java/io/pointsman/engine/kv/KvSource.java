@@ -53,6 +53,10 @@ final class KvSource {
   private volatile long fullTokens;
 
   private volatile int clears;
+
+  /** What was placed until then was gone at the last of them. */
+  private volatile long emptyUntil;
+
   private volatile int blockSize;
   private volatile long knownSince;
   private volatile boolean followed;
@@ -120,6 +124,11 @@ final class KvSource {
     return clears;
   }
 
+  /** Until when what was placed was gone at the last of {@link #clears}, by the ticker. */
+  long emptyUntil() {
+    return emptyUntil;
+  }
+
   /** Tokens of all blocks on its device, whether a prompt can match them or not. */
   long deviceTokens() {
     return deviceTokens;
@@ -158,7 +167,7 @@ final class KvSource {
         case KvEvent.Removed(long[] blocks, KvTier tier) -> removed(blocks, tier.index());
         case KvEvent.Cleared _ -> {
           clear();
-          clears = clears + 1;
+          emptied(now);
         }
       }
     }
@@ -196,12 +205,18 @@ final class KvSource {
     }
   }
 
-  /** Its engine holds nothing any more, and has not said so. */
-  synchronized void restarted() {
+  /** Its engine holds nothing any more of what was placed until then, and has not said so. */
+  synchronized void restarted(long lostUntil) {
     if (!closed) {
       clear();
-      clears = clears + 1;
+      emptied(lostUntil);
     }
+  }
+
+  /** The time first: who sees the count reads it. */
+  private synchronized void emptied(long until) {
+    emptyUntil = until;
+    clears = clears + 1;
   }
 
   /** More was found than was heard of: what was brought until then may be held all the same. */

@@ -34,6 +34,11 @@ class EventLineTest {
         }
 
         @Override
+        public void restarted(Worker worker, int rank, long lostUntil) {
+          heard.add("restarted");
+        }
+
+        @Override
         public void live(Worker worker, int rank, boolean live) {
           heard.add("live");
         }

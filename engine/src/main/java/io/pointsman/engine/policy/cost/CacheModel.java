@@ -3,6 +3,8 @@ package io.pointsman.engine.policy.cost;
 import io.pointsman.engine.policy.cost.CachedRuns.Run;
 import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -132,10 +134,11 @@ final class CacheModel {
    * Takes a prompt in for a request in flight.
    *
    * @param tokensPerBlock length of a block, in tokens
+   * @param now when it was placed
    * @return how much of it was taken in, to be told to {@link #release}: all, but where memory was
    *     short
    */
-  int acquire(PrefixBlocks prefix, double tokensPerBlock) {
+  int acquire(PrefixBlocks prefix, double tokensPerBlock, long now) {
     int ends = ends(prefix);
     int at = 0;
     while (at < ends) {
@@ -145,8 +148,10 @@ final class CacheModel {
         if (run == null) {
           break;
         }
+        run.usedAt = now;
       } else {
         run = cut(run, run.common(prefix, at, ends));
+        run.usedAt = now - run.usedAt > 0 ? now : run.usedAt;
       }
       if (run.users++ == 0) {
         pin(run);
@@ -258,6 +263,38 @@ final class CacheModel {
   void clear(Losses forgotten) {
     runs.forEach(run -> forgotten.lost(run.hashes, run.size));
     close();
+  }
+
+  /**
+   * Forgets what nobody was placed for since. Whoever is placed uses all that comes before, so that
+   * nothing is missing before what stays. Those in flight that were placed until then must be
+   * {@linkplain #release released} before anything else is taken in.
+   *
+   * @param until a time, by the ticker
+   * @param forgotten hears of each block
+   */
+  void clear(long until, Losses forgotten) {
+    List<Run> gone = new ArrayList<>();
+    runs.forEach(
+        run -> {
+          if (run.usedAt - until <= 0) {
+            gone.add(run);
+          }
+        });
+    for (Run run : gone) {
+      forgotten.lost(run.hashes, run.size);
+      if (runs.idle(run)) {
+        runs.use(run);
+        idleTokens -= run.allTokens;
+      } else {
+        pinnedTokens -= run.allTokens;
+      }
+      forget(run);
+    }
+    full = false;
+    if (runs.isEmpty()) {
+      close();
+    }
   }
 
   /** Gives its memory back. */

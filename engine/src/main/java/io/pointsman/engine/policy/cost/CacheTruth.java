@@ -58,6 +58,11 @@ final class CacheTruth {
     return news;
   }
 
+  /** Until when what was placed there was gone when that was announced. */
+  long emptyUntil(long now) {
+    return announced.emptyUntil(worker.slot(), now);
+  }
+
   /** Tokens that the cache is thought to hold. */
   double tokens() {
     return declared() * share;

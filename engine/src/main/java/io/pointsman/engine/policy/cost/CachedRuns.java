@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CachedRuns {
   /** Of one run without its blocks, its share of the table included. */
-  static final int RUN_BYTES = 128;
+  static final int RUN_BYTES = 136;
 
   /** Of one block of a run. */
   static final int BLOCK_BYTES = Long.BYTES + Integer.BYTES;
@@ -42,6 +42,9 @@ final class CachedRuns {
 
     /** Requests in flight that use it. */
     int users;
+
+    /** When the last of those that have used it was placed. */
+    long usedAt;
 
     /** Whether one of those that have used it has been computed. */
     boolean computed;
@@ -90,6 +93,7 @@ final class CachedRuns {
       Run part =
           new Run(Arrays.copyOfRange(hashes, from, to), Arrays.copyOfRange(tokens, from, to));
       part.users = users;
+      part.usedAt = usedAt;
       part.computed = computed;
       return part;
     }
@@ -98,6 +102,10 @@ final class CachedRuns {
   /** What a run of so many blocks takes. */
   static long bytes(int blocks) {
     return RUN_BYTES + (long) blocks * BLOCK_BYTES;
+  }
+
+  boolean isEmpty() {
+    return count == 0;
   }
 
   /** The run that begins with a block; null if there is none. */

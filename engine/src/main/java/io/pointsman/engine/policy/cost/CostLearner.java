@@ -121,18 +121,18 @@ public final class CostLearner implements AnswerLearner {
   /** Who holds how much of a prompt; null if nobody holds anything. */
   @Nullable HeldBlocks held(RoutingRequest request, long now) {
     if (kv.index().allClears() != clearsSeen) {
-      emptyModels();
+      emptyModels(now);
     }
     return HeldBlocks.of(index, kv, credits, request, now);
   }
 
   /** Caches that are announced to be empty, or whose engines have started anew, hold nothing. */
-  private synchronized void emptyModels() {
+  private synchronized void emptyModels(long now) {
     clearsSeen = kv.index().allClears();
     for (int slot = 0; slot < models.length(); slot++) {
       WorkerModel model = models.get(slot);
       if (model != null) {
-        model.noticeClears();
+        model.noticeClears(now);
       }
     }
   }

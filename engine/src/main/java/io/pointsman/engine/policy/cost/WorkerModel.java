@@ -117,20 +117,29 @@ final class WorkerModel {
     }
   }
 
-  /** The worker has started anew: it holds nothing, for the requests in flight either. */
-  private void emptied() {
+  /**
+   * The worker has started anew: it holds nothing of what was placed there until then, for the
+   * requests in flight either. What was placed since has come to the new one.
+   */
+  private void emptied(long until) {
     cache.clear(
+        until,
         (hashes, count) -> {
           index.remove(hashes, count, tenancy);
           remember(hashes, count, GhostList.Fate.EMPTIED);
         });
-    inFlight.values().forEach(entry -> entry.taken = 0);
+    for (InFlight entry : inFlight.values()) {
+      if (entry.placedAt - until <= 0) {
+        cache.release(entry.prefix, entry.taken, false);
+        entry.taken = 0;
+      }
+    }
   }
 
   /** Empties its cache if that has been announced to be empty since last asked. */
-  synchronized void noticeClears() {
+  synchronized void noticeClears(long now) {
     if (!closed && truth.cleared()) {
-      emptied();
+      emptied(truth.emptyUntil(now));
       publish();
     }
   }
@@ -205,7 +214,7 @@ final class WorkerModel {
     Grain grain = Grain.of(request.prefix());
     PrefixBlocks prefix = grain.coarse();
     long now = lease.placedAt();
-    noticeClears();
+    noticeClears(now);
     int blocks = cache.match(prefix);
     int held = tokensOf(blocks, prefix, tokens);
     assumeComputed(now);
@@ -217,7 +226,8 @@ final class WorkerModel {
     entry.announceable = announceable(prefix, certain, now) ? entry.certain : 0;
     double evicted = tokens * evictedShare(prefix, blocks);
     if (prefix.count() > 0) {
-      entry.taken = cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length());
+      entry.taken =
+          cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length(), now);
       // Under the lock, or what is evicted meanwhile would stay in the index for good.
       index.add(prefix, CacheModel.blocks(prefix, entry.taken), tenancy, blocks, now);
     }
@@ -376,7 +386,7 @@ final class WorkerModel {
     entry.roomWasShort = cache.everFull();
     entry.emptied = truth.restarted(entry, outcome, usage, now);
     if (entry.emptied) {
-      emptied();
+      emptied(now);
     }
     if (usage.completionTokens() > 0) {
       pool.answered(usage.completionTokens());

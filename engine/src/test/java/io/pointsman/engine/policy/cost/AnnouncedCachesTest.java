@@ -253,7 +253,7 @@ class AnnouncedCachesTest {
 
   @Test
   void engineThatIsHeardToHaveStartedAnewHoldsNothing() {
-    assertThat(heldOfTextAfter(home -> index.reset(home, 0, Cause.RESTARTED))).isZero();
+    assertThat(heldOfTextAfter(home -> index.restarted(home, 0, fleet.now()))).isZero();
   }
 
   @Test
@@ -267,8 +267,30 @@ class AnnouncedCachesTest {
     Worker home = served(asking(PROMPT));
     index.apply(home, 0, batch(announcer.stored(PROMPT)));
     fleet.clock.advance(Duration.ofSeconds(1));
-    index.reset(home, 0, Cause.RESTARTED);
+    index.restarted(home, 0, fleet.now());
 
     assertThat(heldOf(asking(PROMPT))).isZero();
+  }
+
+  /** Ranks that are idle tell of the restart that the others have told of, minutes later. */
+  @Test
+  void whatIsPlacedBeforeARestartIsHeardOfIsHeld() {
+    PrefixBlocks old = Prompt.text(1, 200);
+    PrefixBlocks fresh = Prompt.text(2, 200);
+    Worker home = served(asking(old));
+    only(home);
+    index.live(home, 0, false);
+    index.live(home, 1, false);
+    long broke = fleet.now();
+    fleet.clock.advance(Duration.ofSeconds(1));
+    served(asking(fresh));
+    int held = heldOf(asking(fresh));
+    assertThat(held).isPositive();
+    for (int rank = 0; rank < 2; rank++) {
+      index.restarted(home, rank, broke);
+      assertThat(heldOf(asking(fresh))).as("after rank %d", rank).isEqualTo(held);
+      fleet.clock.advance(Duration.ofMinutes(3));
+    }
+    assertThat(heldOf(asking(old))).isZero();
   }
 }

@@ -21,7 +21,7 @@ class CacheModelTest {
   }
 
   private void serve(PrefixBlocks prompt) {
-    cache.release(prompt, cache.acquire(prompt, 16), true);
+    cache.release(prompt, cache.acquire(prompt, 16, 0), true);
   }
 
   @Test
@@ -29,7 +29,7 @@ class CacheModelTest {
     PrefixBlocks prompt = Prompt.of(1, 10);
     assertThat(cache.match(prompt)).isZero();
 
-    cache.acquire(prompt, 16);
+    cache.acquire(prompt, 16, 0);
 
     assertThat(cache.match(prompt)).isEqualTo(10);
     assertThat(cache.match(Prompt.of(1, 6, 2, 4))).isEqualTo(6);
@@ -40,8 +40,8 @@ class CacheModelTest {
   @Test
   void sharedPromptIsCountedOnceInMemory() {
     PrefixBlocks prompt = Prompt.of(1, 10);
-    cache.acquire(prompt, 16);
-    cache.acquire(prompt, 16);
+    cache.acquire(prompt, 16, 0);
+    cache.acquire(prompt, 16, 0);
     cache.release(prompt, 10, true);
     assertThat(cache.pinnedTokens()).isEqualTo(160);
 
@@ -66,7 +66,7 @@ class CacheModelTest {
 
   @Test
   void whatIsInUseStays() {
-    cache.acquire(Prompt.of(1, 10), 16);
+    cache.acquire(Prompt.of(1, 10), 16, 0);
     serve(Prompt.of(2, 10));
 
     cache.shrinkTo(0);
@@ -78,7 +78,7 @@ class CacheModelTest {
   @Test
   void promptThatWasNeverComputedIsNotFound() {
     PrefixBlocks prompt = Prompt.of(1, 10);
-    cache.release(prompt, cache.acquire(prompt, 16), false);
+    cache.release(prompt, cache.acquire(prompt, 16, 0), false);
 
     assertThat(cache.match(prompt)).isZero();
     assertThat(cache.heldTokens()).isZero();
@@ -88,7 +88,7 @@ class CacheModelTest {
   void sharedPartOfAPromptThatWasNotComputedStays() {
     serve(Prompt.of(1, 6));
     PrefixBlocks longer = Prompt.of(1, 6, 3, 20);
-    cache.release(longer, cache.acquire(longer, 16), false);
+    cache.release(longer, cache.acquire(longer, 16, 0), false);
 
     assertThat(cache.match(longer)).isEqualTo(6);
   }
@@ -107,7 +107,7 @@ class CacheModelTest {
     CacheModel small = small();
     long each = CachedRuns.bytes(10);
     for (int n = 0; n < 50; n++) {
-      small.release(Prompt.of(n, 10), small.acquire(Prompt.of(n, 10), 16), true);
+      small.release(Prompt.of(n, 10), small.acquire(Prompt.of(n, 10), 16, 0), true);
     }
 
     assertThat(small.heldTokens()).isEqualTo(CacheModel.PORTION_BYTES / each * 160);
@@ -129,10 +129,10 @@ class CacheModelTest {
     CacheModel small = small();
     List<Integer> taken = new ArrayList<>();
     for (int n = 0; n < 20; n++) {
-      taken.add(small.acquire(Prompt.of(n, 20), 16));
+      taken.add(small.acquire(Prompt.of(n, 20), 16, 0));
     }
 
-    assertThat(taken).startsWith(18, 18).contains(15).endsWith(0, 0);
+    assertThat(taken).startsWith(18, 18).contains(7).endsWith(0, 0);
     assertThat(small.match(Prompt.of(0, 20))).isEqualTo(20);
     assertThat(small.match(Prompt.of(19, 20))).isZero();
     for (int n = 0; n < 20; n++) {
@@ -146,13 +146,13 @@ class CacheModelTest {
   void refusedPromptTakesNoUserOffWhenItEnds() {
     CacheModel small = small();
     for (int n = 0; n < 11; n++) {
-      small.acquire(Prompt.of(n, 20), 16);
+      small.acquire(Prompt.of(n, 20), 16, 0);
     }
     PrefixBlocks prompt = Prompt.of(99, 20);
-    int refused = small.acquire(prompt, 16);
-    assertThat(refused).isEqualTo(15);
+    int refused = small.acquire(prompt, 16, 0);
+    assertThat(refused).isEqualTo(7);
     small.release(Prompt.of(0, 20), 18, true);
-    assertThat(small.acquire(prompt, 16)).isEqualTo(18);
+    assertThat(small.acquire(prompt, 16, 0)).isEqualTo(18);
     long pinned = small.pinnedTokens();
 
     small.release(prompt, refused, true);
@@ -168,7 +168,7 @@ class CacheModelTest {
     for (int n = 0; n < 3; n++) {
       for (int blocks = 16; blocks > 0; blocks--) {
         PrefixBlocks prompt = Prompt.of(n, blocks);
-        small.release(prompt, small.acquire(prompt, 16), true);
+        small.release(prompt, small.acquire(prompt, 16, 0), true);
       }
     }
 
@@ -183,17 +183,27 @@ class CacheModelTest {
     SplittableRandom random = new SplittableRandom(5);
     List<PrefixBlocks> inUse = new ArrayList<>();
     List<Integer> taken = new ArrayList<>();
+    List<Integer> placedAt = new ArrayList<>();
     for (int i = 0; i < 20_000; i++) {
       if (inUse.size() < 20 && random.nextBoolean()) {
         PrefixBlocks prompt =
             Prompt.of(random.nextInt(20), 1 + random.nextInt(40), random.nextInt(50), 5);
         int before = cache.match(prompt);
-        taken.add(cache.acquire(prompt, 16));
+        taken.add(cache.acquire(prompt, 16, i));
+        placedAt.add(i);
         assertThat(cache.match(prompt)).isEqualTo(prompt.count()).isGreaterThanOrEqualTo(before);
         inUse.add(prompt);
       } else if (!inUse.isEmpty()) {
         int which = random.nextInt(inUse.size());
+        placedAt.remove(/* index */ which);
         cache.release(inUse.remove(which), taken.remove(/* index */ which), random.nextInt(5) > 0);
+      }
+      if (random.nextInt(200) == 0) {
+        int until = i - random.nextInt(50);
+        cache.clear(until, this::note);
+        for (; !placedAt.isEmpty() && placedAt.getFirst() <= until; placedAt.removeFirst()) {
+          cache.release(inUse.removeFirst(), taken.removeFirst(), false);
+        }
       }
       cache.shrinkTo(4000);
       assertThat(cache.pinnedTokens()).isBetween(0L, 20L * 45 * 16);
@@ -210,10 +220,35 @@ class CacheModelTest {
     assertThat(cache.heldTokens()).isZero();
   }
 
+  /** A request of before and one of after begin alike, and both are in flight. */
+  @Test
+  void whatWasUsedSinceATimeStaysWhenAllElseIsForgotten() {
+    PrefixBlocks before = Prompt.of(1, 6, 2, 4);
+    PrefixBlocks since = Prompt.of(1, 6, 3, 4);
+    cache.release(Prompt.of(4, 5), cache.acquire(Prompt.of(4, 5), 16, 1), true);
+    int taken = cache.acquire(before, 16, 2);
+    cache.acquire(since, 16, 3);
+
+    cache.clear(2, this::note);
+    cache.release(before, taken, false);
+
+    assertThat(evicted).hasSize(4 + 5);
+    assertThat(cache.match(Prompt.of(4, 5))).isZero();
+    assertThat(cache.match(before)).isEqualTo(6);
+    assertThat(cache.match(since)).isEqualTo(10);
+    assertThat(cache.pinnedTokens()).isEqualTo(160);
+    cache.release(since, 10, true);
+    assertThat(cache.pinnedTokens()).isZero();
+    assertThat(cache.heldTokens()).isEqualTo(160);
+    cache.clear(3, this::note);
+    assertThat(cache.heldTokens()).isZero();
+    assertThat(bytes).as("memory comes back").hasValue(1 << 20);
+  }
+
   @Test
   void clearedCacheHoldsNothingAndCanBeUsedOn() {
     PrefixBlocks prompt = Prompt.of(1, 10);
-    cache.acquire(prompt, 16);
+    cache.acquire(prompt, 16, 0);
     cache.clear(this::note);
     assertThat(cache.match(prompt)).isZero();
     cache.release(prompt, 0, true);
