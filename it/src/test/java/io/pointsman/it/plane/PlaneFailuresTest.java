@@ -311,7 +311,13 @@ final class PlaneFailuresTest {
 
   @Test
   void aWorkerThatDidNotAnswerIsNotNamed() throws Exception {
-    RawEngine dead = rig.scripted(ANSWER);
+    // A connection that was kept would be found broken by a request, whose client gets 502.
+    RawEngine dead =
+        rig.scripted(
+            (_, out) ->
+                out.write(
+                    "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}"
+                        .getBytes(StandardCharsets.US_ASCII)));
     RawEngine alive = rig.scripted(ANSWER);
     // The router learns of its end by what was sent there alone.
     rig.router("round_robin", "health.interval", "1h");
