@@ -3,6 +3,8 @@ package io.pointsman.app.decide;
 import static io.pointsman.app.decide.DecideFixture.CHAT;
 import static io.pointsman.app.decide.DecideFixture.json;
 import static io.pointsman.app.decide.DecideFixture.text;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,7 +12,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -213,6 +218,22 @@ class RayRouteApiTest {
     assertThat(
             replicas(40, "", "x-serve-request-method", "GET", "x-serve-request-path", "/v1/models"))
         .hasSize(2);
+  }
+
+  /** Planes pass some statuses on to their clients, 404 among them. */
+  @Test
+  void whereTheRouterDoesNotDecideItIs501() throws Exception {
+    LocalRoutes.Builder routes = LocalRoutes.builder();
+    RayRouteApi.off(routes);
+    LocalEndpoint off =
+        requireNonNull(requireNonNull(routes.build().at(ROUTE)).forMethod("POST"), ROUTE);
+
+    LocalResponse answer =
+        off.handle(new LocalRequest("POST", ROUTE, "", Map.of(), CHAT.getBytes(UTF_8), "req-1"));
+
+    assertThat(answer.status()).isEqualTo(501);
+    assertThat(json(answer).path("error").path("code").asText()).isEqualTo("decide_disabled");
+    assertThat(off.takesHeadOfBody()).as("a long body is no 413").isTrue();
   }
 
   @Test
