@@ -48,6 +48,10 @@ public final class CostLearner implements AnswerLearner {
 
   private final CostSettings settings;
   private final KvKnowledge kv;
+
+  /** The same for look-ups that are not for a decision. */
+  private final KvKnowledge unseen;
+
   private final KvCredits credits;
   private final Ticker ticker;
   private final PrefixIndex index;
@@ -87,6 +91,7 @@ public final class CostLearner implements AnswerLearner {
       LargePages largePages) {
     this.settings = settings;
     this.kv = kv;
+    unseen = kv.unseen();
     this.credits = credits;
     this.ticker = ticker;
     long indexBytes = settings.maxBytes() / INDEX_SHARE;
@@ -236,7 +241,7 @@ public final class CostLearner implements AnswerLearner {
    */
   private boolean missedByAnnouncements(RoutingRequest request, Lease lease, InFlight entry) {
     int found = Math.min(lease.usage().cachedTokens(), entry.announceable);
-    PrefixBlocks tokens = found < CacheTruth.WORTH_TOKENS ? null : kv.tokens(request.prefix());
+    PrefixBlocks tokens = found < CacheTruth.WORTH_TOKENS ? null : unseen.tokens(request.prefix());
     if (tokens == null) {
       return false;
     }

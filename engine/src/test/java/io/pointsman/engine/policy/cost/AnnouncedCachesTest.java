@@ -39,16 +39,16 @@ class AnnouncedCachesTest {
   private final TestFleet fleet = TestFleet.of(4);
   private final KvIndex index = new KvIndex(8 << 20, 64, fleet.clock::nanos);
   private final Announcer announcer = new Announcer(16, 1);
-  private final RoutingEngine engine = engine();
+  private final RoutingEngine engine = engine(TokenKeys.NONE);
 
-  private RoutingEngine engine() {
+  private RoutingEngine engine(TokenKeys texts) {
     PolicyParts parts =
         new PolicyParts(
             fleet.clock::nanos,
             fleet.dice,
             64,
             PolicySettings.DEFAULTS,
-            new KvKnowledge(index, TokenKeys.NONE));
+            new KvKnowledge(index, texts));
     EngineListener listener =
         failure -> {
           throw new AssertionError(failure);
@@ -79,7 +79,11 @@ class AnnouncedCachesTest {
   }
 
   private Worker served(RoutingRequest request, Usage usage) {
-    if (engine.decide(request) instanceof Decision.Routed(Lease lease)) {
+    return served(engine, request, usage);
+  }
+
+  private Worker served(RoutingEngine by, RoutingRequest request, Usage usage) {
+    if (by.decide(request) instanceof Decision.Routed(Lease lease)) {
       fleet.clock.advance(Duration.ofMillis(100));
       lease.progressed();
       lease.firstToken();
@@ -159,6 +163,45 @@ class AnnouncedCachesTest {
     fleet.clock.advance(Duration.ofMinutes(1));
 
     assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
+  }
+
+  /** Texts whose ids are known, and how often that was counted. */
+  private static final class CountedTexts implements TokenKeys {
+    private int counted;
+
+    @Override
+    public PrefixBlocks of(PrefixBlocks text) {
+      counted++;
+      return key();
+    }
+
+    @Override
+    public TokenKeys unseen() {
+      return _ -> key();
+    }
+
+    private static PrefixBlocks key() {
+      return TokenIds.key(3, PROMPT, PROMPT.length, PROMPT.length);
+    }
+  }
+
+  @Test
+  void textsAreLookedUpOnceForEachDecisionAsFarAsIsCounted() {
+    CountedTexts texts = new CountedTexts();
+    RoutingEngine knowing = engine(texts);
+    PrefixBlocks text = Prompt.text(1, 200);
+    live();
+    only(fleet.worker(0));
+    RoutingRequest last = asking(text);
+    for (int i = 0; i < 2; i++) {
+      fleet.clock.advance(Duration.ofMinutes(1));
+      served(knowing, asking(text), new Usage(3201, 3200, 10));
+    }
+    fleet.clock.advance(Duration.ofMinutes(1));
+    served(knowing, last, new Usage(3201, 3200, 10));
+
+    assertThat(last.notes().matchedBlocks()).as("the answer's look was had").isPositive();
+    assertThat(texts.counted).isEqualTo(3);
   }
 
   @Test
