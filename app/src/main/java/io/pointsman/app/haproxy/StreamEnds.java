@@ -28,6 +28,9 @@ final class StreamEnds implements AutoCloseable {
       Pattern.compile(
           "pm (\\w+-[\\w-]{1,61}) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
 
+  /** In a line of the Lua script: a question was given up. No stream ends with such signs. */
+  private static final String GIVEN_UP = " -1 -- - - -";
+
   /** Of the Lua script: why requests are balanced without the router. */
   private static final String COMPLAINT = "pointsman: ";
 
@@ -35,11 +38,20 @@ final class StreamEnds implements AutoCloseable {
   private static final String REFUSED = "{\"outcome\":\"refused\"}";
   private static final String IGNORED = "{\"outcome\":\"ignored\"}";
   private static final int AT_ONCE = 64;
+
+  /** Questions that were given up, told at a time beside the ends of streams. */
+  private static final int GIVEN_UP_AT_ONCE = 16;
+
+  /** Those that wait to be told; what is too much expires. */
+  private static final int GIVEN_UP_WAITING = 1024;
+
   private static final int BUFFER = 1 << 20;
 
   private final DatagramSocket socket;
   private final RouterCalls router;
   private final Semaphore calls = new Semaphore(AT_ONCE);
+  private final Semaphore giveUps = new Semaphore(GIVEN_UP_AT_ONCE);
+  private final Semaphore waiting = new Semaphore(GIVEN_UP_WAITING);
   private final Causes told = new Causes();
 
   private StreamEnds(DatagramSocket socket, RouterCalls router) {
@@ -68,7 +80,9 @@ final class StreamEnds implements AutoCloseable {
         socket.receive(packet);
         String said = new String(bytes, 0, packet.getLength(), UTF_8);
         Settlement ended = read(said);
-        if (ended != null) {
+        if (ended != null && said.contains(GIVEN_UP)) {
+          giveUp(ended);
+        } else if (ended != null) {
           calls.acquire();
           settle(ended.lease(), ended.body());
         } else if (said.startsWith(COMPLAINT)) {
@@ -152,20 +166,43 @@ final class StreamEnds implements AutoCloseable {
   }
 
   private void settle(String lease, String body) {
+    Thread.ofVirtual().name("haproxy-settle").start(() -> settle(lease, body, calls));
+  }
+
+  /** A router that does not answer makes many of them; ends of streams do not wait for those. */
+  private void giveUp(Settlement question) {
+    if (!waiting.tryAcquire()) {
+      log.debug("lease {} not settled: too many questions were given up", question.lease());
+      return;
+    }
     Thread.ofVirtual()
-        .name("haproxy-settle")
+        .name("haproxy-give-up")
         .start(
             () -> {
               try {
-                router.settle(lease, body);
-              } catch (IOException e) {
-                log.debug("lease {} not settled: {}", lease, e.toString());
+                giveUps.acquire();
+                settle(question.lease(), question.body(), giveUps);
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
               } finally {
-                calls.release();
+                waiting.release();
               }
             });
+  }
+
+  /**
+   * @param permits of which one has been taken; it is given back
+   */
+  private void settle(String lease, String body, Semaphore permits) {
+    try {
+      router.settle(lease, body);
+    } catch (IOException e) {
+      log.debug("lease {} not settled: {}", lease, e.toString());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      permits.release();
+    }
   }
 
   @Override

@@ -89,6 +89,23 @@ class HaproxyFilesTest {
   }
 
   @Test
+  void overSpoeARouterThatIsDownIsAskedNothing() throws IOException {
+    List<String> heeded =
+        heeded(SETTINGS.withSpoe(InetSocketAddress.createUnresolved("127.0.0.1", 4)));
+
+    assertThat(heeded)
+        .filteredOn(line -> line.contains("uuid()"))
+        .singleElement()
+        .asString()
+        .endsWith("if asked { nbsrv(router) gt 0 }");
+    assertThat(heeded)
+        .filteredOn(line -> line.startsWith("http-request send-spoe-group"))
+        .singleElement()
+        .asString()
+        .endsWith("if { var(txn.pm.lease) -m found }");
+  }
+
+  @Test
   void noKeyStandsInAFile() throws IOException {
     String text = written(SETTINGS.withApiKey("for-the-router").withEngineKey("for-engines"));
 

@@ -1,12 +1,25 @@
 package io.pointsman.app.haproxy;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -76,6 +89,81 @@ class StreamEndsTest {
           .contains("1z-k3")
           .doesNotContain("ttft_ms");
     }
+  }
+
+  /** Hears how leases end, and has those wait for an answer that were given up. */
+  private static final class HalfMuteRouter implements AutoCloseable {
+    private final ServerSocket listener =
+        new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
+    private final Set<Socket> mute = ConcurrentHashMap.newKeySet();
+    private final CountDownLatch ended = new CountDownLatch(1);
+
+    HalfMuteRouter() throws IOException {
+      Thread.ofVirtual().name("half-mute-router").start(this::run);
+    }
+
+    URI url() {
+      return URI.create("http://127.0.0.1:" + listener.getLocalPort());
+    }
+
+    private void run() {
+      while (!listener.isClosed()) {
+        try {
+          Socket socket = listener.accept();
+          Thread.ofVirtual().start(() -> take(socket));
+        } catch (IOException e) {
+          // The end.
+        }
+      }
+    }
+
+    private void take(Socket socket) {
+      try {
+        String line =
+            new BufferedReader(new InputStreamReader(socket.getInputStream(), US_ASCII)).readLine();
+        if (line != null && line.contains("/given-up-")) {
+          mute.add(socket);
+        } else {
+          ended.countDown();
+          socket.close();
+        }
+      } catch (IOException e) {
+        mute.remove(socket);
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      listener.close();
+      for (Socket each : mute) {
+        each.close();
+      }
+    }
+  }
+
+  /** Sixteen at a time, for five seconds each. */
+  @Test
+  @Timeout(120)
+  void questionsThatWereGivenUpDoNotHoldUpTheEndsOfStreams() throws Exception {
+    try (HalfMuteRouter mute = new HalfMuteRouter();
+        RouterCalls router = new RouterCalls(mute.url(), "");
+        StreamEnds ends = StreamEnds.open(router);
+        DatagramSocket haproxy = new DatagramSocket()) {
+      InetSocketAddress at = new InetSocketAddress(InetAddress.getLoopbackAddress(), ends.port());
+      for (int i = 0; i < 200; i++) {
+        send(haproxy, at, "pm given-up-" + i + " -1 -- - - -\n");
+      }
+      send(haproxy, at, "pm 1z-k3 200 -- w3 w3 412");
+
+      assertThat(mute.ended.await(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(mute.mute).hasSizeLessThan(100);
+    }
+  }
+
+  private static void send(DatagramSocket socket, InetSocketAddress to, String line)
+      throws IOException {
+    byte[] bytes = line.getBytes(US_ASCII);
+    socket.send(new DatagramPacket(bytes, bytes.length, to));
   }
 
   @ParameterizedTest
