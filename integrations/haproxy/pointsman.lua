@@ -134,7 +134,10 @@ local function decide(txn)
   end
   silent_until = 0
   if status ~= 200 then
-    txn:unset_var("txn.pm.lease")
+    -- That a lease of this id is known, and what one says who stands between, tells nothing of the place: it is given up.
+    if REFUSALS[status] or status ~= 409 and status < 500 then
+      txn:unset_var("txn.pm.lease")
+    end
     tell("status " .. status)
   end
   if REFUSALS[status] then

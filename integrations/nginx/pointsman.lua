@@ -356,8 +356,9 @@ local function decide(headers)
   end
   local decided = status == 200 and json.decode(answer)
   if not decided or not decided.replica_id then
-    if status == 200 or not status and answer_headers ~= nil then
-      -- An answer that is still to come holds nothing, and what it holds already is given back.
+    if status == 200 or status == 409 or (status or 0) >= 500 or not status and answer_headers ~= nil then
+      -- An answer that is still to come holds nothing, and what it holds already is given back. That a lease of this id is
+      -- known, and what one says who stands between, tells nothing of the place.
       tell_router(lease, "settle", '{"outcome":"ignored"}')
     end
     -- Where keys are needed, nobody has looked at the client's.

@@ -20,11 +20,16 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CountDownLatch;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What nginx's script asks a router, which is a script itself, and what it makes of the answers.
@@ -38,6 +43,7 @@ final class NginxAskTest {
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final CountDownLatch goesOn = new CountDownLatch(1);
+  private final Deque<String> named = new ConcurrentLinkedDeque<>();
   private volatile URI worker = URI.create("http://none.invalid:1");
   private RawEngine router;
 
@@ -68,6 +74,13 @@ final class NginxAskTest {
       if (text(request).contains("unanswered")) {
         awaitEnd();
         throw new IOException("the test is over");
+      }
+      Matcher other = Pattern.compile("status (\\d{3})").matcher(text(request));
+      if (other.find()) {
+        named.add(String.valueOf(request.header("x-pointsman-lease")));
+        String head = "HTTP/1.1 %s -\r\ncontent-length: 2\r\n\r\n{}".formatted(other.group(1));
+        out.write(head.getBytes(UTF_8));
+        return;
       }
       String host = worker.getHost().replaceAll("[\\[\\]]", "");
       answer =
@@ -140,6 +153,26 @@ final class NginxAskTest {
         () -> "settled: " + told("POST /v1/leases/1-1/settle ", ""),
         Await.LONG,
         () -> !told("POST /v1/leases/1-1/settle ", "succeeded").isEmpty());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {409, 500, 502, 504})
+  void whatTellsNothingOfThePlaceIsAnsweredByGivingItBack(int status) throws Exception {
+    engine();
+    int port = nginx();
+
+    assertThat(PlaneRig.send(port, completion("status 405")).status()).isEqualTo(200);
+    Answer answer = PlaneRig.send(port, completion("status " + status));
+
+    assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
+    assertThat(answer.header("x-pointsman-worker")).as("nginx chose by itself").isNull();
+    Await.until(
+        () -> "given back: " + named,
+        Await.LONG,
+        () -> told("POST /v1/leases/" + named.getLast() + "/settle ", "ignored").size() == 1);
+    assertThat(told("POST /v1/leases/" + named.getFirst() + "/settle ", ""))
+        .as("a router that does not decide holds nothing")
+        .isEmpty();
   }
 
   @Test
