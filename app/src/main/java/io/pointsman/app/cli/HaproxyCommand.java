@@ -13,6 +13,7 @@ import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
+import java.security.Security;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -35,6 +36,8 @@ import picocli.CommandLine.Spec;
       ""
     })
 final class HaproxyCommand implements Callable<Integer> {
+  private static final String NAMES_KEPT = "networkaddress.cache.ttl";
+
   @Spec private @Nullable CommandSpec spec;
 
   /** How the router is asked. */
@@ -150,8 +153,16 @@ final class HaproxyCommand implements Callable<Integer> {
       description = "Most connections of clients at once. Default: ${DEFAULT-VALUE}.")
   private int maxConnections;
 
+  /** So that each look-up of a worker's name is a new one. Counts before the first look-up only. */
+  private static void forgetNamesSoon() {
+    if (Security.getProperty(NAMES_KEPT) == null) {
+      Security.setProperty(NAMES_KEPT, "5");
+    }
+  }
+
   @Override
   public Integer call() throws InterruptedException {
+    forgetNamesSoon();
     CountDownLatch stop = new CountDownLatch(1);
     Signals.onFirst(stop::countDown);
     LogSettings log = new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, "");

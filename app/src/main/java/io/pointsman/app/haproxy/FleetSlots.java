@@ -2,14 +2,10 @@ package io.pointsman.app.haproxy;
 
 import static java.util.Objects.requireNonNull;
 
-import io.pointsman.app.health.HostNames;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -30,9 +26,8 @@ import org.slf4j.LoggerFactory;
 final class FleetSlots {
   private static final Logger log = LoggerFactory.getLogger(FleetSlots.class);
   private static final String BACKEND = "workers/";
-  private static final int LOOK_UP_MILLIS = 2_000;
 
-  /** Rounds until a worker is tried again that could not be added, or its name looked up again. */
+  /** Rounds until a worker is tried again that could not be added. */
   static final int PAUSE = 40;
 
   /**
@@ -45,28 +40,15 @@ final class FleetSlots {
   @FunctionalInterface
   interface Addresses {
     /**
-     * The addresses in digits, one at least.
+     * The addresses in digits, that to go to first; none if they are not known yet.
      *
-     * @throws IOException if there is none, or not in time
+     * @throws IOException if there is none
      */
     List<String> of(String host) throws IOException;
   }
 
-  /** What HAProxy has of a worker, and in how many rounds its name is looked up again. */
-  private static final class Known {
-    final String slot;
-    final URI url;
-    final String address;
-
-    /** Counted in the round in which it is added too. */
-    int rounds = PAUSE + 1;
-
-    Known(String slot, URI url, String address) {
-      this.slot = slot;
-      this.url = url;
-      this.address = address;
-    }
-  }
+  /** What HAProxy has of a worker. */
+  private record Known(String slot, URI url, String address) {}
 
   private final RuntimeApi haproxy;
   private final String map;
@@ -93,10 +75,6 @@ final class FleetSlots {
   /** Read by other threads. */
   private volatile int size;
 
-  FleetSlots(RuntimeApi haproxy, String map, int slots) {
-    this(haproxy, map, slots, FleetSlots::lookUp);
-  }
-
   FleetSlots(RuntimeApi haproxy, String map, int slots, Addresses addresses) {
     this.haproxy = haproxy;
     this.map = map;
@@ -104,14 +82,6 @@ final class FleetSlots {
     for (int i = 1; i <= slots; i++) {
       free.add("w" + i);
     }
-  }
-
-  private static List<String> lookUp(String host) throws IOException {
-    boolean bracketed = host.startsWith("[");
-    String name = bracketed ? host.substring(1, host.length() - 1) : host;
-    return Arrays.stream(HostNames.addresses(name, LOOK_UP_MILLIS))
-        .map(InetAddress::getHostAddress)
-        .toList();
   }
 
   /** Workers that HAProxy knows now. */
@@ -129,11 +99,12 @@ final class FleetSlots {
       forget(each.getValue(), each.getKey());
     }
     for (Map.Entry<String, Known> each : List.copyOf(slots.entrySet())) {
-      if (!each.getValue().url.equals(workers.get(each.getKey()))) {
+      if (!each.getValue().url().equals(workers.get(each.getKey()))) {
         remove(each.getKey());
       }
     }
     reuse();
+    move();
     bar(workers);
     failing.keySet().retainAll(workers.keySet());
     List<Map.Entry<String, URI>> again = new ArrayList<>();
@@ -148,7 +119,6 @@ final class FleetSlots {
         add(id, worker.getValue());
       }
     }
-    // Behind all others, since a look-up may take its time.
     for (Map.Entry<String, URI> worker : again) {
       int rounds = failing.getOrDefault(worker.getKey(), 1) - 1;
       failing.put(worker.getKey(), rounds);
@@ -156,36 +126,28 @@ final class FleetSlots {
         add(worker.getKey(), worker.getValue());
       }
     }
-    lookAgain();
   }
 
   /**
-   * Looks one name up again whose turn has come. A worker that has moved gets another server; one
-   * whose address is still among those of its name, in whatever order they come, has not moved.
+   * Gives workers that have moved another server. One whose address is still among those of its
+   * name, in whatever order they come, has not moved; nor does one for which no slot is left.
    */
-  private void lookAgain() throws IOException {
-    slots.values().forEach(known -> known.rounds--);
-    Map.Entry<String, Known> next =
-        slots.entrySet().stream()
-            .min(Comparator.comparingInt(each -> each.getValue().rounds))
-            .orElse(null);
-    if (next == null || next.getValue().rounds > 0) {
-      return;
-    }
-    String id = next.getKey();
-    Known known = next.getValue();
-    known.rounds = PAUSE;
-    List<String> now;
-    try {
-      now = addresses.of(known.url.getHost());
-    } catch (IOException e) {
-      log.debug("worker {} keeps its address", id, e);
-      return;
-    }
-    if (!now.contains(known.address)) {
-      log.info("worker {} has moved to {}", id, now.getFirst());
-      remove(id);
-      add(id, known.url);
+  private void move() throws IOException {
+    for (Map.Entry<String, Known> each : List.copyOf(slots.entrySet())) {
+      String id = each.getKey();
+      Known known = each.getValue();
+      List<String> now;
+      try {
+        now = addresses.of(known.url().getHost());
+      } catch (IOException e) {
+        log.debug("worker {} keeps its address", id, e);
+        continue;
+      }
+      if (!now.isEmpty() && !now.contains(known.address()) && hasSlot(id)) {
+        log.info("worker {} has moved to {}", id, now.getFirst());
+        remove(id);
+        add(id, known.url(), now.getFirst());
+      }
     }
   }
 
@@ -222,20 +184,33 @@ final class FleetSlots {
   }
 
   private void add(String id, URI url) throws IOException {
-    if (free.isEmpty()) {
-      if (!full) {
-        log.warn("no slot is left for {}: its requests are balanced over the others", id);
-      }
-      full = true;
+    if (!hasSlot(id)) {
       return;
     }
-    String address;
+    List<String> now;
     try {
-      address = addresses.of(url.getHost()).getFirst();
+      now = addresses.of(url.getHost());
     } catch (IOException e) {
       failed(id, e);
       return;
     }
+    if (!now.isEmpty()) {
+      add(id, url, now.getFirst());
+    }
+  }
+
+  private boolean hasSlot(String id) {
+    if (!free.isEmpty()) {
+      return true;
+    }
+    if (!full) {
+      log.warn("no slot is left for {}: its requests are balanced over the others", id);
+    }
+    full = true;
+    return false;
+  }
+
+  private void add(String id, URI url, String address) throws IOException {
     String slot = free.remove();
     // If this ends halfway nobody knows which of the commands HAProxy has done.
     undone.put(slot, id);
@@ -267,7 +242,7 @@ final class FleetSlots {
   }
 
   private void remove(String id) throws IOException {
-    String slot = requireNonNull(slots.remove(id)).slot;
+    String slot = requireNonNull(slots.remove(id)).slot();
     size = slots.size();
     undone.put(slot, id);
     forget(id, slot);

@@ -10,8 +10,10 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +60,7 @@ public final class HaproxyPlane implements AutoCloseable {
   private final HaproxyFiles files;
   private final RuntimeApi runtime;
   private final Process process;
+  private final FleetNames names = new FleetNames();
   private final FleetSlots slots;
   private final Rounds following;
   private final Rounds renewing;
@@ -71,7 +74,7 @@ public final class HaproxyPlane implements AutoCloseable {
     files = written();
     runtime = new RuntimeApi(files.socket());
     process = launched();
-    slots = new FleetSlots(runtime, files.map(), settings.slots());
+    slots = new FleetSlots(runtime, files.map(), settings.slots(), names);
     following = Rounds.start("haproxy-fleet", LOOK, this::follow);
     LiveLeases leases = new LiveLeases(runtime, router, settings.ttl());
     renewing = Rounds.start("haproxy-leases", leases.beats(), leases::beat);
@@ -186,6 +189,11 @@ public final class HaproxyPlane implements AutoCloseable {
       // Where all are draining there are none, and none shall be asked.
       if (workers != null) {
         slots.follow(workers);
+        names.retain(
+            workers.values().stream()
+                .map(URI::getHost)
+                .filter(Objects::nonNull)
+                .collect(Collectors.toSet()));
       }
       silent = false;
     } catch (IOException e) {
@@ -226,6 +234,7 @@ public final class HaproxyPlane implements AutoCloseable {
   @Override
   public void close() {
     following.close();
+    names.close();
     renewing.close();
     process.destroy();
     try {

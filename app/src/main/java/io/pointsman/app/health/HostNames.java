@@ -18,6 +18,15 @@ public final class HostNames {
   private HostNames() {}
 
   /**
+   * Whether it is an address in digits, which nobody is asked for.
+   *
+   * @param name of IPv6 without brackets
+   */
+  public static boolean isAddress(String name) {
+    return LITERAL.matcher(name).matches();
+  }
+
+  /**
    * The addresses of a host, one at least. The system's look-up knows no deadline, so it is left
    * alone on a thread of its own.
    *
@@ -26,7 +35,7 @@ public final class HostNames {
    * @throws IOException if there is none, or not in time
    */
   public static InetAddress[] addresses(String name, int millis) throws IOException {
-    if (LITERAL.matcher(name).matches()) {
+    if (isAddress(name)) {
       return InetAddress.getAllByName(name);
     }
     FutureTask<InetAddress[]> lookUp = new FutureTask<>(() -> InetAddress.getAllByName(name));
