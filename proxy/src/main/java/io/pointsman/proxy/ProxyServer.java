@@ -6,16 +6,8 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
-import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollIoHandler;
-import io.netty.channel.epoll.EpollServerSocketChannel;
-import io.netty.channel.epoll.EpollSocketChannel;
-import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioServerSocketChannel;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
@@ -39,10 +31,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The running data plane. It accepts connections before any worker is up. */
 @SuppressWarnings("FutureReturnValueIgnored") // closing is not waited for, or has no failure
 public final class ProxyServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ProxyServer.class);
+
   /**
    * Unsent bytes for one client above which its worker is read no further, and below which again.
    */
@@ -61,17 +57,17 @@ public final class ProxyServer implements AutoCloseable {
     this.settings = settings;
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
-    boolean epoll = useEpoll(listen.transport());
-    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    Sockets sockets = Sockets.of(listen.transport());
     int count = loopCount(listen);
-    loops = new MultiThreadIoEventLoopGroup(count, new DefaultThreadFactory("pointsman-proxy"), io);
+    loops =
+        new MultiThreadIoEventLoopGroup(
+            count, new DefaultThreadFactory("pointsman-proxy"), sockets.waiting());
     NameTable names =
         new NameTable(
             context.lookup(),
             settings.upstream().nameTtl(),
             settings.upstream().connectTimeout(),
             context.ticker());
-    Class<? extends Channel> socket = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
     for (EventExecutor loop : loops) {
       EventLoop own = (EventLoop) loop;
       Flushes flushes = new Flushes(own);
@@ -81,13 +77,16 @@ public final class ProxyServer implements AutoCloseable {
               plane,
               own,
               flushes,
-              kept -> new UpstreamPools(own, flushes, socket, settings.upstream(), names, kept),
+              kept ->
+                  new UpstreamPools(
+                      own, flushes, sockets.connected(), settings.upstream(), names, kept),
               new RequestReader(context.affinity()),
               context.courses(),
               settings.upstream(),
               count));
     }
-    listener = bind(listen, epoll);
+    listener = bind(listen, sockets);
+    LOG.info("{} event loops, sockets by {}", count, sockets.transport());
   }
 
   /**
@@ -122,11 +121,11 @@ public final class ProxyServer implements AutoCloseable {
         settings.sseKeepalive());
   }
 
-  private Channel bind(ListenSettings listen, boolean epoll) throws IOException {
+  private Channel bind(ListenSettings listen, Sockets sockets) throws IOException {
     var bound =
         new ServerBootstrap()
             .group(loops)
-            .channel(epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class)
+            .channel(sockets.listening())
             .option(ChannelOption.SO_BACKLOG, listen.backlog())
             .option(ChannelOption.SO_REUSEADDR, true)
             .childOption(ChannelOption.TCP_NODELAY, true)
@@ -156,22 +155,6 @@ public final class ProxyServer implements AutoCloseable {
       throw new IllegalStateException("loop: " + loop + " (expected: one of the server's)");
     }
     return state;
-  }
-
-  private static boolean useEpoll(Transport transport) {
-    return switch (transport) {
-      case AUTO -> Epoll.isAvailable();
-      case NIO -> false;
-      case EPOLL -> {
-        if (!Epoll.isAvailable()) {
-          throw new IllegalArgumentException(
-              "transport: EPOLL (expected: NIO or AUTO, its native library does not load: "
-                  + Epoll.unavailabilityCause()
-                  + ")");
-        }
-        yield true;
-      }
-    };
   }
 
   private static int loopCount(ListenSettings listen) {

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(
     value = Transport.class,
-    names = {"EPOLL", "NIO"})
+    names = {"AUTO", "EPOLL", "NIO"})
 @Timeout(60)
 class AbortTest {
   private static final String CHAT = "/v1/chat/completions";
@@ -101,6 +101,26 @@ class AbortTest {
 
       ProxyRig.await("ended", () -> !rig.ended.isEmpty());
       assertThat(rig.outcomes).isEmpty();
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  /** The reset is there before anything is read, and must not hide behind the bytes. */
+  @Test
+  void withAResetRightBehindItsBytes() throws Exception {
+    int clients = 100;
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      for (int i = 0; i < clients; i++) {
+        rig.connect()
+            .send("POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ncontent-length: 100\r\n\r\n{")
+            .reset();
+      }
+
+      ProxyRig.await("nobody is connected", () -> rig.server().running() == 0);
+      // What came in before its reset did; of a connection that was reset first, nothing did.
+      assertThat(rig.ended).allMatch(ProxyRig.Ended::left).hasSizeLessThanOrEqualTo(clients);
       assertThat(engine.requests()).isEmpty();
     }
   }

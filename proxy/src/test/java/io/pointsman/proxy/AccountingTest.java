@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(
     value = Transport.class,
-    names = {"EPOLL", "NIO"})
+    names = {"AUTO", "EPOLL", "NIO"})
 @Timeout(120)
 class AccountingTest {
   private static final int CLIENTS = 24;

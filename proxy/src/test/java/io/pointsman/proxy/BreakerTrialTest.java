@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(
     value = Transport.class,
-    names = {"EPOLL", "NIO"})
+    names = {"AUTO", "EPOLL", "NIO"})
 @Timeout(120)
 class BreakerTrialTest {
   private static final String STREAM =

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(
     value = Transport.class,
-    names = {"EPOLL", "NIO"})
+    names = {"AUTO", "EPOLL", "NIO"})
 @Timeout(60)
 class StreamingTest {
   private static final String CHAT = "/v1/chat/completions";

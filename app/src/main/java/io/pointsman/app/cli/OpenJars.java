@@ -19,6 +19,7 @@ final class OpenJars {
           "io/netty/buffer/ByteBuf.class",
           "io/netty/channel/epoll/Epoll.class",
           "io/netty/channel/unix/Socket.class",
+          "io/netty/channel/uring/IoUring.class",
           "io/netty/handler/codec/http/HttpResponseStatus.class",
           "io/netty/util/concurrent/Future.class",
           "io/prometheus/metrics/core/metrics/Counter.class",

@@ -40,7 +40,8 @@ public final class OperationKeys {
           constant(Transport.class),
           ListenSettings.DEFAULTS.transport(),
           "How sockets are waited for.",
-          "auto takes epoll where its native library loads; nio runs everywhere.");
+          "auto takes the first of io_uring (Linux 6.12 and newer), epoll and nio that the system"
+              + " allows.");
 
   public static final Key<Boolean> METRICS_ENABLED =
       Key.of(

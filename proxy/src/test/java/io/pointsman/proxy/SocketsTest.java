@@ -1,0 +1,50 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.channel.uring.IoUring;
+import io.netty.channel.uring.IoUringSocketChannel;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Which sockets a transport means on the system that the tests run on. */
+class SocketsTest {
+  /** Before the first look at io_uring, which reads what is set here. */
+  @BeforeAll
+  static void settle() {
+    Sockets.of(Transport.NIO);
+  }
+
+  @Test
+  void nioIsEverywhere() {
+    assertThat(Sockets.of(Transport.NIO).connected()).isEqualTo(NioSocketChannel.class);
+  }
+
+  @Test
+  void takesTheBestThatTheSystemOffers() {
+    Class<?> best =
+        IoUring.isRegisterBufferRingIncSupported()
+            ? IoUringSocketChannel.class
+            : Epoll.isAvailable() ? EpollSocketChannel.class : NioSocketChannel.class;
+
+    Sockets sockets = Sockets.of(Transport.AUTO);
+
+    assertThat(sockets.connected()).isEqualTo(best);
+    assertThat(sockets.transport()).isNotEqualTo(Transport.AUTO);
+  }
+
+  @Test
+  void whatIsNamedIsTakenOrRefusedWithTheReason() {
+    if (IoUring.isAvailable()) {
+      assertThat(Sockets.of(Transport.IO_URING).connected()).isEqualTo(IoUringSocketChannel.class);
+    } else {
+      assertThatThrownBy(() -> Sockets.of(Transport.IO_URING))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("transport: IO_URING");
+    }
+  }
+}
