@@ -5,11 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
-import io.pointsman.testkit.engine.Faults.EventStream;
-import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -38,19 +35,6 @@ class SplitKeepAliveTest {
     };
   }
 
-  /** An engine sends the head of a stream when it has taken the request. */
-  private static EngineScript waitsOnce() {
-    AtomicBoolean asked = new AtomicBoolean();
-    return (request, connection) -> {
-      if (asked.getAndSet(true)) {
-        new EventStream(List.of("{\"a\":1}")).answer(request, connection);
-      } else {
-        connection.beginEvents();
-        new HangBeforeHeaders().answer(request, connection);
-      }
-    };
-  }
-
   /** Decode's head has come, and no event: the answer may still become another one. */
   @Test
   void aPrefillThatFailsLateCancelsDecodeAndIsTriedAgain() throws Exception {
@@ -58,7 +42,7 @@ class SplitKeepAliveTest {
     try (SplitRig rig = new SplitRig("sglang", ProxySettings.DEFAULTS.withSseKeepalive(KEEPALIVE));
         ScriptedEngine one = ScriptedEngine.start(prefills);
         ScriptedEngine two = ScriptedEngine.start(prefills);
-        ScriptedEngine decode = ScriptedEngine.start(waitsOnce())) {
+        ScriptedEngine decode = ScriptedEngine.start(SplitRig.silentOnce())) {
       rig.prefill(one);
       rig.prefill(two);
       rig.decode(decode);

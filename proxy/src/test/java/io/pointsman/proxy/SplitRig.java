@@ -25,11 +25,15 @@ import io.pointsman.proxy.split.WaitingRoom;
 import io.pointsman.request.AffinitySettings;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.EventStream;
+import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** A {@link ProxyRig} in front of scripted prefill and decode engines. Its time stands still. */
@@ -112,6 +116,19 @@ final class SplitRig implements AutoCloseable {
   static String request(String more) {
     return ProxyRig.post(
         PATH, "{\"model\":\"m\",\"prompt\":\"hello\",\"max_tokens\":5" + more + "}");
+  }
+
+  /** The first request gets the head of a stream and no event, all others a stream. */
+  static EngineScript silentOnce() {
+    AtomicBoolean asked = new AtomicBoolean();
+    return (request, connection) -> {
+      if (asked.getAndSet(true)) {
+        new EventStream(List.of("{\"a\":1}")).answer(request, connection);
+      } else {
+        connection.beginEvents();
+        new HangBeforeHeaders().answer(request, connection);
+      }
+    };
   }
 
   @Override

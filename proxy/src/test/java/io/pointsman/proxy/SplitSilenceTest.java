@@ -6,12 +6,8 @@ import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.split.StageSettings;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
-import io.pointsman.testkit.engine.Faults.EventStream;
-import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -29,21 +25,9 @@ class SplitSilenceTest {
           Duration.ofHours(5),
           Duration.ofHours(5));
 
-  private static EngineScript silentOnce() {
-    AtomicBoolean asked = new AtomicBoolean();
-    return (request, connection) -> {
-      if (asked.getAndSet(true)) {
-        new EventStream(List.of("{\"a\":1}")).answer(request, connection);
-      } else {
-        connection.beginEvents();
-        new HangBeforeHeaders().answer(request, connection);
-      }
-    };
-  }
-
   @Test
   void isReplacedAfterTheTimeOfItsStage() throws Exception {
-    EngineScript decodes = silentOnce();
+    EngineScript decodes = SplitRig.silentOnce();
     try (SplitRig rig = new SplitRig("nixl", ProxySettings.DEFAULTS.withTimeouts(PATIENT));
         ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
         ScriptedEngine one = ScriptedEngine.start(decodes);
