@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestReader {
   /** Ray Serve's header for a model that a worker loads on demand: {@code base:adapter}. */
-  static final String MULTIPLEXED = "serve_multiplexed_model_id";
+  public static final String MULTIPLEXED = "serve_multiplexed_model_id";
 
   private final HeaderIdentity headerIdentity;
   private final BodyReader json = new BodyReader();

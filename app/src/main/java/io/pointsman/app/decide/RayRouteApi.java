@@ -22,6 +22,7 @@ import io.pointsman.proxy.reply.Reply;
 import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
+import io.pointsman.request.RequestReader;
 import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -56,7 +57,6 @@ public final class RayRouteApi implements LocalEndpoint {
   public static final String UNPLACED_HEADER = "x-pointsman-unplaced";
 
   private static final String RANK_HEADER = "X-data-parallel-rank";
-  private static final String ADAPTER_HEADER = "serve_multiplexed_model_id";
 
   private static final int UNAVAILABLE = 503;
 
@@ -270,7 +270,7 @@ public final class RayRouteApi implements LocalEndpoint {
         && model.contains(":")
         && !worker.spec().models().contains(model)
         && model.chars().allMatch(RayRouteApi::plain)) {
-      headers.put(ADAPTER_HEADER, model);
+      headers.put(RequestReader.MULTIPLEXED, model);
     }
     if (worker.spec().rank() != WorkerSpec.NO_RANK) {
       headers.put(RANK_HEADER, Integer.toString(worker.spec().rank()));

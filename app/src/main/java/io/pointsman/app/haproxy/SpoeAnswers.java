@@ -10,6 +10,7 @@ import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.request.RequestReader;
 import java.net.ProtocolException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -160,7 +161,7 @@ final class SpoeAnswers {
     set(variables, "worker", answer.path("replica_id"));
     set(variables, "lease", answer.path("lease"));
     JsonNode headers = answer.path("request_headers");
-    set(variables, "adapter", headers.path("serve_multiplexed_model_id"));
+    set(variables, "adapter", headers.path(RequestReader.MULTIPLEXED));
     set(variables, "rank", headers.path("X-data-parallel-rank"));
   }
 
