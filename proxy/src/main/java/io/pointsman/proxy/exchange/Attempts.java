@@ -2,7 +2,6 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
-import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
@@ -19,7 +18,6 @@ import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.RequestFacts;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -34,11 +32,7 @@ final class Attempts {
   private final Plane plane;
   private final RequestFacts facts;
   private final RetryPlan retries;
-  private final @Nullable StoredResponse stored;
-
-  /** Roles whose workers are asked when none of the present one has what is looked for. */
-  private List<Role> further = List.of();
-
+  private final @Nullable Search search;
   private RoutingRequest routing;
   private final @Nullable Course course;
   private @Nullable Attempt current;
@@ -52,47 +46,16 @@ final class Attempts {
   Attempts(Exchange exchange, RequestFacts facts, @Nullable StoredResponse stored) {
     this.exchange = exchange;
     this.facts = facts;
-    this.stored = stored;
     state = exchange.state();
     plane = state.plane();
     retries = new RetryPlan(plane.retry(), plane.backoff(), state.budget());
     Courses courses = state.courses();
+    search = stored == null ? null : new Search(stored, facts, courses, plane.engine());
     course =
         courses == null || stored != null
             ? null
             : courses.of(new ServedRequest(exchange, this, facts));
-    routing = whole();
-  }
-
-  /** The question for a worker that serves the whole request. */
-  private RoutingRequest whole() {
-    String owner = stored == null ? null : stored.owner();
-    Courses courses = state.courses();
-    if (courses == null || stored == null) {
-      return facts.toRoutingRequest(Role.REGULAR, owner);
-    }
-    List<Role> roles = courses.rolesOfKeepers(owner, !stored.byId(), facts.model());
-    further = roles.subList(1, roles.size());
-    return facts.toRoutingRequest(roles.getFirst(), owner);
-  }
-
-  /**
-   * Nobody of the present role is left to be asked: whether workers of another one may have what is
-   * looked for, and are to be asked now.
-   */
-  private boolean searchesOn(Decision.Rejected rejected) {
-    if (stored == null || !stored.searching()) {
-      return false;
-    }
-    if (rejected.reason() == RejectReason.ALL_BUSY) {
-      retries.someUnasked(rejected);
-    }
-    if (further.isEmpty()) {
-      return false;
-    }
-    routing = facts.toRoutingRequest(further.getFirst(), null);
-    further = further.subList(1, further.size());
-    return true;
+    routing = search == null ? facts.toRoutingRequest(Role.REGULAR, null) : search.begin();
   }
 
   /** The attempt under way; null before the first, between two, and after the last. */
@@ -121,7 +84,8 @@ final class Attempts {
   }
 
   private void toOwnerOrAny(Lease lease) {
-    if (retries.cutsShort()) {
+    if (search != null && search.exhausted()) {
+      search.cutShort();
       lease.ignored();
       giveUp();
       return;
@@ -156,16 +120,13 @@ final class Attempts {
 
   /** Nobody was chosen: the client gets the best error of the attempts, else the reason. */
   void noWorker(Decision.Rejected rejected) {
-    if (stored != null && stored.forgetIfGone(plane.engine())) {
-      routing = whole();
+    RoutingRequest next = search == null ? null : search.next(rejected);
+    if (next != null) {
+      routing = next;
       decide();
       return;
     }
-    if (searchesOn(rejected)) {
-      decide();
-      return;
-    }
-    HeldAnswer held = retries.takeHeld();
+    HeldAnswer held = takeHeld();
     if (held != null) {
       pass(held, rejected.retryAfterNanos());
       return;
@@ -175,7 +136,7 @@ final class Attempts {
       exchange.reply(failure);
       return;
     }
-    Decision.Rejected unasked = retries.unasked();
+    Decision.Rejected unasked = search == null ? null : search.unasked();
     Decision.Rejected why = unasked == null ? rejected : unasked;
     exchange.reply(Rejections.error(why.reason()), Rejections.reply(why, facts.model()));
   }
@@ -185,7 +146,7 @@ final class Attempts {
    * better, or only its body tells whether the worker is busy or broken.
    */
   boolean holds(int code) {
-    boolean searching = code == 404 && stored != null && stored.searching();
+    boolean searching = search != null && search.goesOnAfter(code);
     boolean again = exchange.replayable() && (searching || retries.mayRetryAfter(code));
     return again || code == 429 || code == 503;
   }
@@ -249,8 +210,8 @@ final class Attempts {
     }
     if (course == null) {
       routing.exclude(failed);
-      if (reason == RetryReason.NOT_THERE) {
-        excludeOtherRanks(failed);
+      if (reason == RetryReason.NOT_THERE && search != null) {
+        search.notThere(failed, routing);
       }
     } else {
       course.failed(failed);
@@ -264,24 +225,19 @@ final class Attempts {
     }
   }
 
-  /** Ranks share what their server keeps, which would say the same again. */
-  private void excludeOtherRanks(Worker asked) {
-    for (Worker each : plane.engine().fleet().snapshot().workers()) {
-      if (each != asked && each.spec().url().equals(asked.spec().url())) {
-        routing.exclude(each);
-      }
-    }
-  }
-
   /** The client gets the best error of the attempts. */
   void giveUp() {
-    HeldAnswer held = retries.takeHeld();
+    HeldAnswer held = takeHeld();
     ProxyError failure = retries.lastError();
     if (held != null) {
       pass(held, 0);
     } else {
       exchange.reply(failure == null ? ProxyError.NONE_AVAILABLE : failure);
     }
+  }
+
+  private @Nullable HeldAnswer takeHeld() {
+    return retries.takeHeld(search != null && search.incomplete());
   }
 
   /** The client gets an error that was kept. */
@@ -298,8 +254,8 @@ final class Attempts {
   void answered(int code, @Nullable Worker by) {
     over();
     answeredWell = code < 400;
-    if (stored != null && by != null) {
-      stored.answered(code, by);
+    if (search != null && by != null) {
+      search.answered(code, by);
     }
   }
 

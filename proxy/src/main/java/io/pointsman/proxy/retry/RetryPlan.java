@@ -1,6 +1,5 @@
 package io.pointsman.proxy.retry;
 
-import io.pointsman.engine.Decision;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -11,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * last error, which the client gets in the end. Belongs to the event loop.
  */
 public final class RetryPlan {
-  /** Workers asked at most when those asked are busy, or do not keep a stored response. */
-  private static final int MOST_SEARCHED = 64;
+  /** Workers asked at most when those asked are busy. */
+  private static final int MOST_ASKED = 64;
 
   private static final int NOT_FOUND = 404;
 
@@ -28,8 +27,6 @@ public final class RetryPlan {
   private long shortestRest;
   private @Nullable HeldAnswer held;
   private @Nullable ProxyError lastError;
-  private Decision.@Nullable Rejected unasked;
-  private boolean cutShort;
 
   public RetryPlan(RetrySettings settings, Backoff backoff, RetryBudget budget) {
     this.settings = settings;
@@ -59,28 +56,6 @@ public final class RetryPlan {
   }
 
   /**
-   * Some workers that may have what is looked for are too busy to be asked: it cannot be told that
-   * nobody has it.
-   */
-  public void someUnasked(Decision.Rejected busy) {
-    unasked = busy;
-  }
-
-  /**
-   * Whether so many did not have what is looked for that nobody else is asked; then it cannot be
-   * told that nobody has it.
-   */
-  public boolean cutsShort() {
-    cutShort |= notThere >= MOST_SEARCHED;
-    return cutShort;
-  }
-
-  /** Why some were not asked; null if all were. */
-  public Decision.@Nullable Rejected unasked() {
-    return unasked;
-  }
-
-  /**
    * An attempt ended with an error that is kept; it takes the place of an earlier one, unless it
    * says no more than that this worker does not have what is looked for.
    */
@@ -99,9 +74,13 @@ public final class RetryPlan {
     }
   }
 
-  /** The error that is kept, handed over; null if there is none that tells the whole truth. */
-  public @Nullable HeldAnswer takeHeld() {
-    boolean someSilent = lastError != null || unasked != null || cutShort;
+  /**
+   * The error that is kept, handed over; null if there is none that tells the whole truth.
+   *
+   * @param someUnasked whether some were not asked who may have what the others do not
+   */
+  public @Nullable HeldAnswer takeHeld(boolean someUnasked) {
+    boolean someSilent = lastError != null || someUnasked;
     if (held != null && held.status() == NOT_FOUND && someSilent) {
       release();
     }
@@ -135,7 +114,7 @@ public final class RetryPlan {
       return true;
     }
     if (reason == RetryReason.BUSY && settings.maxAttempts() > 1) {
-      return attempts < MOST_SEARCHED && budget.withdraw(now);
+      return attempts < MOST_ASKED && budget.withdraw(now);
     }
     return attempts - notThere < settings.maxAttempts() && budget.withdraw(now);
   }

@@ -146,7 +146,7 @@ final class PrefillRetries {
 
   /** The client gets the best error that there is. */
   void giveUp() {
-    HeldAnswer held = plan.takeHeld();
+    HeldAnswer held = plan.takeHeld(false);
     ProxyError error = plan.lastError();
     if (held != null) {
       served.pass(held, held.busy() ? Math.max(1, plan.shortestRestSeconds(0)) : 0);
