@@ -32,6 +32,9 @@ final class EngineFaultsTest {
   /** Of those, what must meet the fault at least: more than may come without being lost. */
   private static final int ENOUGH = 13;
 
+  /** More bytes than a few heads of 64 KiB take with what allocators keep in reserve. */
+  private static final long HEADS_TAKE = 8 << 20;
+
   private static final Set<EngineFault> CLOSE_KEPT_CONNECTIONS =
       EnumSet.of(CLOSES_AS_REQUEST_COMES, RESETS_AS_REQUEST_COMES);
 
@@ -209,6 +212,20 @@ final class EngineFaultsTest {
     }
     if (!SERVES_ON.contains(row.fault())) {
       rig.awaitLeft(from);
+    }
+    rig.check();
+  }
+
+  /** What may be kept of a head is 64 KiB; the header is 100 MB. */
+  @Test
+  void aHugeHeaderIsNotKeptInMemory() throws Exception {
+    Row row = refusedBeforeTheAnswer(HUGE_HEADER);
+    FaultRig rig = rig(0, row.settings());
+    rig.strike(HUGE_HEADER);
+    try (MemoryWatch memory = MemoryWatch.begin()) {
+      assertThat(ask(rig, row)).isEqualTo(Seen.BAD_GATEWAY);
+      assertThat(memory.mostMoreInBuffers()).as("bytes of buffers").isLessThan(HEADS_TAKE);
+      assertThat(memory.moreOnHeap()).as("bytes of the heap").isLessThan(HEADS_TAKE);
     }
     rig.check();
   }
