@@ -14,6 +14,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -209,6 +210,20 @@ class TraceCaptureTest implements EngineListener {
     }
 
     assertThat(lines()).hasSize(1);
+  }
+
+  @Test
+  void prefillIsNotWrittenBesideItsDecode() throws Exception {
+    fleet.add(WorkerSpec.of("http://p:1").withRole(Role.PREFILL)).probed(true);
+    try (TraceCapture capture = capture(LEAST, 1)) {
+      RoutingEngine engine = engine(capture);
+      RoutingRequest prefill =
+          RoutingRequest.builder().role(Role.PREFILL).prefix(prompt(1, 4)).build();
+      ((Decision.Routed) engine.decide(prefill)).lease().succeeded();
+      place(engine, prompt(1, 4)).succeeded();
+    }
+
+    assertThat(lines()).extracting(line -> line.path("worker").asText()).containsExactly("w:1");
   }
 
   @Test

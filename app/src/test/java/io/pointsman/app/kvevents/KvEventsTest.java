@@ -2,6 +2,7 @@ package io.pointsman.app.kvevents;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.pointsman.app.kvevents.KvEventTally.Count;
 import io.pointsman.engine.fleet.Worker;
@@ -13,6 +14,7 @@ import io.pointsman.sim.zmq.EventFormat;
 import io.pointsman.sim.zmq.EventOptions;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -20,11 +22,15 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -32,6 +38,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(240)
 class KvEventsTest {
   private static final int BLOCK = 4;
+
+  @TempDir private Path directory;
+  private int dumps;
 
   private static SimConfig config(EventOptions options) {
     return SimConfig.instant().withModels("m", "polite").withKv(8, BLOCK).withEvents(options);
@@ -218,21 +227,38 @@ class KvEventsTest {
     try (SimEngine engine = SimEngine.start(config(EventOptions.of(EventFormat.VLLM)));
         Listening listening = Listening.byLabels()) {
       long descriptors = 0;
-      int threads = 0;
+      long following = 0;
       for (int i = 0; i < 30; i++) {
         Worker worker = listening.add(engine.events().port(), engine.events().replayPort());
         listening.awaitLive(worker);
+        following = i == 4 ? followers() : following;
         listening.fleet.remove(worker.id());
         Await.until("gone", () -> engine.events().subscribers() == 0);
         Await.until("told", () -> !listening.feed.live(worker, 0));
         if (i == 4) {
           descriptors = system.getOpenFileDescriptorCount();
-          threads = Thread.activeCount();
         }
       }
+      assertThat(following).as("threads that are told of").isPositive();
       long most = descriptors + 10;
       Await.until("descriptors given back", () -> system.getOpenFileDescriptorCount() <= most);
-      assertThat(Thread.activeCount()).isLessThan(threads + 10);
+      Await.until("threads at their ends", () -> followers() == 0);
+    }
+  }
+
+  /** Threads that follow a source; they are virtual, and only a dump tells of those. */
+  private long followers() {
+    Path dump = directory.resolve("threads-" + dumps++);
+    try {
+      ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class)
+          .dumpThreads(dump.toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.TEXT_PLAIN);
+      try (Stream<String> lines = Files.lines(dump)) {
+        return lines
+            .filter(line -> line.contains("\"kv-events-") && line.contains(", rank "))
+            .count();
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
@@ -244,7 +270,8 @@ class KvEventsTest {
       Worker quiet = listening.add(engine.url(), Map.of());
       Worker worker = listening.add(other.url(), Map.of());
       listening.awaitLive(worker);
-      assertThat(listening.feed.live(quiet, 0)).isFalse();
+      listening.awaitAsked(engine);
+      assertThat(listening.feed.heardOf(quiet, 0)).isFalse();
     }
   }
 

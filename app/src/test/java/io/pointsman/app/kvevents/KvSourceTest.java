@@ -210,6 +210,25 @@ class KvSourceTest {
 
   @Test
   void numbersThatGoBackwardsAreANewPublishers() {
+    try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), -1);
+      Await.until("a subscriber", () -> publisher.subscribers() == 1);
+      for (int i = 1; i <= 20; i++) {
+        store(publisher, i);
+      }
+      listening.awaitBlocks(worker, range(1, 20));
+      publisher.countAnew();
+      store(publisher, 100);
+      listening.awaitBlocks(worker, Set.of(100L));
+      assertThat(listening.tally.of(Count.CONNECTS)).isEqualTo(1);
+      assertThat(listening.tally.of(Count.RESETS_RESTART)).isEqualTo(1);
+      assertThat(listening.feed.restarts()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aPublisherThatHasForgottenItsLastBatchIsANewOne() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
@@ -401,6 +420,7 @@ class KvSourceTest {
       store(publisher, 3);
       listening.awaitBlocks(worker, Set.of(3L));
       listening.awaitLive(worker);
+      assertThat(listening.tally.of(Count.RESETS_RESTART)).as("left to the next one").isZero();
     }
   }
 

@@ -13,8 +13,10 @@ import io.pointsman.testkit.Await;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A fleet whose KV events are heard, over real sockets. */
@@ -26,6 +28,7 @@ final class Listening implements AutoCloseable {
   final KvEventTally tally = new KvEventTally();
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, new SystemTicker());
   final KvEvents events;
+  private final List<String> asked = new CopyOnWriteArrayList<>();
   private final AtomicBoolean broken = new AtomicBoolean();
 
   Listening(KvEventSettings settings) {
@@ -35,7 +38,10 @@ final class Listening implements AutoCloseable {
                 settings,
                 fleet,
                 feed,
-                (url, patience) -> client.send("GET", url, patience),
+                (url, patience) -> {
+                  asked.add(url);
+                  return client.send("GET", url, patience);
+                },
                 tally,
                 new SystemTicker(),
                 this::instant)
@@ -47,6 +53,13 @@ final class Listening implements AutoCloseable {
       throw new IllegalStateException("planted");
     }
     return InstantSource.system().instant();
+  }
+
+  /** Waits until what an engine has said of its publishers is followed. */
+  void awaitAsked(SimEngine engine) {
+    String url = engine.url() + "/kv_event_sources";
+    Await.until(
+        url + " asked again", () -> asked.stream().filter(each -> each.equals(url)).count() >= 2);
   }
 
   /** The router fails over the next batch. */

@@ -137,10 +137,15 @@ public final class EventPublisher implements AutoCloseable {
 
   /** Counts from 0 again, as after a restart; who listens must connect again. */
   public synchronized void restart() {
+    countAnew();
+    hangUp();
+  }
+
+  /** Counts from 0 again, as after a restart behind something that keeps the connections. */
+  public synchronized void countAnew() {
     nextSeq = 0;
     ring.clear();
     heldBack = null;
-    hangUp();
   }
 
   /** Ends all connections; new ones are taken. */
