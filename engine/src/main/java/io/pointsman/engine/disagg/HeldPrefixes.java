@@ -73,22 +73,22 @@ public final class HeldPrefixes implements Learner {
    * @param blocks length of the prefix, a length that is indexed
    */
   @Nullable Worker leastLoaded(Pool pool, RoutingRequest request, int blocks, long now, Dice dice) {
-    long hash = request.prefix().hashes()[blocks - 1];
-    Crowd crowd = index.crowd(hash);
+    Crowd crowd = index.crowd(request.prefix(), blocks);
     int holder =
         crowd == null
-            ? leastLoadedOfFew(pool, hash, request, now, dice)
+            ? leastLoadedOfFew(pool, blocks, request, now, dice)
             : leastLoadedOf(crowd, pool, request, now, dice);
     return holder == Pool.ABSENT ? null : pool.worker(holder);
   }
 
-  private int leastLoadedOfFew(Pool pool, long hash, RoutingRequest request, long now, Dice dice) {
+  private int leastLoadedOfFew(Pool pool, int blocks, RoutingRequest request, long now, Dice dice) {
+    PrefixBlocks prefix = request.prefix();
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int equals = 0;
-    for (int h = index.holder(hash, 0);
+    for (int h = index.holder(prefix, blocks, 0);
         h != PrefixIndex.NOBODY;
-        h = index.holder(hash, PrefixIndex.after(h))) {
+        h = index.holder(prefix, blocks, PrefixIndex.after(h))) {
       int i = pool.indexOfSlot(PrefixIndex.slotOf(h));
       int load =
           i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());

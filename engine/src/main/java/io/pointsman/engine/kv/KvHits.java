@@ -1,8 +1,8 @@
 package io.pointsman.engine.kv;
 
+import io.pointsman.engine.prefix.BlockIndex;
 import io.pointsman.engine.prefix.Crowd;
 import io.pointsman.engine.prefix.PrefixBlocks;
-import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.prefix.TokenIds;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -76,7 +76,7 @@ public final class KvHits {
   }
 
   /** Whether anybody is found to hold any of it on the device. */
-  private boolean look(PrefixIndex index) {
+  private boolean look(BlockIndex index) {
     int longest = longest(index);
     if (longest == 0) {
       return false;
@@ -102,7 +102,7 @@ public final class KvHits {
   }
 
   /** Blocks of the longest prefix that anybody is found to hold; 0 if there is none. */
-  private int longest(PrefixIndex index) {
+  private int longest(BlockIndex index) {
     if (index.held(key(most - 1))) {
       return most;
     }
@@ -129,7 +129,7 @@ public final class KvHits {
   }
 
   /** Blocks of a short prefix that is not missing: 1, unless claims have been dropped. */
-  private int shortest(PrefixIndex index, int longest) {
+  private int shortest(BlockIndex index, int longest) {
     int shortest = 1;
     while (shortest < longest && !index.held(key(shortest - 1))) {
       shortest = Math.min(2 * shortest, longest);
@@ -137,7 +137,7 @@ public final class KvHits {
     return shortest;
   }
 
-  private int add(PrefixIndex index, int length) {
+  private int add(BlockIndex index, int length) {
     if (count == lengths.length) {
       int bigger = Math.max(FIRST, 2 * count);
       lengths = Arrays.copyOf(lengths, bigger);
@@ -152,9 +152,9 @@ public final class KvHits {
     int few = 0;
     if (crowd == null) {
       for (int holder = index.holder(key, 0);
-          holder != PrefixIndex.NOBODY && few < FEW;
-          holder = index.holder(key, PrefixIndex.after(holder))) {
-        slots[count * FEW + few++] = PrefixIndex.slotOf(holder);
+          holder != BlockIndex.NOBODY && few < FEW;
+          holder = index.holder(key, BlockIndex.after(holder))) {
+        slots[count * FEW + few++] = BlockIndex.slotOf(holder);
       }
     }
     count++;

@@ -2,8 +2,8 @@ package io.pointsman.engine.kv;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.BlockIndex;
 import io.pointsman.engine.prefix.PrefixBlocks;
-import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.prefix.TokenIds;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -34,7 +34,7 @@ public final class KvIndex implements KvFeed {
   private final long maxBytes;
   private final int maxWorkers;
   private final Ticker ticker;
-  private final PrefixIndex index;
+  private final BlockIndex index;
   private final Adapters adapters = new Adapters();
   private final AtomicLong bytesLeft;
   private final AtomicLongArray blocksByTier = new AtomicLongArray(KvTier.values().length);
@@ -67,7 +67,7 @@ public final class KvIndex implements KvFeed {
     bytesLeft = new AtomicLong(nodeBytes);
     int slots = Math.min(MOST_SLOTS, maxWorkers + MORE_RANKS);
     furtherSlots = slots - maxWorkers;
-    index = new PrefixIndex(maxBytes - nodeBytes, slots);
+    index = new BlockIndex(maxBytes - nodeBytes, slots);
     byWorker = new AtomicReferenceArray<>(maxWorkers);
     owners = new AtomicReferenceArray<>(maxWorkers);
   }
@@ -176,7 +176,7 @@ public final class KvIndex implements KvFeed {
     return sources == null ? NO_SOURCES : sources;
   }
 
-  PrefixIndex index() {
+  BlockIndex index() {
     return index;
   }
 

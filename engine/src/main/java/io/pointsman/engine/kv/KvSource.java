@@ -1,6 +1,6 @@
 package io.pointsman.engine.kv;
 
-import io.pointsman.engine.prefix.PrefixIndex;
+import io.pointsman.engine.prefix.BlockIndex;
 import io.pointsman.engine.prefix.TokenIds;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -31,7 +31,7 @@ final class KvSource {
   private static final int LEAST_SHARE = 4;
 
   private final int rank;
-  private final PrefixIndex index;
+  private final BlockIndex index;
   private final int slot;
   private final KvNodes nodes;
 
@@ -75,7 +75,7 @@ final class KvSource {
    */
   KvSource(
       int rank,
-      PrefixIndex index,
+      BlockIndex index,
       int slot,
       AtomicLong bytesLeft,
       AtomicLongArray blocksByTier,

@@ -1,12 +1,12 @@
 package io.pointsman.engine.prefix;
 
+import static io.pointsman.engine.prefix.Partitions.read;
+import static io.pointsman.engine.prefix.Partitions.words;
+import static io.pointsman.engine.prefix.Partitions.write;
+
 import io.pointsman.engine.env.LargePages;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.VarHandle;
-import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A set-associative table of claims "this worker holds this block", of bounded size. Reads and
@@ -21,15 +21,9 @@ import org.jspecify.annotations.Nullable;
  * and Mann, "A lock-less transposition-table implementation for parallel search chess engines",
  * ICGA 2002).
  *
- * <p>Eight entries make a bucket, in which the one used least lately is replaced. The table is cut
- * into partitions that start small and double on their own, each by a short copy, so that an idle
- * index takes little memory and no decision pays for a large one. Claims made in a partition while
- * it is copied may be lost.
- *
- * <p>Partitions lie outside of the heap: in it, each collection would move what has grown since the
- * one before, which took 20 ms a second of a router that learned 1,000 new prompts in that time.
+ * <p>Eight entries make a bucket, in which the one used least lately is replaced.
  */
-final class ClaimTable {
+final class ClaimTable implements Partitions.Copying {
   static final int WAYS = 8;
 
   /** What became of a put. */
@@ -43,39 +37,17 @@ final class ClaimTable {
   static final int CLEARED = 1 << 16;
 
   private static final int BUCKET = 2 * WAYS;
-  private static final int FIRST_LENGTH = 8 * BUCKET;
-  private static final int MOST_LENGTH = 512 * BUCKET;
-  private static final int LEAST_PARTITIONS = 16;
-
-  /** Of the objects that stand for a partition. */
-  private static final int OVERHEAD = 160 + Integer.BYTES;
-
   private static final long CLAIM = 0xFFFF_FFFF_0000_0000L;
-  private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
 
-  private final AtomicReferenceArray<@Nullable MemorySegment> partitions;
-  private final int mostLength;
+  private final Partitions partitions;
   private final Tenancies tenancies;
-  private final PartitionMemory memory;
   private final LongAdder entries = new LongAdder();
   private final LongAdder evictions = new LongAdder();
-  private final LongAdder bytes = new LongAdder();
   private volatile boolean evicting;
 
   ClaimTable(long maxBytes, Tenancies tenancies, LargePages largePages) {
     this.tenancies = tenancies;
-    int length = MOST_LENGTH;
-    while (length > FIRST_LENGTH && maxBytes / partitionBytes(length) < LEAST_PARTITIONS) {
-      length /= 2;
-    }
-    mostLength = length;
-    long count = Math.max(1, maxBytes / partitionBytes(length));
-    partitions = new AtomicReferenceArray<>((int) Math.min(count, 1 << 24));
-    memory = new PartitionMemory(largePages, (long) length * Long.BYTES, partitions.length());
-  }
-
-  private static long partitionBytes(int length) {
-    return (long) length * Long.BYTES + OVERHEAD;
+    partitions = new Partitions(maxBytes, largePages, this);
   }
 
   /** Whether entries in use have been replaced, so that chains may have holes. */
@@ -92,7 +64,7 @@ final class ClaimTable {
   }
 
   long bytes() {
-    return bytes.sum() + (long) partitions.length() * Integer.BYTES;
+    return partitions.bytes();
   }
 
   /**
@@ -101,7 +73,7 @@ final class ClaimTable {
    * @return its way in the lower half, its claim in the upper half; -1 if there is none
    */
   long find(long hash, int from) {
-    MemorySegment partition = partitions.getAcquire(place(hash));
+    MemorySegment partition = partitions.find(hash);
     if (partition == null) {
       return -1;
     }
@@ -125,7 +97,7 @@ final class ClaimTable {
    * @return how many there are
    */
   int claims(long hash, int[] into) {
-    MemorySegment partition = partitions.getAcquire(place(hash));
+    MemorySegment partition = partitions.find(hash);
     if (partition == null) {
       return 0;
     }
@@ -153,7 +125,7 @@ final class ClaimTable {
 
   /** Whether there is such a claim, last used at {@code oldest} or later. */
   boolean usedSince(long hash, int claim, int oldest) {
-    MemorySegment partition = partitions.getAcquire(place(hash));
+    MemorySegment partition = partitions.find(hash);
     if (partition == null) {
       return false;
     }
@@ -181,7 +153,7 @@ final class ClaimTable {
    *     are other claims on the block and not this one
    */
   int putAlone(long hash, int claim, int stamp) {
-    MemorySegment partition = partition(place(hash));
+    MemorySegment partition = partitions.get(hash);
     int bucket = bucket(hash, partition);
     long best = Long.MIN_VALUE;
     boolean shared = false;
@@ -201,7 +173,7 @@ final class ClaimTable {
 
   /** Enters or renews a claim, whatever other claims there are on the block. */
   int put(long hash, int claim, int stamp) {
-    MemorySegment partition = partition(place(hash));
+    MemorySegment partition = partitions.get(hash);
     int at = own(hash, claim, partition);
     if (at >= 0) {
       write(partition, at + 1, word(claim, stamp));
@@ -231,8 +203,8 @@ final class ClaimTable {
   private int place(MemorySegment partition, int at, long hash, long word) {
     MemorySegment target = partition;
     int entry = at;
-    while (read(target, entry + 1) != 0 && words(target) < mostLength) {
-      target = grow(place(hash), target);
+    while (read(target, entry + 1) != 0 && partitions.canGrow(target)) {
+      target = partitions.grow(hash, target);
       entry = leastUseful(hash, (int) word, target);
     }
     boolean empty = read(target, entry + 1) == 0;
@@ -257,16 +229,6 @@ final class ClaimTable {
     }
   }
 
-  /** Brings the bucket of {@code hash} near; the answer means nothing. */
-  long touch(long hash) {
-    MemorySegment partition = partitions.getAcquire(place(hash));
-    if (partition == null) {
-      return 0;
-    }
-    int bucket = bucket(hash, partition);
-    return read(partition, bucket) + read(partition, bucket + BUCKET - 1);
-  }
-
   private static long word(int claim, int stamp) {
     return (long) claim << 32 | (stamp & 0xFFFF_FFFFL);
   }
@@ -278,7 +240,7 @@ final class ClaimTable {
    *     bits a reference to a crowd among the block's claims, 0 if there is none
    */
   int clear(long hash, int claim) {
-    MemorySegment partition = partitions.getAcquire(place(hash));
+    MemorySegment partition = partitions.find(hash);
     if (partition == null) {
       return 0;
     }
@@ -303,55 +265,12 @@ final class ClaimTable {
     return cleared | reference;
   }
 
-  private static int words(MemorySegment partition) {
-    return (int) (partition.byteSize() / Long.BYTES);
-  }
-
-  private static long read(MemorySegment partition, int at) {
-    return (long) WORD.getOpaque(partition, (long) at * Long.BYTES);
-  }
-
-  private static void write(MemorySegment partition, int at, long value) {
-    WORD.setOpaque(partition, (long) at * Long.BYTES, value);
-  }
-
-  private int place(long hash) {
-    return (int) (((hash >>> 32) * partitions.length()) >>> 32);
-  }
-
   private static int bucket(long hash, MemorySegment partition) {
     return ((int) hash * BUCKET) & (words(partition) - 1);
   }
 
-  private MemorySegment partition(int place) {
-    MemorySegment partition = partitions.getAcquire(place);
-    if (partition != null) {
-      return partition;
-    }
-    MemorySegment first = memory.allocate(FIRST_LENGTH * (long) Long.BYTES);
-    MemorySegment winner = partitions.compareAndExchange(place, null, first);
-    if (winner != null) {
-      return winner;
-    }
-    bytes.add(partitionBytes(FIRST_LENGTH) - Integer.BYTES);
-    return first;
-  }
-
-  /** The partition at twice its size, whoever doubled it. */
-  private MemorySegment grow(int place, MemorySegment partition) {
-    MemorySegment bigger = memory.allocate(2 * partition.byteSize());
-    long dropped = copy(partition, bigger);
-    if (partitions.compareAndSet(place, partition, bigger)) {
-      entries.add(-dropped);
-      bytes.add(partition.byteSize());
-    } else {
-      memory.giveBack(bigger);
-    }
-    return partition(place);
-  }
-
-  /** Copies what still counts; answers how many entries were left behind. */
-  private long copy(MemorySegment from, MemorySegment to) {
+  @Override
+  public long copy(MemorySegment from, MemorySegment to) {
     long dropped = 0;
     for (int at = 0; at < words(from); at += 2) {
       long word = read(from, at + 1);
@@ -364,6 +283,11 @@ final class ClaimTable {
       dropped += word == 0 ? 0 : 1;
     }
     return dropped;
+  }
+
+  @Override
+  public void dropped(long left) {
+    entries.add(-left);
   }
 
   private static boolean place(long key, long word, MemorySegment to) {

@@ -7,8 +7,12 @@ import org.jspecify.annotations.Nullable;
  * Which workers are thought to hold which prefixes: for each indexed prefix length of each prompt
  * that was placed (see {@link Milestones}), the slots of the workers it was placed on.
  *
+ * <p>Eight lengths in a row that one worker alone holds lie together ({@link RunTable}), so that a
+ * prompt nobody knows touches few places in memory. Lengths that others hold too, and those of
+ * prompts that part within such a group, are found by themselves ({@link BlockIndex}).
+ *
  * <p>Safe for any number of threads. Nothing ever waits: reads are lock-free, writes too. Writes
- * that collide may be lost, never mixed up: a worker is found only for a block that was added for
+ * that collide may be lost, never mixed up: a worker is found only for a prefix that was added for
  * it and not forgotten since.
  *
  * <p>Bounded in bytes by construction. What was used least lately, by bucket, makes room; so a
@@ -18,26 +22,21 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PrefixIndex {
   /** What {@link #holder} answers when there is none. */
-  public static final int NOBODY = -1;
+  public static final int NOBODY = BlockIndex.NOBODY;
 
-  /** More holders of one block than this become a crowd. */
-  private static final int FEW = 4;
+  /** One part in so many of all bytes is for runs. */
+  private static final int RUN_SHARE = 2;
 
-  /** One part in so many of all bytes is for crowds. */
-  private static final int CROWD_SHARE = 8;
+  /** Shorter runs would take more memory than their lengths do alone. */
+  private static final int LEAST_RUN = 3;
 
-  private static final long LEAST_BYTES = 64 * 1024;
-
-  /** A unit of age is 2^26 ns, 67 ms; ages are told apart up to four years. */
-  private static final int STAMP_SHIFT = 26;
-
-  /** A chain is renewed at most once in so many units of age, about a second. */
-  private static final int RENEWAL = 15;
+  /** Behind all ways of a bucket. */
+  private static final int RUN_WAY = ClaimTable.WAYS;
 
   private final long maxBytes;
   private final Tenancies tenancies;
-  private final ClaimTable table;
-  private final Crowds crowds;
+  private final RunTable runs;
+  private final BlockIndex blocks;
 
   /**
    * @param maxBytes most bytes it may ever take; at least 64 KiB
@@ -53,17 +52,13 @@ public final class PrefixIndex {
    * @param largePages used for what is large, if there are any
    */
   public PrefixIndex(long maxBytes, int slots, LargePages largePages) {
-    if (maxBytes < LEAST_BYTES) {
-      throw new IllegalArgumentException(
-          "maxBytes: " + maxBytes + " (expected: >= " + LEAST_BYTES + ")");
-    }
-    if (slots < 1 || slots > 1 << 16) {
-      throw new IllegalArgumentException("slots: " + slots + " (expected: 1 to 65536)");
-    }
-    this.maxBytes = maxBytes;
+    this.maxBytes = BlockIndex.checked(maxBytes);
     tenancies = new Tenancies(slots);
-    crowds = new Crowds(maxBytes / CROWD_SHARE, slots);
-    table = new ClaimTable(maxBytes - maxBytes / CROWD_SHARE, tenancies, largePages);
+    long runBytes = maxBytes / RUN_SHARE;
+    runs = new RunTable(runBytes, tenancies, largePages);
+    blocks =
+        new BlockIndex(
+            maxBytes - runBytes, maxBytes / BlockIndex.CROWD_SHARE, tenancies, largePages);
   }
 
   /**
@@ -73,30 +68,29 @@ public final class PrefixIndex {
    */
   public int match(PrefixBlocks prefix) {
     int count = prefix.count();
-    long[] hashes = prefix.hashes();
-    if (count == 0 || held(hashes[count - 1])) {
+    if (count == 0 || held(prefix, count)) {
       return count;
     }
     int end = Milestones.upTo(count - 1);
-    int found = end > 0 && likely(hashes, 0, end) ? halve(hashes, end) : -1;
-    if (found < 0 && !table.evicting()) {
+    int found = end > 0 && likely(prefix, 0, end) ? halve(prefix, end) : -1;
+    if (found < 0 && !evicting()) {
       return 0;
     }
-    while (found + 1 < end && held(hashes[Milestones.blocks(found + 1) - 1])) {
+    while (found + 1 < end && held(prefix, Milestones.blocks(found + 1))) {
       found++;
     }
-    while (found >= 0 && !held(hashes[Milestones.blocks(found) - 1])) {
+    while (found >= 0 && !held(prefix, Milestones.blocks(found))) {
       found--;
     }
     return found < 0 ? 0 : Milestones.blocks(found);
   }
 
-  private int halve(long[] hashes, int end) {
+  private int halve(PrefixBlocks prefix, int end) {
     int low = 0;
     int high = end;
     while (high - low > 1) {
       int middle = (low + high) >>> 1;
-      if (likely(hashes, middle, end)) {
+      if (likely(prefix, middle, end)) {
         low = middle;
       } else {
         high = middle;
@@ -106,11 +100,9 @@ public final class PrefixIndex {
   }
 
   /** Whether the milestone is held, or one beyond it, which says the same. */
-  private boolean likely(long[] hashes, int milestone, int end) {
-    return held(hashes[Milestones.blocks(milestone) - 1])
-        || (table.evicting()
-            && milestone + 1 < end
-            && held(hashes[Milestones.blocks(milestone + 1) - 1]));
+  private boolean likely(PrefixBlocks prefix, int milestone, int end) {
+    return held(prefix, Milestones.blocks(milestone))
+        || (evicting() && milestone + 1 < end && held(prefix, Milestones.blocks(milestone + 1)));
   }
 
   /** The longest indexed length below {@code blocks}; 0 if there is none. */
@@ -119,176 +111,67 @@ public final class PrefixIndex {
     return below == 0 ? 0 : Milestones.blocks(below - 1);
   }
 
-  /** Whether any worker holds a block. */
-  public boolean held(long hash) {
-    long found = table.find(hash, 0);
-    while (found != -1) {
-      int claim = ClaimTable.claimOf(found);
-      if (Crowds.isReference(claim)) {
-        Crowd crowd = crowds.find(claim, hash);
-        if (crowd != null && !crowd.isEmpty()) {
-          return true;
-        }
-      } else if (tenancies.present(claim)) {
-        return true;
-      }
-      found = table.find(hash, next(found));
-    }
-    return false;
+  /** Whether any worker holds the first {@code length} blocks of a prompt. */
+  boolean held(PrefixBlocks prefix, int length) {
+    return runHolder(prefix, length) != 0 || blocks.held(prefix.hashes()[length - 1]);
+  }
+
+  /** The worker that has a prefix in a run, as a claim; it holds it alone. */
+  private int runHolder(PrefixBlocks prefix, int length) {
+    return runs.holder(
+        Group.head(prefix, length), Group.position(length), prefix.hashes()[length - 1]);
   }
 
   /**
-   * The few workers that hold a block, one at a time: start with cursor 0, go on with {@link
+   * The few workers that hold a prefix, one at a time: start with cursor 0, go on with {@link
    * #after}. A worker may come twice.
    *
+   * @param length blocks of it; a length that is indexed
    * @return {@link #NOBODY} at the end, else what {@link #slotOf} and {@link #after} understand
    */
-  public int holder(long hash, int cursor) {
-    long found = table.find(hash, cursor);
-    while (found != -1) {
-      int claim = ClaimTable.claimOf(found);
-      if (!Crowds.isReference(claim) && tenancies.present(claim)) {
-        return ClaimTable.wayOf(found) << 16 | Tenancies.slotOf(claim);
-      }
-      found = table.find(hash, next(found));
+  public int holder(PrefixBlocks prefix, int length, int cursor) {
+    int alone = cursor == 0 ? runHolder(prefix, length) : 0;
+    if (alone != 0) {
+      return RUN_WAY << 16 | Tenancies.slotOf(alone);
     }
-    return NOBODY;
+    return cursor >= RUN_WAY ? NOBODY : blocks.holder(prefix.hashes()[length - 1], cursor);
   }
 
   /** The slot of the worker that {@link #holder} has found. */
   public static int slotOf(int holder) {
-    return holder & 0xFFFF;
+    return BlockIndex.slotOf(holder);
   }
 
   /** The cursor behind what {@link #holder} has found. */
   public static int after(int holder) {
-    return (holder >>> 16) + 1;
+    return BlockIndex.after(holder);
   }
 
-  /** The workers that hold a block when they are many; null when they are few. */
-  public @Nullable Crowd crowd(long hash) {
-    long found = table.find(hash, 0);
-    while (found != -1) {
-      int claim = ClaimTable.claimOf(found);
-      if (Crowds.isReference(claim)) {
-        return crowds.find(claim, hash);
-      }
-      found = table.find(hash, next(found));
-    }
-    return null;
+  /** The workers that hold a prefix when they are many; null when they are few. */
+  public @Nullable Crowd crowd(PrefixBlocks prefix, int length) {
+    return runHolder(prefix, length) != 0 ? null : blocks.crowd(prefix.hashes()[length - 1]);
   }
 
-  /** Who holds a block, as {@link #look} has found it. For one thread, to be filled again. */
-  public static final class Holders {
-    private final int[] claims = new int[ClaimTable.WAYS];
-    private int few;
-    private @Nullable Crowd crowd;
-
-    /** The many workers that hold it; null when they are few. */
-    public @Nullable Crowd crowd() {
-      return crowd;
-    }
-
-    /** How many they are, those that come twice counted twice. */
-    public int size() {
-      return crowd == null ? few : crowd.size();
-    }
-
-    /** The slot of one of the few: {@code i} is below {@link #size}. */
-    public int slot(int i) {
-      return Tenancies.slotOf(claims[i]);
+  /** Fills {@code holders} with those of a prefix. */
+  public void look(PrefixBlocks prefix, int length, BlockIndex.Holders holders) {
+    int alone = runHolder(prefix, length);
+    if (alone != 0) {
+      holders.alone(alone);
+    } else {
+      blocks.look(prefix.hashes()[length - 1], holders);
     }
   }
 
-  /** Fills {@code holders} with those of a block: one look at the table for all of them. */
-  public void look(long hash, Holders holders) {
-    int count = table.claims(hash, holders.claims);
-    holders.few = 0;
-    holders.crowd = null;
-    for (int i = 0; i < count; i++) {
-      int claim = holders.claims[i];
-      if (Crowds.isReference(claim)) {
-        Crowd crowd = crowds.find(claim, hash);
-        if (crowd != null) {
-          holders.crowd = crowd;
-          return;
-        }
-      } else if (tenancies.present(claim)) {
-        holders.claims[holders.few++] = claim;
-      }
-    }
+  /** Whether a prefix was added or renewed for a worker at {@code then} or later, to a second. */
+  public boolean addedSince(PrefixBlocks prefix, int length, int tenancy, long then) {
+    return fresh(prefix, length, tenancy, (int) (then >>> BlockIndex.STAMP_SHIFT));
   }
 
-  /** How many workers hold a block, those that come twice counted twice. */
-  public int holders(long hash) {
-    Crowd crowd = crowd(hash);
-    if (crowd != null) {
-      return crowd.size();
-    }
-    int holders = 0;
-    for (int found = holder(hash, 0); found != NOBODY; found = holder(hash, after(found))) {
-      holders++;
-    }
-    return holders;
-  }
-
-  /** Whether the worker in {@code slot} holds a block. */
-  public boolean holds(long hash, int slot) {
-    for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
-      int claim = ClaimTable.claimOf(found);
-      if (Crowds.isReference(claim)) {
-        Crowd crowd = crowds.find(claim, hash);
-        return crowd != null && crowd.holds(slot);
-      }
-      if (Tenancies.slotOf(claim) == slot && tenancies.present(claim)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** Adds one block for a worker, whatever it stands for; parameters as for {@link #add}. */
-  public void claim(long hash, int tenancy, long now) {
-    int became = put(hash, tenancy, (int) (now >>> STAMP_SHIFT));
-    table.counted(became == ClaimTable.ADDED ? 1 : 0, became == ClaimTable.REPLACED ? 1 : 0);
-  }
-
-  /** Forgets that a worker holds a block, because it has evicted it. */
-  public void remove(long hash, int tenancy) {
-    int removed = removeUncounted(hash, tenancy);
-    table.counted(-removed, 0);
-  }
-
-  /**
-   * The same of many blocks, whose places in memory are fetched together.
-   *
-   * @param hashes only the first {@code count} are meant
-   */
-  public void remove(long[] hashes, int count, int tenancy) {
-    long seen = 0;
-    for (int i = 0; i < count; i++) {
-      seen += table.touch(hashes[i]);
-    }
-    int[] outcomes = new int[2];
-    // Kept, or the reads would be dropped.
-    outcomes[0] = (int) seen;
-    for (int i = 0; i < count; i++) {
-      outcomes[removeUncounted(hashes[i], tenancy)]++;
-    }
-    table.counted(-outcomes[1], 0);
-  }
-
-  /** 1 if the worker was one of few; 0 if it was one of a crowd, or none. */
-  private int removeUncounted(long hash, int tenancy) {
-    int found = table.clear(hash, tenancy);
-    int reference = found & ~ClaimTable.CLEARED;
-    if (reference != 0 && tenancies.present(tenancy)) {
-      Crowd crowd = crowds.find(reference, hash);
-      if (crowd != null) {
-        crowd.remove(Tenancies.slotOf(tenancy));
-      }
-    }
-    return found >>> 16;
+  private boolean fresh(PrefixBlocks prefix, int length, int tenancy, int stamp) {
+    long hash = prefix.hashes()[length - 1];
+    int oldest = stamp - BlockIndex.RENEWAL;
+    return runs.usedSince(Group.head(prefix, length), Group.position(length), hash, tenancy, oldest)
+        || blocks.fresh(hash, tenancy, oldest);
   }
 
   /** The present tenancy of a slot, which {@link #add} asks for; changed by {@link #forget}. */
@@ -297,8 +180,8 @@ public final class PrefixIndex {
   }
 
   /**
-   * Adds the prefixes of a prompt for a worker. The whole prompt comes first, so that an identical
-   * one that arrives meanwhile finds it, then from short to long.
+   * Adds the prefixes of a prompt for a worker. Of those that nobody holds, the longest come early,
+   * so that an identical prompt that arrives meanwhile finds them.
    *
    * @param tenancy the worker's, as of a moment when it certainly had its slot; of no effect when
    *     it has left since
@@ -315,171 +198,126 @@ public final class PrefixIndex {
    * @param count blocks of it; 0 to all
    */
   public void add(PrefixBlocks prefix, int count, int tenancy, int known, long now) {
-    int stamp = (int) (now >>> STAMP_SHIFT);
-    long[] hashes = prefix.hashes();
-    boolean fresh = known > 0 && fresh(hashes[known - 1], tenancy, stamp - RENEWAL);
+    int stamp = (int) (now >>> BlockIndex.STAMP_SHIFT);
+    boolean fresh = known > 0 && fresh(prefix, known, tenancy, stamp);
     if (count == 0 || (fresh && known >= count)) {
       return;
     }
-    int first = fresh ? Milestones.upTo(known) : 0;
-    int end = Milestones.upTo(count - 1);
-    int[] became = new int[ClaimTable.SHARED];
-    became[ClaimTable.RENEWED] = touch(hashes, first, end);
-    became[put(hashes[count - 1], tenancy, stamp)]++;
-    for (int i = first; i < end; i++) {
-      became[put(hashes[Milestones.blocks(i) - 1], tenancy, stamp)]++;
+    new Adding(prefix, count, tenancy, stamp).from(fresh ? Milestones.upTo(known) : 0);
+  }
+
+  /** One prompt on its way in. */
+  private final class Adding {
+    private final PrefixBlocks prefix;
+    private final int count;
+    private final int tenancy;
+    private final int stamp;
+    private final Tally inRuns = new Tally();
+    private final Tally alone = new Tally();
+
+    Adding(PrefixBlocks prefix, int count, int tenancy, int stamp) {
+      this.prefix = prefix;
+      this.count = count;
+      this.tenancy = tenancy;
+      this.stamp = stamp;
     }
-    table.counted(became[ClaimTable.ADDED], became[ClaimTable.REPLACED]);
+
+    /** Takes in the indexed lengths from the {@code first}th on. */
+    void from(int first) {
+      int begin = first / Group.LENGTHS;
+      int end = Group.ordinal(count) / Group.LENGTHS;
+      boolean news = put(new Group(prefix, count, begin), first % Group.LENGTHS, false);
+      if (begin < end) {
+        put(new Group(prefix, count, end), 0, news);
+      }
+      for (int number = begin + 1; number < end; number++) {
+        news = put(new Group(prefix, count, number), 0, news);
+      }
+      runs.counted(inRuns.added, inRuns.replaced);
+      blocks.counted(alone);
+    }
+
+    /**
+     * Takes in a group from a position on.
+     *
+     * @param news whether it is known that nobody holds any of it
+     * @return whether nobody did
+     */
+    private boolean put(Group group, int from, boolean news) {
+      int held = runs.renew(group, from, tenancy, stamp, inRuns);
+      boolean unknown = held == 0 && from == 0 && (news || nobodyHolds(group.head()));
+      if (unknown && group.size() >= LEAST_RUN) {
+        runs.open(group, tenancy, stamp, inRuns);
+        return true;
+      }
+      for (int position = from; position < group.size(); position++) {
+        if ((held >>> position & 1) == 0) {
+          blocks.put(group.hash(position), tenancy, stamp, alone);
+        }
+      }
+      return unknown;
+    }
+
+    /** Once a second worker comes to a group, its lengths must be found by themselves. */
+    private boolean nobodyHolds(long head) {
+      int other = runs.other(head, tenancy);
+      RunTable.Run run = other == 0 ? null : runs.run(head, other);
+      for (int i = 0; run != null && i < run.count(); i++) {
+        blocks.put(run.hashes()[i], other, run.usedAt(stamp), alone);
+      }
+      if (run != null) {
+        runs.drop(head, other);
+      }
+      return run == null && !blocks.held(head);
+    }
   }
 
   /**
-   * Lets the cache misses of what follows overlap; the answer keeps the reads from being dropped.
-   */
-  private int touch(long[] hashes, int first, int end) {
-    long seen = 0;
-    for (int i = first; i < end; i++) {
-      seen += table.touch(hashes[Milestones.blocks(i) - 1]);
-    }
-    return (int) seen;
-  }
-
-  /** Whether a block was added or renewed for a worker at {@code then} or later, to a second. */
-  public boolean addedSince(long hash, int tenancy, long then) {
-    return fresh(hash, tenancy, (int) (then >>> STAMP_SHIFT) - RENEWAL);
-  }
-
-  private boolean fresh(long hash, int tenancy, int oldest) {
-    Crowd crowd = crowd(hash);
-    return crowd == null
-        ? table.usedSince(hash, tenancy, oldest)
-        : crowd.holds(Tenancies.slotOf(tenancy)) && crowd.stamp() - oldest >= 0;
-  }
-
-  private int put(long hash, int tenancy, int stamp) {
-    int became = table.putAlone(hash, tenancy, stamp);
-    return became == ClaimTable.SHARED ? putShared(hash, tenancy, stamp) : became;
-  }
-
-  private int putShared(long hash, int tenancy, int stamp) {
-    int others = 0;
-    int last = 0;
-    for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
-      int claim = ClaimTable.claimOf(found);
-      Crowd crowd = crowds.find(claim, hash);
-      if (crowd != null) {
-        join(claim, crowd, tenancy, stamp);
-        return table.put(hash, claim, stamp);
-      }
-      if (Crowds.isReference(claim) || !tenancies.present(claim)) {
-        drop(hash, claim);
-      } else {
-        others++;
-        last = claim;
-      }
-    }
-    if (others < FEW) {
-      return table.put(hash, tenancy, stamp);
-    }
-    int reference = gather(hash, tenancy, stamp);
-    if (reference == 0) {
-      drop(hash, last);
-    }
-    return table.put(hash, reference == 0 ? tenancy : reference, stamp);
-  }
-
-  private void drop(long hash, int claim) {
-    table.counted(-(table.clear(hash, claim) >>> 16), 0);
-  }
-
-  private void join(int reference, Crowd crowd, int tenancy, int stamp) {
-    int slot = Tenancies.slotOf(tenancy);
-    Crowd wide = crowd.covers(slot) ? crowd : widen(reference, crowd, slot);
-    if (wide != null) {
-      wide.add(slot, stamp);
-      if (!tenancies.present(tenancy)) {
-        wide.remove(slot);
-      }
-    }
-  }
-
-  /** Null if a worker left meanwhile or another thread was first; then nothing is changed. */
-  private @Nullable Crowd widen(int reference, Crowd crowd, int slot) {
-    int departures = tenancies.departures();
-    Crowd wide = crowd.widened(slot);
-    return Tenancies.quiet(departures) && crowds.replace(reference, crowd, wide)
-        ? ifNobodyLeft(wide, departures)
-        : null;
-  }
-
-  /**
-   * Makes a crowd of a block's holders and one more.
+   * Forgets that a worker holds some lengths of a prompt, because it has evicted them.
    *
-   * @return its reference, to be put in their place; 0 if there is no room for one
+   * @param from the first of them
+   * @param to where they end
    */
-  private int gather(long hash, int tenancy, int stamp) {
-    int departures = tenancies.departures();
-    int widest = Tenancies.slotOf(tenancy);
-    for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
-      widest = Math.max(widest, slotOf(h));
-    }
-    Crowd crowd = Crowd.of(hash, widest, stamp);
-    for (int h = holder(hash, 0); h != NOBODY; h = holder(hash, after(h))) {
-      if (crowd.covers(slotOf(h))) {
-        crowd.add(slotOf(h), stamp);
+  public void remove(Lengths lengths, int from, int to, int tenancy) {
+    for (int i = from; i < to; ) {
+      int position = (lengths.first + i) & (Group.LENGTHS - 1);
+      int end = Math.min(to, i + Group.LENGTHS - position);
+      int cleared = runs.clear(lengths.head(i), tenancy, position, lengths.hashes, i, end);
+      for (int at = i; at < end; at++) {
+        if ((cleared >>> (at - i) & 1) == 0) {
+          blocks.remove(lengths.hashes[at], tenancy);
+        }
       }
+      i = end;
     }
-    int reference = Tenancies.quiet(departures) ? crowds.open(crowd, stamp) : 0;
-    if (reference == 0) {
-      return 0;
-    }
-    join(reference, ifNobodyLeft(crowd, departures), tenancy, stamp);
-    for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
-      drop(hash, ClaimTable.claimOf(found));
-    }
-    return reference;
-  }
-
-  /**
-   * A crowd that was copied and published while a worker left may have that worker's bit; it is
-   * emptied rather than trusted.
-   */
-  private Crowd ifNobodyLeft(Crowd crowd, int departures) {
-    if (tenancies.departures() != departures) {
-      crowd.clear();
-    }
-    return crowd;
-  }
-
-  private static int next(long found) {
-    return ClaimTable.wayOf(found) + 1;
   }
 
   /**
    * Forgets all that was added for the worker in {@code slot}, so that the slot can be given to
    * another. Readers are not held up; takes time only by the number of crowds.
    */
-  public synchronized void forget(int slot) {
-    tenancies.end(slot, () -> crowds.remove(slot));
+  public void forget(int slot) {
+    blocks.forget(slot);
   }
 
   /** Claims in use, those of workers that have left included until their place is taken. */
   public long entries() {
-    return table.entries();
+    return runs.entries() + blocks.entries();
   }
 
   /** Whether claims have been replaced, so that a prefix may be missing in front of longer ones. */
   public boolean evicting() {
-    return table.evicting();
+    return runs.evicting() || blocks.evicting();
   }
 
   /** Claims replaced so far to stay within the bound. */
   public long evictions() {
-    return table.evictions();
+    return runs.evictions() + blocks.evictions();
   }
 
   /** Bytes taken at present. */
   public long bytes() {
-    return table.bytes() + crowds.bytes() + (long) tenancies.slots() * Integer.BYTES;
+    return runs.bytes() + blocks.bytes();
   }
 
   /** Most bytes it may ever take. */

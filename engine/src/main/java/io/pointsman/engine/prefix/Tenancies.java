@@ -18,6 +18,9 @@ final class Tenancies {
   private final AtomicInteger departures = new AtomicInteger();
 
   Tenancies(int slots) {
+    if (slots < 1 || slots > 1 << 16) {
+      throw new IllegalArgumentException("slots: " + slots + " (expected: 1 to 65536)");
+    }
     bySlot = new AtomicIntegerArray(slots);
     for (int slot = 0; slot < slots; slot++) {
       bySlot.setPlain(slot, 1 << SLOT_BITS | slot);

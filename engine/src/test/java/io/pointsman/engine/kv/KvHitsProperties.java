@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.prefix.BlockIndex;
 import io.pointsman.engine.prefix.PrefixBlocks;
-import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.prefix.TokenIds;
 import java.time.Duration;
 import java.util.Arrays;
@@ -80,7 +80,7 @@ class KvHitsProperties {
 
   /** Claims on the first blocks go: often the first of all, else by chance. */
   private void drop(PrefixBlocks key, int end, SplittableRandom random) {
-    PrefixIndex claims = index.index();
+    BlockIndex claims = index.index();
     int share = random.nextInt(1, 10);
     for (int block = 0; block < end; block++) {
       boolean first = block == 0 && random.nextBoolean();

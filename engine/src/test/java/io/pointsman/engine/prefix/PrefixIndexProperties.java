@@ -33,7 +33,7 @@ class PrefixIndexProperties {
       assertThat(matched).isEqualTo(model.match(change.prompt));
       if (matched > 0) {
         long hash = change.prompt.hashes()[matched - 1];
-        assertThat(holders(index, hash)).isEqualTo(model.holders(hash));
+        assertThat(holders(index, change.prompt, matched)).isEqualTo(model.holders(hash));
       }
     }
     assertThat(index.evictions()).isZero();
@@ -57,7 +57,7 @@ class PrefixIndexProperties {
         assertThat(index.match(prompt)).isLessThanOrEqualTo(model.match(prompt));
         for (int i = 0; i < prompt.count(); i++) {
           long hash = prompt.hashes()[i];
-          assertThat(model.holders(hash)).containsAll(holders(index, hash));
+          assertThat(model.holders(hash)).containsAll(holders(index, prompt, i + 1));
         }
       }
     }
@@ -77,7 +77,7 @@ class PrefixIndexProperties {
     for (Change change : changes) {
       assertThat(index.match(change.prompt)).isZero();
       for (int i = 0; i < change.prompt.count(); i++) {
-        assertThat(holders(index, change.prompt.hashes()[i])).isEmpty();
+        assertThat(holders(index, change.prompt, i + 1)).isEmpty();
       }
     }
   }
@@ -112,17 +112,17 @@ class PrefixIndexProperties {
         .list();
   }
 
-  static Set<Integer> holders(PrefixIndex index, long hash) {
+  static Set<Integer> holders(PrefixIndex index, PrefixBlocks prompt, int length) {
     Set<Integer> slots = new HashSet<>();
-    Crowd crowd = index.crowd(hash);
+    Crowd crowd = index.crowd(prompt, length);
     for (int slot = 0; crowd != null && slot < SLOTS; slot++) {
       if (crowd.holds(slot)) {
         slots.add(slot);
       }
     }
-    for (int h = index.holder(hash, 0);
+    for (int h = index.holder(prompt, length, 0);
         h != PrefixIndex.NOBODY;
-        h = index.holder(hash, PrefixIndex.after(h))) {
+        h = index.holder(prompt, length, PrefixIndex.after(h))) {
       slots.add(PrefixIndex.slotOf(h));
     }
     return slots;

@@ -28,11 +28,10 @@ class PrefixIndexTest {
   void moreThanFourHoldersAreACrowd() {
     PrefixIndex index = new PrefixIndex(1 << 20, 40);
     PrefixBlocks prompt = prompt("abcd");
-    long hash = prompt.whole();
     for (int slot = 0; slot < 40; slot++) {
       index.add(prompt, index.tenancy(slot), 0, 0);
-      assertThat(index.crowd(hash) != null).isEqualTo(slot >= 4);
-      assertThat(holders(index, hash)).hasSize(slot + 1);
+      assertThat(index.crowd(prompt, 4) != null).isEqualTo(slot >= 4);
+      assertThat(holders(index, prompt, 4)).hasSize(slot + 1);
     }
   }
 
@@ -45,7 +44,7 @@ class PrefixIndexTest {
       index.add(prompt, index.tenancy(slot), 0, 0);
     }
 
-    Crowd crowd = requireNonNull(index.crowd(prompt.whole()));
+    Crowd crowd = requireNonNull(index.crowd(prompt, 4));
     assertThat(IntStream.range(0, 1 << 16).filter(crowd::holds))
         .containsExactly(0, 1, 2, 3, 4, 700, 65_535);
   }
@@ -58,7 +57,7 @@ class PrefixIndexTest {
       index.add(prompt, index.tenancy(slot), 0, 0);
     }
 
-    assertThat(holders(index, prompt.whole())).hasSize(4).contains(39);
+    assertThat(holders(index, prompt, 4)).hasSize(4).contains(39);
   }
 
   @Test
@@ -117,7 +116,72 @@ class PrefixIndexTest {
     index.add(prompt("few"), ended, 0, 0);
     index.add(prompt("crowded"), ended, 0, 0);
     assertThat(index.match(prompt("few"))).isZero();
-    assertThat(holders(index, prompt("crowded").whole())).doesNotContain(9).hasSize(8);
+    assertThat(holders(index, prompt("crowded"), 7)).doesNotContain(9).hasSize(8);
+  }
+
+  @Test
+  void secondHolderIsFoundBesideTheFirst() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 4);
+    index.add(prompt("abcdefghijkl"), index.tenancy(1), 0, 0);
+    index.add(prompt("abcdefghXY"), index.tenancy(2), 0, 0);
+
+    for (int length = 1; length <= 8; length++) {
+      assertThat(holders(index, prompt("abcdefgh"), length)).containsExactlyInAnyOrder(1, 2);
+    }
+    assertThat(holders(index, prompt("abcdefghijkl"), 12)).containsExactly(1);
+    assertThat(holders(index, prompt("abcdefghXY"), 10)).containsExactly(2);
+  }
+
+  @Test
+  void continuationsOfOnePrefixDoNotPushEachOtherOut() {
+    PrefixIndex index = new PrefixIndex(4 << 20, 4);
+    for (int i = 0; i < 1_000; i++) {
+      index.add(prompt(1, 3, i, 8), index.tenancy(i % 4), 3, i * MINUTE);
+    }
+
+    assertThat(index.evictions()).isZero();
+    for (int i = 0; i < 1_000; i++) {
+      assertThat(index.match(prompt(1, 3, i, 8))).isEqualTo(8);
+    }
+  }
+
+  @Test
+  void distinctPromptsTakeLessThanTenBytesALength() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 4);
+    for (int i = 0; i < 20_000; i++) {
+      index.add(prompt(i, 32, 1, 32), index.tenancy(0), 0, i * MINUTE);
+    }
+
+    assertThat(index.bytes()).isLessThan(index.entries() * 10).isLessThanOrEqualTo(1 << 20);
+  }
+
+  @Test
+  void whatIsRemovedIsHeldByTheOthersOnly() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 4);
+    PrefixBlocks prompt = prompt(1, 32, 1, 32);
+    PrefixBlocks alone = prompt(2, 32, 1, 32);
+    index.add(prompt, index.tenancy(0), 0, 0);
+    index.add(prompt, index.tenancy(1), 0, 0);
+    index.add(alone, index.tenancy(2), 0, 0);
+
+    index.remove(lengths(prompt), 10, 24, index.tenancy(0));
+    index.remove(lengths(alone), 10, 24, index.tenancy(2));
+
+    assertThat(holders(index, prompt, 10)).containsExactlyInAnyOrder(0, 1);
+    assertThat(holders(index, prompt, 11)).containsExactly(1);
+    assertThat(holders(index, prompt, 32)).containsExactly(1);
+    assertThat(index.match(alone)).isEqualTo(10);
+    index.remove(lengths(alone), 0, 10, index.tenancy(2));
+    assertThat(index.match(alone)).isZero();
+    assertThat(index.entries()).isEqualTo(24 + 10);
+  }
+
+  private static Lengths lengths(PrefixBlocks prompt) {
+    long[] hashes = new long[Milestones.upTo(prompt.count())];
+    for (int i = 0; i < hashes.length; i++) {
+      hashes[i] = prompt.hashes()[Milestones.blocks(i) - 1];
+    }
+    return new Lengths(prompt, 1, hashes) {};
   }
 
   @Test

@@ -78,11 +78,10 @@ public final class CacheAwarePolicy implements Policy {
     PrefixBlocks prefix = request.prefix();
     int blocks = index.match(prefix);
     while (prefix.ratio(blocks) > settings.cacheThreshold()) {
-      long hash = prefix.hashes()[blocks - 1];
-      Crowd crowd = index.crowd(hash);
+      Crowd crowd = index.crowd(prefix, blocks);
       int holder =
           crowd == null
-              ? leastLoadedOfFew(pool, hash, request, now)
+              ? leastLoadedOfFew(pool, blocks, request, now)
               : leastLoadedOf(crowd, pool, request, loads, now);
       if (holder != Pool.ABSENT) {
         request.notes().because(PickReason.PREFIX_HIT, blocks);
@@ -93,13 +92,14 @@ public final class CacheAwarePolicy implements Policy {
     return Pool.ABSENT;
   }
 
-  private int leastLoadedOfFew(Pool pool, long hash, RoutingRequest request, long now) {
+  private int leastLoadedOfFew(Pool pool, int blocks, RoutingRequest request, long now) {
+    PrefixBlocks prefix = request.prefix();
     int chosen = Pool.ABSENT;
     int least = Pool.NOT_ELIGIBLE;
     int ties = 0;
-    for (int holder = index.holder(hash, 0);
+    for (int holder = index.holder(prefix, blocks, 0);
         holder != PrefixIndex.NOBODY;
-        holder = index.holder(hash, PrefixIndex.after(holder))) {
+        holder = index.holder(prefix, blocks, PrefixIndex.after(holder))) {
       int i = pool.indexOfSlot(PrefixIndex.slotOf(holder));
       int load =
           i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());

@@ -1,6 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
 import io.pointsman.engine.policy.cost.CachedRuns.Run;
+import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
@@ -39,20 +40,15 @@ final class CacheModel {
 
   private long spare;
 
-  /** What has been lost and not told of yet. */
-  private final long[] lost = new long[64];
-
-  private int losses;
-
   /** Whether anything had to make room since it was empty. */
   private boolean full;
 
   /** Hears of blocks that are not held any more. */
   interface Losses {
     /**
-     * @param hashes only the first {@code count} are meant, and only during the call
+     * @param blocks those from {@code from} up to {@code to} are meant
      */
-    void lost(long[] hashes, int count);
+    void lost(Lengths blocks, int from, int to);
   }
 
   /**
@@ -163,7 +159,6 @@ final class CacheModel {
         idle = runs.oldest()) {
       evict(idle, idle.size);
     }
-    tell(evicted);
     return at;
   }
 
@@ -184,7 +179,6 @@ final class CacheModel {
    */
   void release(PrefixBlocks prefix, int taken, boolean wasComputed) {
     release(prefix, 0, taken, wasComputed);
-    tell(withdrawn);
   }
 
   /** The end first, so that it becomes older than what is before it. */
@@ -205,9 +199,7 @@ final class CacheModel {
       runs.append(run);
       idleTokens += run.allTokens;
     } else {
-      for (int i = run.size - 1; i >= 0; i--) {
-        lose(run.hashes[i], withdrawn);
-      }
+      withdrawn.lost(run, 0, run.size);
       forget(run);
     }
   }
@@ -225,33 +217,17 @@ final class CacheModel {
       }
       evict(run, blocks);
     }
-    tell(evicted);
   }
 
   /** Evicts the last {@code blocks} of a run that is not in use. */
   private void evict(Run run, int blocks) {
     idleTokens -= run.allTokens;
-    for (int i = 0; i < blocks; i++) {
-      lose(run.dropLast(), evicted);
-    }
+    run.dropLast(blocks);
+    evicted.lost(run, run.size, run.size + blocks);
     idleTokens += run.allTokens;
     if (run.size == 0) {
       runs.use(run);
       forget(run);
-    }
-  }
-
-  private void lose(long hash, Losses hearer) {
-    if (losses == lost.length) {
-      tell(hearer);
-    }
-    lost[losses++] = hash;
-  }
-
-  private void tell(Losses hearer) {
-    if (losses > 0) {
-      hearer.lost(lost, losses);
-      losses = 0;
     }
   }
 
@@ -261,7 +237,7 @@ final class CacheModel {
    * @param forgotten hears of each block
    */
   void clear(Losses forgotten) {
-    runs.forEach(run -> forgotten.lost(run.hashes, run.size));
+    runs.forEach(run -> forgotten.lost(run, 0, run.size));
     close();
   }
 
@@ -282,7 +258,7 @@ final class CacheModel {
           }
         });
     for (Run run : gone) {
-      forgotten.lost(run.hashes, run.size);
+      forgotten.lost(run, 0, run.size);
       if (runs.idle(run)) {
         runs.use(run);
         idleTokens -= run.allTokens;
@@ -336,15 +312,12 @@ final class CacheModel {
       return null;
     }
     long[] hashes = new long[blocks];
-    int[] tokens = new int[blocks];
-    int before = from == 0 ? 0 : end(prefix, from - 1, ends);
     for (int i = 0; i < blocks; i++) {
-      int end = end(prefix, from + i, ends);
-      hashes[i] = prefix.hashes()[end - 1];
-      tokens[i] = (int) Math.round((end - before) * tokensPerBlock);
-      before = end;
+      hashes[i] = hash(prefix, from + i, ends);
     }
-    Run run = new Run(hashes, tokens);
+    int first = end(prefix, from, ends);
+    int last = end(prefix, from + blocks - 1, ends);
+    Run run = new Run(prefix, first, last, hashes, tokensPerBlock);
     spare -= run.bytes();
     runs.add(run);
     return run;

@@ -1,5 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.prefix.Lengths;
+import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.Arrays;
 import java.util.function.Consumer;
@@ -14,7 +16,7 @@ final class CachedRuns {
   static final int RUN_BYTES = 136;
 
   /** Of one block of a run. */
-  static final int BLOCK_BYTES = Long.BYTES + Integer.BYTES;
+  static final int BLOCK_BYTES = Long.BYTES;
 
   private static final int FIRST_PLACES = 64;
 
@@ -27,12 +29,16 @@ final class CachedRuns {
   private @Nullable Run oldest;
   private @Nullable Run newest;
 
-  /** Blocks in a row that are used by the same requests. */
-  static final class Run {
-    /** Of the blocks and of those that were evicted from its end. */
-    final long[] hashes;
+  /**
+   * Blocks in a row that are used by the same requests. Its hashes are those of the blocks and of
+   * those that were evicted from its end.
+   */
+  static final class Run extends Lengths {
+    /** How far into the prompt it reaches, in the prompt's own blocks. */
+    private final int end;
 
-    private final int[] tokens;
+    /** How long one of these is. */
+    private final double tokensPerBlock;
 
     /** Blocks; at least 1 while it is held. */
     int size;
@@ -52,12 +58,29 @@ final class CachedRuns {
     private @Nullable Run older;
     private @Nullable Run newer;
 
-    Run(long[] hashes, int[] tokens) {
-      this.hashes = hashes;
-      this.tokens = tokens;
+    /**
+     * @param first how far its first block reaches into the prompt
+     * @param end how far its last one does
+     * @param tokensPerBlock length of one of the prompt's own blocks
+     */
+    Run(PrefixBlocks prefix, int first, int end, long[] hashes, double tokensPerBlock) {
+      super(prefix, first, hashes);
+      this.end = end;
+      this.tokensPerBlock = tokensPerBlock;
+      count();
+    }
+
+    private Run(Run whole, int from, int to) {
+      super(whole, from, Arrays.copyOfRange(whole.hashes, from, to));
+      end = whole.end(to - 1);
+      tokensPerBlock = whole.tokensPerBlock;
+      count();
+    }
+
+    private void count() {
       size = hashes.length;
-      for (int each : tokens) {
-        allTokens += each;
+      for (int i = 0; i < size; i++) {
+        allTokens += tokens(i);
       }
     }
 
@@ -66,14 +89,19 @@ final class CachedRuns {
     }
 
     int tokens(int block) {
-      return tokens[block];
+      int before = first + block == 0 ? 0 : Milestones.blocks(first + block - 1);
+      return (int) Math.round((end(block) - before) * tokensPerBlock);
     }
 
-    /** Takes the last block off and answers its hash. */
-    long dropLast() {
-      size--;
-      allTokens -= tokens[size];
-      return hashes[size];
+    private int end(int block) {
+      return block == hashes.length - 1 ? end : Milestones.blocks(first + block);
+    }
+
+    /** Takes its last blocks off. */
+    void dropLast(int blocks) {
+      for (int i = 0; i < blocks; i++) {
+        allTokens -= tokens(--size);
+      }
     }
 
     /**
@@ -90,8 +118,7 @@ final class CachedRuns {
     }
 
     private Run part(int from, int to) {
-      Run part =
-          new Run(Arrays.copyOfRange(hashes, from, to), Arrays.copyOfRange(tokens, from, to));
+      Run part = new Run(this, from, to);
       part.users = users;
       part.usedAt = usedAt;
       part.computed = computed;

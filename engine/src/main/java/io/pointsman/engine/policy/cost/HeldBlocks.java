@@ -79,9 +79,8 @@ final class HeldBlocks {
     int tenancy = index.tenancy(slot);
     long since = announced.knownSince(slot, now);
     for (int step = 0; step < STEPS && grain.fine(blocks) > byAnnouncement; step++) {
-      long hash = grain.coarse().hashes()[blocks - 1];
-      if (!index.addedSince(hash, tenancy, since)
-          || index.addedSince(hash, tenancy, now - LATE_NANOS)) {
+      if (!index.addedSince(grain.coarse(), blocks, tenancy, since)
+          || index.addedSince(grain.coarse(), blocks, tenancy, now - LATE_NANOS)) {
         return grain.fine(blocks);
       }
       blocks = PrefixIndex.shorter(blocks);

@@ -93,14 +93,13 @@ final class HitLedger {
 
   /** Why a request is not where most of its prompt is held. */
   private LostHit notThere(PrefixBlocks prefix, int blocks, WorkerModel chosen, long now) {
-    long hash = prefix.hashes()[blocks - 1];
-    if (index.crowd(hash) != null) {
+    if (index.crowd(prefix, blocks) != null) {
       return LostHit.LOAD;
     }
     LostHit reason = LostHit.WORKER_GONE;
-    for (int holder = index.holder(hash, 0);
+    for (int holder = index.holder(prefix, blocks, 0);
         holder != PrefixIndex.NOBODY;
-        holder = index.holder(hash, PrefixIndex.after(holder))) {
+        holder = index.holder(prefix, blocks, PrefixIndex.after(holder))) {
       WorkerModel model = bySlot.apply(PrefixIndex.slotOf(holder));
       if (model != null && choosable(model.worker(), now)) {
         boolean younger = chosen.joinedAt() - model.joinedAt() > SAME_AGE_NANOS;

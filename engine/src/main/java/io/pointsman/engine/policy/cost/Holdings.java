@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.prefix.BlockIndex;
 import io.pointsman.engine.prefix.Crowd;
 import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
@@ -24,7 +25,7 @@ public final class Holdings {
 
   private final PrefixIndex index;
   private final PrefixBlocks prefix;
-  private final PrefixIndex.Holders seen = new PrefixIndex.Holders();
+  private final BlockIndex.Holders seen = new BlockIndex.Holders();
   private int[] blocks = new int[FIRST];
   private @Nullable Crowd[] crowds = new Crowd[FIRST];
 
@@ -52,7 +53,7 @@ public final class Holdings {
 
   private void look(int longest) {
     int holders = add(longest);
-    int most = holders(prefix.hashes()[0]);
+    int most = holders(1);
     // Ordinals of milestones; the one at high has no more holders than the length found last.
     int high = Milestones.upTo(longest) - 1;
     while (holders < most && high > 0 && count < MOST) {
@@ -71,11 +72,11 @@ public final class Holdings {
   }
 
   private int holdersAt(int milestone) {
-    return holders(prefix.hashes()[Milestones.blocks(milestone) - 1]);
+    return holders(Milestones.blocks(milestone));
   }
 
-  private int holders(long hash) {
-    index.look(hash, seen);
+  private int holders(int length) {
+    index.look(prefix, length, seen);
     return seen.size();
   }
 
@@ -83,7 +84,7 @@ public final class Holdings {
     if (count == blocks.length) {
       grow();
     }
-    int holders = holders(prefix.hashes()[length - 1]);
+    int holders = holders(length);
     Crowd crowd = seen.crowd();
     blocks[count] = length;
     crowds[count] = crowd;

@@ -8,6 +8,7 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.Inquiry.Expectation;
 import io.pointsman.engine.policy.cost.Inquiry.Standing;
+import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.ArrayDeque;
@@ -102,18 +103,18 @@ final class WorkerModel {
     standing = figures();
   }
 
-  private void evicted(long[] hashes, int count) {
-    index.remove(hashes, count, tenancy);
-    remember(hashes, count, GhostList.Fate.EVICTED);
+  private void evicted(Lengths blocks, int from, int to) {
+    index.remove(blocks, from, to, tenancy);
+    remember(blocks, from, to, GhostList.Fate.EVICTED);
   }
 
-  private void withdrawn(long[] hashes, int count) {
-    index.remove(hashes, count, tenancy);
+  private void withdrawn(Lengths blocks, int from, int to) {
+    index.remove(blocks, from, to, tenancy);
   }
 
-  private void remember(long[] hashes, int count, GhostList.Fate fate) {
-    for (int i = 0; i < count; i++) {
-      ghosts.add(hashes[i], fate);
+  private void remember(Lengths blocks, int from, int to, GhostList.Fate fate) {
+    for (int i = from; i < to; i++) {
+      ghosts.add(blocks.hashes[i], fate);
     }
   }
 
@@ -124,9 +125,9 @@ final class WorkerModel {
   private void emptied(long until) {
     cache.clear(
         until,
-        (hashes, count) -> {
-          index.remove(hashes, count, tenancy);
-          remember(hashes, count, GhostList.Fate.EMPTIED);
+        (blocks, from, to) -> {
+          index.remove(blocks, from, to, tenancy);
+          remember(blocks, from, to, GhostList.Fate.EMPTIED);
         });
     for (InFlight entry : inFlight.values()) {
       if (entry.placedAt - until <= 0) {
@@ -190,7 +191,7 @@ final class WorkerModel {
     if (!closed) {
       closed = true;
       leavePool();
-      cache.clear((hashes, count) -> remember(hashes, count, GhostList.Fate.LEFT));
+      cache.clear((blocks, from, to) -> remember(blocks, from, to, GhostList.Fate.LEFT));
       inFlight.clear();
       silent.clear();
       assumed.clear();
@@ -243,7 +244,7 @@ final class WorkerModel {
   private boolean announceable(PrefixBlocks prefix, int blocks, long now) {
     return blocks > 0
         && announced.live(worker.slot())
-        && !index.addedSince(prefix.hashes()[blocks - 1], tenancy, now - HeldBlocks.LATE_NANOS);
+        && !index.addedSince(prefix, blocks, tenancy, now - HeldBlocks.LATE_NANOS);
   }
 
   /** Tokens of a prompt's blocks; an engine computes the last token in any case. */

@@ -2,6 +2,7 @@ package io.pointsman.engine.policy.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,9 +15,9 @@ class CacheModelTest {
   private final List<Long> evicted = new ArrayList<>();
   private final CacheModel cache = new CacheModel(bytes, this::note, this::note);
 
-  private void note(long[] hashes, int count) {
-    for (int i = 0; i < count; i++) {
-      evicted.add(hashes[i]);
+  private void note(Lengths blocks, int from, int to) {
+    for (int i = from; i < to; i++) {
+      evicted.add(blocks.hashes[i]);
     }
   }
 
@@ -132,7 +133,7 @@ class CacheModelTest {
       taken.add(small.acquire(Prompt.of(n, 20), 16, 0));
     }
 
-    assertThat(taken).startsWith(18, 18).contains(7).endsWith(0, 0);
+    assertThat(taken).startsWith(18, 18).contains(5).endsWith(0, 0);
     assertThat(small.match(Prompt.of(0, 20))).isEqualTo(20);
     assertThat(small.match(Prompt.of(19, 20))).isZero();
     for (int n = 0; n < 20; n++) {
@@ -145,12 +146,12 @@ class CacheModelTest {
   @Test
   void refusedPromptTakesNoUserOffWhenItEnds() {
     CacheModel small = small();
-    for (int n = 0; n < 11; n++) {
+    for (int n = 0; n < 14; n++) {
       small.acquire(Prompt.of(n, 20), 16, 0);
     }
     PrefixBlocks prompt = Prompt.of(99, 20);
     int refused = small.acquire(prompt, 16, 0);
-    assertThat(refused).isEqualTo(7);
+    assertThat(refused).isEqualTo(5);
     small.release(Prompt.of(0, 20), 18, true);
     assertThat(small.acquire(prompt, 16, 0)).isEqualTo(18);
     long pinned = small.pinnedTokens();

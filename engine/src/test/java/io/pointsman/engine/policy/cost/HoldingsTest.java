@@ -19,6 +19,10 @@ class HoldingsTest {
     return Objects.requireNonNull(Holdings.of(index, prompt), "holdings");
   }
 
+  private static CachedRuns.Run all(PrefixBlocks prompt) {
+    return new CachedRuns.Run(prompt, 1, prompt.count(), prompt.hashes(), 16);
+  }
+
   @Test
   void nobodyHoldsANewPrompt() {
     assertThat(Holdings.of(index, Prompt.of(1, 10))).isNull();
@@ -49,10 +53,8 @@ class HoldingsTest {
       hold(slot, prompt);
     }
     hold(20, Prompt.of(2, 16));
-    for (int block = 8; block < 16; block++) {
-      index.remove(prompt.hashes()[block], index.tenancy(4));
-    }
-    index.remove(Prompt.of(2, 16).hashes()[15], index.tenancy(20));
+    index.remove(all(prompt), 8, 16, index.tenancy(4));
+    index.remove(all(Prompt.of(2, 16)), 15, 16, index.tenancy(20));
 
     Holdings held = found(prompt);
     assertThat(held.blocks(4)).isEqualTo(8);

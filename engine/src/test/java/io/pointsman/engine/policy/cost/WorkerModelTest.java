@@ -46,9 +46,9 @@ class WorkerModelTest {
     int whole = Grain.of(prompt).coarse().count();
     assertThat(indexed(model(1 << 20), prompt)).containsExactly(whole, 0);
 
-    // Three more leave room for a part of it.
+    // Four more leave room for a part of it.
     WorkerModel narrow = model(CacheModel.PORTION_BYTES);
-    for (int i = 2; i < 5; i++) {
+    for (int i = 2; i < 6; i++) {
       PrefixBlocks other = Prompt.of(i, 40_000);
       RoutingRequest request = RoutingRequest.builder().prefix(other).build();
       narrow.placed(request, fleet.lease(fleet.worker(0)), other.tokens());

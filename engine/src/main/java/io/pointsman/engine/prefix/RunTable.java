@@ -1,0 +1,348 @@
+package io.pointsman.engine.prefix;
+
+import static io.pointsman.engine.prefix.Partitions.publish;
+import static io.pointsman.engine.prefix.Partitions.read;
+import static io.pointsman.engine.prefix.Partitions.readAcquire;
+import static io.pointsman.engine.prefix.Partitions.words;
+import static io.pointsman.engine.prefix.Partitions.write;
+
+import io.pointsman.engine.env.LargePages;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A set-associative table of runs: {@link Group}s of a prompt that one worker alone holds, each in
+ * a cache line of its own. A prompt that nobody knows costs two lines for eight lengths: the one
+ * where its run is noted and the run itself. Reads and writes use neither locks nor
+ * compare-and-set, but for growth.
+ *
+ * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half,
+ * eight bits of the hash of the group's first length, and the time of last use. A row has the
+ * hashes of the group's lengths in their order, each exclusive-or the claim, so that no hash is
+ * found that was not written for the claim that is noted, whoever else writes there ({@link
+ * ClaimTable}). A row is written before its note, and whole, so that nothing of an earlier run
+ * comes back.
+ *
+ * <p>The run used least lately of a set is replaced.
+ */
+final class RunTable implements Partitions.Copying {
+  private static final int ROWS = 7;
+  private static final int ROW = Group.LENGTHS;
+  private static final int SET = (1 + ROWS) * ROW;
+  private static final long CLAIM = 0xFFFF_FFFF_0000_0000L;
+  private static final long TAG = 0xFF00_0000L;
+
+  /** Of the time of last use, what a note leaves out: ages are told apart up to six days. */
+  private static final int STAMP_SPARED = 8;
+
+  private final Partitions partitions;
+  private final Tenancies tenancies;
+  private final LongAdder entries = new LongAdder();
+  private final LongAdder evictions = new LongAdder();
+  private volatile boolean evicting;
+
+  RunTable(long maxBytes, Tenancies tenancies, LargePages largePages) {
+    this.tenancies = tenancies;
+    partitions = new Partitions(maxBytes, largePages, this);
+  }
+
+  /** Whether runs in use have been replaced. */
+  boolean evicting() {
+    return evicting;
+  }
+
+  /** Lengths of all runs, those of workers that have left included until they are replaced. */
+  long entries() {
+    return entries.sum();
+  }
+
+  long evictions() {
+    return evictions.sum();
+  }
+
+  long bytes() {
+    return partitions.bytes();
+  }
+
+  /**
+   * The claim of a worker that has a length in a run; 0 if there is none.
+   *
+   * @param head hash of the first length of its group
+   * @param position of the length in its group
+   */
+  int holder(long head, int position, long hash) {
+    MemorySegment partition = partitions.find(head);
+    if (partition == null) {
+      return 0;
+    }
+    int set = set(head, partition);
+    for (int row = 0; row < ROWS; row++) {
+      long note = readAcquire(partition, set + row);
+      if (tagged(note, head)
+          && (read(partition, at(set, row) + position) ^ (note & CLAIM)) == hash
+          && tenancies.present(claim(note))) {
+        return claim(note);
+      }
+    }
+    return 0;
+  }
+
+  /** Whether a worker has a length in a run that was used at {@code oldest} or later. */
+  boolean usedSince(long head, int position, long hash, int claim, int oldest) {
+    MemorySegment partition = partitions.find(head);
+    int row = partition == null ? -1 : own(partition, head, claim);
+    if (partition == null || row < 0) {
+      return false;
+    }
+    int set = set(head, partition);
+    return (read(partition, at(set, row) + position) ^ claimed(claim)) == hash
+        && age((int) read(partition, set + row), oldest) >= 0;
+  }
+
+  /** The row of a worker's run that begins with {@code head}; -1 if there is none. */
+  private static int own(MemorySegment partition, long head, int claim) {
+    int set = set(head, partition);
+    for (int row = 0; row < ROWS; row++) {
+      long note = read(partition, set + row);
+      if (claim(note) == claim
+          && tagged(note, head)
+          && read(partition, at(set, row)) == (head ^ claimed(claim))) {
+        return row;
+      }
+    }
+    return -1;
+  }
+
+  /** The claim of another worker whose run begins with {@code head}; 0 if there is none. */
+  int other(long head, int claim) {
+    int holder = holder(head, 0, head);
+    return holder == claim ? 0 : holder;
+  }
+
+  /**
+   * Renews a worker's run, and takes in what it has room for of a group that begins alike.
+   *
+   * @param from first position that is wanted
+   * @return the positions that it has, as bits; 0 if there is no such run
+   */
+  int renew(Group group, int from, int claim, int stamp, Tally tally) {
+    long head = group.head();
+    MemorySegment partition = partitions.find(head);
+    int row = partition == null ? -1 : own(partition, head, claim);
+    if (partition == null || row < 0) {
+      return 0;
+    }
+    int at = at(set(head, partition), row);
+    int held = 1;
+    for (int position = from; position < group.size(); position++) {
+      long present = read(partition, at + position);
+      long wanted = group.hash(position) ^ claimed(claim);
+      if (present == 0) {
+        write(partition, at + position, wanted);
+        tally.added++;
+      }
+      held |= present == 0 || present == wanted ? 1 << position : 0;
+    }
+    write(partition, set(head, partition) + row, note(claim, head, stamp));
+    return held;
+  }
+
+  /** Enters a group as a run of which the worker has none. */
+  void open(Group group, int claim, int stamp, Tally tally) {
+    long head = group.head();
+    MemorySegment partition = partitions.get(head);
+    int row = leastUseful(partition, head, stamp);
+    while (read(partition, set(head, partition) + row) != 0 && partitions.canGrow(partition)) {
+      partition = partitions.grow(head, partition);
+      row = leastUseful(partition, head, stamp);
+    }
+    int set = set(head, partition);
+    if (read(partition, set + row) != 0) {
+      tally.replaced += lengths(partition, at(set, row));
+      noteEviction();
+    }
+    for (int position = 0; position < ROW; position++) {
+      boolean used = position < group.size();
+      write(partition, at(set, row) + position, used ? group.hash(position) ^ claimed(claim) : 0);
+    }
+    publish(partition, set + row, note(claim, head, stamp));
+    tally.added += group.size();
+  }
+
+  /** Read before it is written, because it is written once and read by everybody. */
+  private void noteEviction() {
+    if (!evicting) {
+      evicting = true;
+    }
+  }
+
+  private static int leastUseful(MemorySegment partition, long head, int stamp) {
+    int set = set(head, partition);
+    long best = Long.MIN_VALUE;
+    for (int row = 0; row < ROWS; row++) {
+      long note = read(partition, set + row);
+      long useless = note == 0 ? Integer.MAX_VALUE : age(stamp, (int) note);
+      best = Math.max(best, useless << 32 | row);
+    }
+    return (int) best;
+  }
+
+  private static int lengths(MemorySegment partition, int at) {
+    int lengths = 0;
+    for (int position = 0; position < ROW; position++) {
+      lengths += read(partition, at + position) != 0 ? 1 : 0;
+    }
+    return lengths;
+  }
+
+  /** What a worker's run that begins with {@code head} consists of; null if there is none. */
+  @Nullable Run run(long head, int claim) {
+    MemorySegment partition = partitions.find(head);
+    int row = partition == null ? -1 : own(partition, head, claim);
+    if (partition == null || row < 0) {
+      return null;
+    }
+    int set = set(head, partition);
+    long[] hashes = new long[ROW];
+    int count = 0;
+    for (int position = 0; position < ROW; position++) {
+      long present = read(partition, at(set, row) + position);
+      if (present != 0) {
+        hashes[count++] = present ^ claimed(claim);
+      }
+    }
+    return new Run(hashes, count, (int) read(partition, set + row));
+  }
+
+  /**
+   * @param hashes of its lengths, the first {@code count}
+   * @param stamp time of last use; only its lower 24 bits are meant
+   */
+  @SuppressWarnings("ArrayRecordComponent") // handed from one method to the next
+  record Run(long[] hashes, int count, int stamp) {
+    /** When it was last used, by the present time. */
+    int usedAt(int now) {
+      return now - age(now, stamp);
+    }
+  }
+
+  /** Takes a worker's run out that begins with {@code head}. */
+  void drop(long head, int claim) {
+    MemorySegment partition = partitions.find(head);
+    int row = partition == null ? -1 : own(partition, head, claim);
+    if (partition != null && row >= 0) {
+      entries.add(-lengths(partition, at(set(head, partition), row)));
+      write(partition, set(head, partition) + row, 0L);
+    }
+  }
+
+  /**
+   * Takes lengths out of a worker's run; with the first one all of it goes.
+   *
+   * @param position of the first of them in the group
+   * @param from where the first of them stands in {@code hashes}
+   * @param to where they end
+   * @return those that it had, as bits, the lowest for the first
+   */
+  int clear(long head, int claim, int position, long[] hashes, int from, int to) {
+    MemorySegment partition = partitions.find(head);
+    int row = partition == null ? -1 : own(partition, head, claim);
+    if (partition == null || row < 0) {
+      return 0;
+    }
+    int set = set(head, partition);
+    int cleared = 0;
+    for (int i = 0; i < to - from; i++) {
+      int at = at(set, row) + position + i;
+      if (read(partition, at) == (hashes[from + i] ^ claimed(claim))) {
+        write(partition, at, 0L);
+        cleared |= 1 << i;
+      }
+    }
+    int gone = Integer.bitCount(cleared);
+    if (position == 0) {
+      gone += lengths(partition, at(set, row));
+      write(partition, set + row, 0L);
+    }
+    entries.add(-gone);
+    return cleared;
+  }
+
+  /** Counts what became of some groups. */
+  void counted(int added, int replaced) {
+    if (added != replaced) {
+      entries.add(added - replaced);
+    }
+    if (replaced != 0) {
+      evictions.add(replaced);
+    }
+  }
+
+  private static long note(int claim, long head, int stamp) {
+    return claimed(claim) | tag(head) | (stamp & ~TAG & 0xFFFF_FFFFL);
+  }
+
+  private static long claimed(int claim) {
+    return (long) claim << 32;
+  }
+
+  private static int claim(long note) {
+    return (int) (note >>> 32);
+  }
+
+  private static long tag(long head) {
+    return head << STAMP_SPARED & TAG;
+  }
+
+  private static boolean tagged(long note, long head) {
+    return (note & TAG) == tag(head) && note != 0;
+  }
+
+  /** How much later {@code stamp} is than {@code earlier}, of both the lower 24 bits. */
+  private static int age(int stamp, int earlier) {
+    return (stamp - earlier) << STAMP_SPARED >> STAMP_SPARED;
+  }
+
+  private static int set(long head, MemorySegment partition) {
+    return ((int) head * SET) & (words(partition) - 1);
+  }
+
+  private static int at(int set, int row) {
+    return set + ROW + row * ROW;
+  }
+
+  @Override
+  public long copy(MemorySegment from, MemorySegment to) {
+    long dropped = 0;
+    for (int set = 0; set < words(from); set += SET) {
+      for (int row = 0; row < ROWS; row++) {
+        long note = read(from, set + row);
+        if (note != 0 && !copyRun(from, at(set, row), note, to)) {
+          dropped += lengths(from, at(set, row));
+        }
+      }
+    }
+    return dropped;
+  }
+
+  private boolean copyRun(MemorySegment from, int run, long note, MemorySegment to) {
+    long head = read(from, run) ^ (note & CLAIM);
+    int set = set(head, to);
+    for (int row = 0; row < ROWS && tenancies.present(claim(note)); row++) {
+      if (read(to, set + row) == 0) {
+        for (int position = 0; position < ROW; position++) {
+          write(to, at(set, row) + position, read(from, run + position));
+        }
+        write(to, set + row, note);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  @Override
+  public void dropped(long left) {
+    entries.add(-left);
+  }
+}

@@ -1,0 +1,126 @@
+package io.pointsman.engine.prefix;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.env.LargePages;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class RunTableTest {
+  private static final int ROWS = 7;
+  private static final int RUNS = 40;
+  private static final int ROUNDS = 200_000;
+
+  private final Tenancies tenancies = new Tenancies(RUNS);
+  private final RunTable table = new RunTable(64 << 10, tenancies, LargePages.NONE);
+  private final Tally tally = new Tally();
+
+  /** All share one set, and two in three have the same tag in common with another. */
+  private static Group group(int run, int size) {
+    long[] hashes = new long[size];
+    for (int i = 0; i < size; i++) {
+      hashes[i] = (long) (run * Group.LENGTHS + i + 1) << 20;
+    }
+    return new Group(new PrefixBlocks(hashes, size, size * 16, 16, size * 16), size, 0);
+  }
+
+  private boolean held(int run, int position) {
+    Group group = group(run, Group.LENGTHS);
+    return table.holder(group.head(), position, group.hash(position)) != 0;
+  }
+
+  private void open(int run, int stamp) {
+    table.open(group(run, Group.LENGTHS), tenancies.of(run), stamp, tally);
+  }
+
+  @Test
+  void wordsOfTwoWritersAreNeverTakenForOneRun() throws Exception {
+    List<Callable<Integer>> writers = List.of(() -> writeAndRead(1), () -> writeAndRead(2));
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      for (Future<Integer> wrong : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
+        assertThat(wrong.get()).isZero();
+      }
+    }
+    assertThat(table.evicting()).isTrue();
+  }
+
+  /** Each run is held in the slot of its own number, whichever thread enters it. */
+  private int writeAndRead(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Tally own = new Tally();
+    int wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+      int run = random.nextInt(RUNS);
+      int size = 3 + random.nextInt(6);
+      if (table.renew(group(run, size), 0, tenancies.of(run), i, own) == 0) {
+        table.open(group(run, size), tenancies.of(run), i, own);
+      }
+      int other = random.nextInt(RUNS);
+      Group asked = group(other, Group.LENGTHS);
+      int position = random.nextInt(Group.LENGTHS);
+      int holder = table.holder(asked.head(), position, asked.hash(position));
+      wrong += holder == 0 || holder == tenancies.of(other) ? 0 : 1;
+    }
+    return wrong;
+  }
+
+  @Test
+  void growthLeavesThoseWhoLeftBehind() {
+    for (int run = 0; run < ROWS; run++) {
+      open(run, 9 - run);
+    }
+    tenancies.end(3, () -> {});
+    open(20, 10);
+
+    assertThat(held(3, 0)).isFalse();
+    for (int run : List.of(0, 1, 2, 4, 5, 6, 20)) {
+      assertThat(held(run, 7)).as("run %d", run).isTrue();
+    }
+    assertThat(tally.replaced).isZero();
+  }
+
+  @Test
+  void renewedRunOutlivesOlderOnes() {
+    for (int run = 0; run < ROWS; run++) {
+      open(run, run);
+    }
+    assertThat(table.renew(group(0, 8), 0, tenancies.of(0), 20, tally)).isEqualTo(0xFF);
+    open(20, 21);
+
+    assertThat(held(0, 7)).isTrue();
+    assertThat(held(1, 0)).isFalse();
+    assertThat(tally.replaced).isEqualTo(8);
+  }
+
+  @Test
+  void runTakesInWhatItHasRoomForAndNothingThatParts() {
+    table.open(group(1, 5), tenancies.of(1), 0, tally);
+    assertThat(table.renew(group(1, 8), 5, tenancies.of(1), 1, tally)).isEqualTo(0b1110_0001);
+    assertThat(held(1, 7)).isTrue();
+
+    long[] hashes = group(1, 8).prefix().hashes().clone();
+    hashes[6]++;
+    Group parting = new Group(new PrefixBlocks(hashes, 8, 128, 16, 128), 8, 0);
+    assertThat(table.renew(parting, 0, tenancies.of(1), 2, tally)).isEqualTo(0b1011_1111);
+    assertThat(held(1, 6)).isTrue();
+    assertThat(table.holder(parting.head(), 6, parting.hash(6))).isZero();
+  }
+
+  @Test
+  void nothingOfAnEarlierRunComesBack() {
+    int claim = tenancies.of(1);
+    for (int run = 0; run < ROWS; run++) {
+      table.open(group(run, 8), claim, run, tally);
+    }
+    table.open(group(16, 3), claim, 10, tally);
+    for (int position = 3; position < Group.LENGTHS; position++) {
+      assertThat(table.holder(group(16, 8).head(), position, group(0, 8).hash(position))).isZero();
+    }
+  }
+}
