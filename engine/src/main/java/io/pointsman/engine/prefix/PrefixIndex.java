@@ -263,7 +263,7 @@ public final class PrefixIndex {
       int other = runs.other(head, tenancy);
       RunTable.Run run = other == 0 ? null : runs.run(head, other);
       for (int i = 0; run != null && i < run.count(); i++) {
-        blocks.put(run.hashes()[i], other, run.usedAt(stamp), alone);
+        blocks.put(run.hashes()[i], other, run.stamp(), alone);
       }
       if (run != null) {
         runs.drop(head, other);

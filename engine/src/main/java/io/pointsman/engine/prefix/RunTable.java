@@ -17,12 +17,15 @@ import org.jspecify.annotations.Nullable;
  * where its run is noted and the run itself. Reads and writes use neither locks nor
  * compare-and-set, but for growth.
  *
- * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half,
- * eight bits of the hash of the group's first length, and the time of last use. A row has the
- * hashes of the group's lengths in their order, each exclusive-or the claim, so that no hash is
- * found that was not written for the claim that is noted, whoever else writes there ({@link
- * ClaimTable}). A row is written before its note, and whole, so that nothing of an earlier run
- * comes back.
+ * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half and
+ * the time of last use in the lower half. A row has the hashes of the group's lengths in their
+ * order, each exclusive-or the claim, so that no hash is found that was not written for the claim
+ * that is noted, whoever else writes there ({@link ClaimTable}). A row is written before its note,
+ * and whole, so that nothing of an earlier run comes back.
+ *
+ * <p>Behind the notes a word has a tag for each row, eight bits of the hash of its group's first
+ * length, so that one look rules most rows out. When two writers write that word at once, one of
+ * their runs may not be found.
  *
  * <p>The run used least lately of a set is replaced.
  */
@@ -31,10 +34,13 @@ final class RunTable implements Partitions.Copying {
   private static final int ROW = Group.LENGTHS;
   private static final int SET = (1 + ROWS) * ROW;
   private static final long CLAIM = 0xFFFF_FFFF_0000_0000L;
-  private static final long TAG = 0xFF00_0000L;
+  private static final int TAG_BITS = 8;
+  private static final long TAG = (1 << TAG_BITS) - 1;
 
-  /** Of the time of last use, what a note leaves out: ages are told apart up to six days. */
-  private static final int STAMP_SPARED = 8;
+  /** One in each of the seven tags, and the highest bit of each. */
+  private static final long ONES = 0x0001_0101_0101_0101L;
+
+  private static final long HIGHS = ONES << (TAG_BITS - 1);
 
   private final Partitions partitions;
   private final Tenancies tenancies;
@@ -77,9 +83,10 @@ final class RunTable implements Partitions.Copying {
       return 0;
     }
     int set = set(head, partition);
-    for (int row = 0; row < ROWS; row++) {
+    for (long rows = tagged(partition, set, head); rows != 0; rows &= rows - 1) {
+      int row = row(rows);
       long note = readAcquire(partition, set + row);
-      if (tagged(note, head)
+      if (note != 0
           && (read(partition, at(set, row) + position) ^ (note & CLAIM)) == hash
           && tenancies.present(claim(note))) {
         return claim(note);
@@ -97,16 +104,15 @@ final class RunTable implements Partitions.Copying {
     }
     int set = set(head, partition);
     return (read(partition, at(set, row) + position) ^ claimed(claim)) == hash
-        && age((int) read(partition, set + row), oldest) >= 0;
+        && (int) read(partition, set + row) - oldest >= 0;
   }
 
   /** The row of a worker's run that begins with {@code head}; -1 if there is none. */
   private static int own(MemorySegment partition, long head, int claim) {
     int set = set(head, partition);
-    for (int row = 0; row < ROWS; row++) {
-      long note = read(partition, set + row);
-      if (claim(note) == claim
-          && tagged(note, head)
+    for (long rows = tagged(partition, set, head); rows != 0; rows &= rows - 1) {
+      int row = row(rows);
+      if (claim(read(partition, set + row)) == claim
           && read(partition, at(set, row)) == (head ^ claimed(claim))) {
         return row;
       }
@@ -144,7 +150,7 @@ final class RunTable implements Partitions.Copying {
       }
       held |= present == 0 || present == wanted ? 1 << position : 0;
     }
-    write(partition, set(head, partition) + row, note(claim, head, stamp));
+    write(partition, set(head, partition) + row, note(claim, stamp));
     return held;
   }
 
@@ -166,7 +172,8 @@ final class RunTable implements Partitions.Copying {
       boolean used = position < group.size();
       write(partition, at(set, row) + position, used ? group.hash(position) ^ claimed(claim) : 0);
     }
-    publish(partition, set + row, note(claim, head, stamp));
+    publish(partition, set + row, note(claim, stamp));
+    tag(partition, set, row, head);
     tally.added += group.size();
   }
 
@@ -182,7 +189,7 @@ final class RunTable implements Partitions.Copying {
     long best = Long.MIN_VALUE;
     for (int row = 0; row < ROWS; row++) {
       long note = read(partition, set + row);
-      long useless = note == 0 ? Integer.MAX_VALUE : age(stamp, (int) note);
+      long useless = note == 0 ? Integer.MAX_VALUE : stamp - (int) note;
       best = Math.max(best, useless << 32 | row);
     }
     return (int) best;
@@ -217,15 +224,10 @@ final class RunTable implements Partitions.Copying {
 
   /**
    * @param hashes of its lengths, the first {@code count}
-   * @param stamp time of last use; only its lower 24 bits are meant
+   * @param stamp time of last use
    */
   @SuppressWarnings("ArrayRecordComponent") // handed from one method to the next
-  record Run(long[] hashes, int count, int stamp) {
-    /** When it was last used, by the present time. */
-    int usedAt(int now) {
-      return now - age(now, stamp);
-    }
-  }
+  record Run(long[] hashes, int count, int stamp) {}
 
   /** Takes a worker's run out that begins with {@code head}. */
   void drop(long head, int claim) {
@@ -279,8 +281,8 @@ final class RunTable implements Partitions.Copying {
     }
   }
 
-  private static long note(int claim, long head, int stamp) {
-    return claimed(claim) | tag(head) | (stamp & ~TAG & 0xFFFF_FFFFL);
+  private static long note(int claim, int stamp) {
+    return claimed(claim) | (stamp & 0xFFFF_FFFFL);
   }
 
   private static long claimed(int claim) {
@@ -292,16 +294,26 @@ final class RunTable implements Partitions.Copying {
   }
 
   private static long tag(long head) {
-    return head << STAMP_SPARED & TAG;
+    return head >>> 16 & TAG;
   }
 
-  private static boolean tagged(long note, long head) {
-    return (note & TAG) == tag(head) && note != 0;
+  private static void tag(MemorySegment partition, int set, int row, long head) {
+    int shift = row * TAG_BITS;
+    long others = read(partition, set + ROWS) & ~(TAG << shift);
+    write(partition, set + ROWS, others | tag(head) << shift);
   }
 
-  /** How much later {@code stamp} is than {@code earlier}, of both the lower 24 bits. */
-  private static int age(int stamp, int earlier) {
-    return (stamp - earlier) << STAMP_SPARED >> STAMP_SPARED;
+  /**
+   * The rows with the tag of {@code head}, a bit for each, to be taken off from the lowest on and
+   * read by {@link #row}; seldom others too.
+   */
+  private static long tagged(MemorySegment partition, int set, long head) {
+    long different = read(partition, set + ROWS) ^ (tag(head) * ONES);
+    return (different - ONES) & ~different & HIGHS;
+  }
+
+  private static int row(long rows) {
+    return Long.numberOfTrailingZeros(rows) / TAG_BITS;
   }
 
   private static int set(long head, MemorySegment partition) {
@@ -335,6 +347,7 @@ final class RunTable implements Partitions.Copying {
           write(to, at(set, row) + position, read(from, run + position));
         }
         write(to, set + row, note);
+        tag(to, set, row, head);
         return true;
       }
     }

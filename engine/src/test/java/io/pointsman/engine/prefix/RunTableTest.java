@@ -21,7 +21,7 @@ class RunTableTest {
   private final RunTable table = new RunTable(64 << 10, tenancies, LargePages.NONE);
   private final Tally tally = new Tally();
 
-  /** All share one set, and two in three have the same tag in common with another. */
+  /** All share one set, and every other one has the same tag. */
   private static Group group(int run, int size) {
     long[] hashes = new long[size];
     for (int i = 0; i < size; i++) {
