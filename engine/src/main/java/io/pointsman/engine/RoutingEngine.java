@@ -1,5 +1,7 @@
 package io.pointsman.engine;
 
+import static java.util.Objects.requireNonNull;
+
 import io.pointsman.engine.Pickers.PooledPicker;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.env.Ticker;
@@ -123,7 +125,22 @@ public final class RoutingEngine {
    * Chooses a worker among those that the request has not tried yet and places the request on it.
    */
   public Decision decide(RoutingRequest request) {
-    Decision decision = attempt(request);
+    return told(request, attempt(request));
+  }
+
+  /**
+   * Decides like {@link #decide}, unless the request would wait longer for others whichever worker
+   * it were placed on: then nothing happens. Policies that do not tell how long decide at once.
+   *
+   * @param millis longest wait
+   * @return null if it would wait longer
+   */
+  public @Nullable Decision decideWithin(RoutingRequest request, double millis) {
+    Decision decision = attemptWithin(request, millis);
+    return decision == null ? null : told(request, decision);
+  }
+
+  private Decision told(RoutingRequest request, Decision decision) {
     if (decision instanceof Decision.Rejected rejected) {
       rejected(request, rejected);
     }
@@ -135,6 +152,10 @@ public final class RoutingEngine {
    * ask. What comes of it in the end they tell by {@link #rejected}.
    */
   public Decision attempt(RoutingRequest request) {
+    return requireNonNull(attemptWithin(request, Double.POSITIVE_INFINITY), "decision");
+  }
+
+  private @Nullable Decision attemptWithin(RoutingRequest request, double millis) {
     long now = ticker.nanos();
     for (int i = 0; i < PICKS; i++) {
       Pickers current = pickers;
@@ -145,6 +166,9 @@ public final class RoutingEngine {
       Worker worker = choose(current, pooled, request, now);
       if (worker == null) {
         break;
+      }
+      if (request.notes().waitMillis() > millis) {
+        return null;
       }
       explain(pooled.pool(), request, worker, now);
       Lease lease = lease(worker, request, now);

@@ -11,6 +11,7 @@ import io.netty.channel.WriteBufferWaterMark;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
+import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.exchange.Cors;
@@ -115,6 +116,7 @@ public final class ProxyServer implements AutoCloseable {
         settings.retry(),
         new Backoff(settings.retry(), context.dice()),
         new Admissions(settings.admission(), context.ticker()),
+        new HoldBack(context.engine(), settings.holdBack(), context.ticker()),
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
@@ -176,6 +178,11 @@ public final class ProxyServer implements AutoCloseable {
   /** Requests that wait for admission. */
   public int queued() {
     return plane.admissions().queued();
+  }
+
+  /** Requests that are held back because every worker is full. */
+  public int heldBack() {
+    return plane.holdBack().held();
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pointsman.proxy;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.exchange.CorsSettings;
 import io.pointsman.proxy.exchange.HeaderSettings;
@@ -24,6 +25,7 @@ public record ProxySettings(
     LimitSettings limits,
     TimeoutSettings timeouts,
     AdmissionSettings admission,
+    HoldBackSettings holdBack,
     RetrySettings retry,
     UpstreamSettings upstream,
     HeaderSettings headers,
@@ -37,6 +39,7 @@ public record ProxySettings(
           LimitSettings.DEFAULTS,
           TimeoutSettings.DEFAULTS,
           AdmissionSettings.DEFAULTS,
+          HoldBackSettings.DEFAULTS,
           RetrySettings.DEFAULTS,
           UpstreamSettings.DEFAULTS,
           HeaderSettings.DEFAULTS,
@@ -49,6 +52,7 @@ public record ProxySettings(
     requireNonNull(limits, "limits");
     requireNonNull(timeouts, "timeouts");
     requireNonNull(admission, "admission");
+    requireNonNull(holdBack, "holdBack");
     requireNonNull(retry, "retry");
     requireNonNull(upstream, "upstream");
     requireNonNull(headers, "headers");
@@ -68,6 +72,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -83,6 +88,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -98,6 +104,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -113,6 +120,23 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
+        retry,
+        upstream,
+        headers,
+        cors,
+        sseKeepalive,
+        drainTimeout);
+  }
+
+  /** The same with another {@code holdBack}. */
+  public ProxySettings withHoldBack(HoldBackSettings holdBack) {
+    return new ProxySettings(
+        listen,
+        limits,
+        timeouts,
+        admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -128,6 +152,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -143,6 +168,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -158,6 +184,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -173,6 +200,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,
@@ -188,6 +216,7 @@ public record ProxySettings(
         limits,
         timeouts,
         admission,
+        holdBack,
         retry,
         upstream,
         headers,

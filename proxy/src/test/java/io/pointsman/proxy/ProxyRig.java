@@ -64,6 +64,12 @@ final class ProxyRig implements AutoCloseable {
   final List<RetryReason> retried = new CopyOnWriteArrayList<>();
   final List<Boolean> waits = new CopyOnWriteArrayList<>();
 
+  /** Of requests that were held back, whether they were decided on. */
+  final List<Boolean> heldBack = new CopyOnWriteArrayList<>();
+
+  /** How long each request would wait on any worker, as the policy tells; in milliseconds. */
+  volatile double waitMillis = Double.NaN;
+
   /** What learners heard of answers, in order: first tokens, and what was said of tokens. */
   final List<Object> signals = new CopyOnWriteArrayList<>();
 
@@ -123,7 +129,8 @@ final class ProxyRig implements AutoCloseable {
     fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
     Signals learner = new Signals();
     PolicySetup inOrder =
-        new PolicySetup(pool -> (r, now) -> first(pool, r, now), List.of()).withAnswers(learner);
+        new PolicySetup(pool -> (r, now) -> waiting(first(pool, r, now), r), List.of())
+            .withAnswers(learner);
     RoutingEngine engine =
         new RoutingEngine(
             fleet,
@@ -155,6 +162,11 @@ final class ProxyRig implements AutoCloseable {
     return upstream.poolIdleTimeout().equals(UpstreamSettings.DEFAULTS.poolIdleTimeout())
         ? settings.withUpstream(upstream.withPoolIdleTimeout(Duration.ofHours(1)))
         : settings;
+  }
+
+  private @Nullable Worker waiting(@Nullable Worker chosen, RoutingRequest request) {
+    request.notes().waits(waitMillis);
+    return chosen;
   }
 
   private static @Nullable Worker first(Pool pool, RoutingRequest request, long now) {
@@ -303,6 +315,11 @@ final class ProxyRig implements AutoCloseable {
     @Override
     public void waited(long nanos, boolean admitted) {
       waits.add(admitted);
+    }
+
+    @Override
+    public void heldBack(long nanos, boolean decided) {
+      heldBack.add(decided);
     }
 
     @Override

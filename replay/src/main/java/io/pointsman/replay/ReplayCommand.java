@@ -1,6 +1,7 @@
 package io.pointsman.replay;
 
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.replay.peer.ReplayPolicies;
@@ -17,6 +18,7 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -62,8 +64,8 @@ public final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--assumed-kv-tokens",
       description =
-          "KV memory that policies take each to have until they learn better; --kv-tokens if not"
-              + " given.")
+          "KV memory that policies take each to have until they learn better; engines tell it if"
+              + " not given.")
   private @Nullable Integer assumedKvTokens;
 
   @Option(
@@ -122,6 +124,14 @@ public final class ReplayCommand implements Callable<Integer> {
           "Prompts come as token ids, and engines announce their caches LATE seconds late, with"
               + " a share of LOST batches; ids: they announce nothing; text: prompts come as text.")
   private @Nullable String events;
+
+  @Option(
+      names = "--hold-beyond",
+      paramLabel = "MS",
+      description =
+          "Requests are held back in the router while every engine would make them wait longer, if"
+              + " the policy can tell; 0: never. As serve does if not given.")
+  private @Nullable Double holdBeyond;
 
   @Option(names = "--seed", defaultValue = "1", description = "Of all chance.")
   private long seed;
@@ -267,7 +277,18 @@ public final class ReplayCommand implements Callable<Integer> {
         seed,
         usual,
         events == null ? null : announcements(events),
-        untold);
+        untold,
+        holdBack());
+  }
+
+  private HoldBackSettings holdBack() {
+    HoldBackSettings usual = HoldBackSettings.DEFAULTS;
+    if (holdBeyond == null) {
+      return usual;
+    }
+    return holdBeyond == 0
+        ? HoldBackSettings.OFF
+        : usual.withBeyond(Duration.ofNanos((long) (positive("hold-beyond", holdBeyond) * 1e6)));
   }
 
   private static Announcements announcements(String text) {

@@ -7,6 +7,7 @@ import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.value.ModelQueue;
+import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
@@ -37,6 +38,13 @@ final class ProxyRecords {
         limits(values),
         timeouts(values),
         group("limits", () -> admission(values)),
+        group(
+            "limits",
+            () ->
+                new HoldBackSettings(
+                    values.get(FrontKeys.HOLD_BEYOND),
+                    values.get(FrontKeys.HOLD_LONGEST),
+                    values.get(FrontKeys.QUEUE_SIZE))),
         group("retry", () -> retry(values)),
         group("api-key or pool", () -> upstream(values)),
         new HeaderSettings(

@@ -67,6 +67,17 @@ enum Metric {
       "pointsman_queue_wait_seconds",
       "seconds",
       "How long requests waited in the queue that had to wait at all."),
+  HELD_BACK(
+      Kind.GAUGE,
+      "pointsman_held_back",
+      "requests",
+      "Requests that are held back in the router because every worker is full"
+          + " (limits.hold-beyond)."),
+  HELD_BACK_SECONDS(
+      Kind.HISTOGRAM,
+      "pointsman_held_back_seconds",
+      "seconds",
+      "How long requests were held back that were held back at all."),
   RETRIES(
       Kind.COUNTER,
       "pointsman_retries_total",

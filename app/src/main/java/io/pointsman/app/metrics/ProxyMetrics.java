@@ -34,6 +34,7 @@ final class ProxyMetrics implements ProxyListener {
       new EnumMap<>(Blame.class);
   private final Counter errors;
   private final DistributionDataPoint queueWait;
+  private final DistributionDataPoint heldBack;
   private final LongAdder started = new LongAdder();
   private final LongAdder ended = new LongAdder();
   private final LongAdder chunks = new LongAdder();
@@ -52,6 +53,7 @@ final class ProxyMetrics implements ProxyListener {
     for (Blame blame : Blame.values()) {
       errorSeries.put(blame, new AtomicReferenceArray<>(CUT + 1));
     }
+    heldBack = meters.histogram(Metric.HELD_BACK_SECONDS, Meters.FIRST_BYTE_SECONDS);
     queueWait = meters.histogram(Metric.QUEUE_WAIT_SECONDS, Meters.FIRST_BYTE_SECONDS);
     meters.pulled(Metric.REQUESTS_IN_FLIGHT, sink -> sink.put(inFlight()));
     meters.pulled(Metric.RESPONSE_CHUNKS, sink -> sink.put(chunks.sum()));
@@ -83,6 +85,11 @@ final class ProxyMetrics implements ProxyListener {
   @Override
   public void waited(long nanos, boolean admitted) {
     queueWait.observe(nanos / NANOS);
+  }
+
+  @Override
+  public void heldBack(long nanos, boolean decided) {
+    heldBack.observe(nanos / NANOS);
   }
 
   @Override

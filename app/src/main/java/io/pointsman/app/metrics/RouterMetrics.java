@@ -93,6 +93,12 @@ public final class RouterMetrics {
     return this;
   }
 
+  /** Reads the number of requests that are held back because every worker is full. Call once. */
+  public RouterMetrics heldBack(LongSupplier held) {
+    meters.pulled(Metric.HELD_BACK, sink -> sink.put(held.getAsLong()));
+    return this;
+  }
+
   /** Reads the number of requests that wait for prefill or decode workers. Call once. */
   public RouterMetrics splitWaiting(IntSupplier waiting) {
     meters.pulled(Metric.SPLIT_WAITING, sink -> sink.put(waiting.getAsInt()));

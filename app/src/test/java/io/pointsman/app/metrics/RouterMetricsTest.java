@@ -240,7 +240,7 @@ class RouterMetricsTest {
   @Test
   void waitingIsMeasured() {
     metrics.proxyListener().waited(Duration.ofMillis(60).toNanos(), true);
-    metrics.queue(() -> 5);
+    metrics.queue(() -> 5).heldBack(() -> 0);
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.05\"}")).isZero();
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.1\"}")).isEqualTo(1);
     assertThat(scraped().value("pointsman_queue_length")).isEqualTo(5);
@@ -459,7 +459,11 @@ class RouterMetricsTest {
     metrics.lostHits(List.of());
     Side side = new Side(10, 1000, 400, 500, 1.5);
     metrics.shadow(() -> new ShadowReport(side, side, 7, 1, 2, 3));
-    metrics.queue(() -> 0).sessions(() -> 0).prefixIndex(() -> 1, () -> 2, () -> 3);
+    metrics
+        .queue(() -> 0)
+        .heldBack(() -> 0)
+        .sessions(() -> 0)
+        .prefixIndex(() -> 1, () -> 2, () -> 3);
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
     metrics.capture(() -> 7, () -> 8, () -> 9);

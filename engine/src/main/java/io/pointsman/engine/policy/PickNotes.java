@@ -19,6 +19,7 @@ public final class PickNotes {
   private int matchedBlocks;
   private int knownBlocks;
   private double predictedMillis = Double.NaN;
+  private double waitMillis = Double.NaN;
   private boolean placed;
   private long firstPlacedAt;
   private boolean explained;
@@ -46,14 +47,19 @@ public final class PickNotes {
     this.matchedBlocks = matchedBlocks;
     this.knownBlocks = knownBlocks;
     predictedMillis = Double.NaN;
+    waitMillis = Double.NaN;
     explained = false;
     candidates = List.of();
     losses = List.of();
   }
 
-  /** Notes another reason for the same choice; all else that was noted stays. */
+  /**
+   * Notes another reason for the same choice; all else that was noted stays, but for how long the
+   * request would wait elsewhere.
+   */
   public void instead(PickReason reason) {
     this.reason = reason;
+    goesAtOnce();
   }
 
   /** Notes that the request was given a worker at {@code at}. */
@@ -70,6 +76,19 @@ public final class PickNotes {
   /** Notes when the first token is expected, in milliseconds from the pick on. */
   public void predict(double millis) {
     predictedMillis = millis;
+  }
+
+  /**
+   * Notes how many milliseconds the request would wait at least for others, whichever of all
+   * workers it were placed on; 0 if one has room for it.
+   */
+  public void waits(double millis) {
+    waitMillis = millis;
+  }
+
+  /** The choice stands, however long the request will wait: it is not to be held back. */
+  public void goesAtOnce() {
+    waitMillis = Double.NaN;
   }
 
   /** Notes what the policy thought of each worker; empty if it has no opinion. */
@@ -92,6 +111,14 @@ public final class PickNotes {
    */
   public double predictedMillis() {
     return predictedMillis;
+  }
+
+  /**
+   * Milliseconds that the request would wait at least for others on any worker; NaN if the policy
+   * does not tell, or has chosen for another reason than how long it takes.
+   */
+  public double waitMillis() {
+    return waitMillis;
   }
 
   public PickReason reason() {

@@ -21,6 +21,7 @@ public final class RoutingRequest {
   private final @Nullable String pinnedWorker;
   private final boolean explained;
   private boolean heard;
+  private int heldBack;
   private final PickNotes notes = new PickNotes();
   private List<Worker> tried = List.of();
 
@@ -94,6 +95,16 @@ public final class RoutingRequest {
   /** The answer passes by another way; to be said before the request is placed. */
   public void passesElsewhere() {
     heard = false;
+  }
+
+  /** Says how many other requests for the same workers are held back while this is decided on. */
+  public void beside(int heldBack) {
+    this.heldBack = heldBack;
+  }
+
+  /** How many other requests for the same workers are held back in the router, as far as known. */
+  public int heldBack() {
+    return heldBack;
   }
 
   /** Whether somebody wants to know why the decision comes out as it does. */

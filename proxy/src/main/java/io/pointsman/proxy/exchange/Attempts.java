@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * failed attempt whether there is another one or which error the client gets. Belongs to the
  * client's event loop.
  */
-final class Attempts {
+final class Attempts implements HeldRequest.Holder {
   private final Exchange exchange;
   private final LoopState state;
   private final Plane plane;
@@ -39,6 +39,9 @@ final class Attempts {
   private boolean answeredWell;
   private boolean told;
   private @Nullable Future<?> timer;
+
+  /** Null before the first decision. */
+  private @Nullable HeldRequest held;
 
   /**
    * @param stored the stored response that the request is about; null if it is not about one
@@ -74,13 +77,43 @@ final class Attempts {
         course.place();
         return;
       }
-      switch (plane.engine().decide(routing)) {
-        case Decision.Routed routed -> toOwnerOrAny(routed.lease());
-        case Decision.Rejected rejected -> noWorker(rejected);
+      Decision decision = ask();
+      if (decision != null) {
+        decided(decision);
       }
     } catch (RuntimeException e) {
       exchange.failed(e);
     }
+  }
+
+  /** Only the first decision is put off: a further attempt is late already. */
+  private @Nullable Decision ask() {
+    if (held != null || stored != null) {
+      return plane.engine().decide(routing);
+    }
+    held = new HeldRequest(state, this, routing);
+    return held.decide();
+  }
+
+  private void decided(Decision decision) {
+    switch (decision) {
+      case Decision.Routed routed -> toOwnerOrAny(routed.lease());
+      case Decision.Rejected rejected -> noWorker(rejected);
+    }
+  }
+
+  @Override
+  public void heldDecided(Decision decision) {
+    try {
+      decided(decision);
+    } catch (RuntimeException e) {
+      exchange.failed(e);
+    }
+  }
+
+  @Override
+  public void heldFailed(RuntimeException fault) {
+    exchange.failed(fault);
   }
 
   private void toOwnerOrAny(Lease lease) {
@@ -297,6 +330,9 @@ final class Attempts {
   /** Lets go of everything; no attempt is under way any more, and none follows. */
   void end() {
     retries.release();
+    if (held != null) {
+      held.leave();
+    }
     if (timer != null) {
       timer.cancel(false);
       timer = null;

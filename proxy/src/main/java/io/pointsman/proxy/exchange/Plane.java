@@ -2,6 +2,7 @@ package io.pointsman.proxy.exchange;
 
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.local.CallerCheck;
@@ -36,6 +37,7 @@ public record Plane(
     RetrySettings retry,
     Backoff backoff,
     Admissions admissions,
+    HoldBack holdBack,
     RequestIds requestIds,
     ResponseOwners owners,
     DrainGate gate,

@@ -20,6 +20,9 @@ public interface ProxyListener {
         public void waited(long nanos, boolean admitted) {}
 
         @Override
+        public void heldBack(long nanos, boolean decided) {}
+
+        @Override
         public void ended(RequestReport report) {}
       };
 
@@ -35,6 +38,13 @@ public interface ProxyListener {
    * @param admitted false if it timed out or its client left
    */
   void waited(long nanos, boolean admitted);
+
+  /**
+   * A request was held back because every worker was full.
+   *
+   * @param decided false if its client left, or its time was over, before it was decided on
+   */
+  void heldBack(long nanos, boolean decided);
 
   /** The request is over, on whatever path. {@code report} must not be kept. */
   void ended(RequestReport report);

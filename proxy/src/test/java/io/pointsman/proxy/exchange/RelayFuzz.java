@@ -12,6 +12,7 @@ import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.Admissions;
@@ -305,6 +306,7 @@ public final class RelayFuzz {
             settings.retry(),
             new Backoff(settings.retry(), bound -> 0),
             new Admissions(settings.admission(), () -> 0),
+            new HoldBack(engine, settings.holdBack(), () -> 0),
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1),
             new DrainGate(),

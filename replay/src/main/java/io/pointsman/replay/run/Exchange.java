@@ -23,6 +23,7 @@ public final class Exchange implements Sequence.Listener {
   private @Nullable Sequence sequence;
   private int uncached;
   private long placedAt;
+  private long heldNanos;
   private double predictedMillis = Double.NaN;
   private long firstTokenAt = -1;
   private long endedAt = -1;
@@ -66,6 +67,16 @@ public final class Exchange implements Sequence.Listener {
   /** Says what its prompt consists of. */
   void of(PromptOrigin prompt) {
     origin = prompt;
+  }
+
+  /** It was held back in the router before it is sent. */
+  void heldBack(long nanos) {
+    heldNanos += nanos;
+  }
+
+  /** Milliseconds that it was held back in the router; 0 if it was not. */
+  double heldMillis() {
+    return heldNanos / 1e6;
   }
 
   void send(SimWorker worker, Lease lease, double predictedMillis) {

@@ -18,6 +18,7 @@ public final class RunResult {
   private final List<Integer> requestsByWorker;
   private final List<Presence> engines;
   private final double mergedHit;
+  private final double[] held;
   private final @Nullable LostHits lostHits;
 
   /**
@@ -48,6 +49,7 @@ public final class RunResult {
     rejected = exchanges.length - ended.size();
     seconds = nanos / 1e9;
     this.mergedHit = mergedHit;
+    held = ended.stream().mapToDouble(Exchange::heldMillis).filter(t -> t > 0).toArray();
     this.lostHits = lostHits;
   }
 
@@ -98,6 +100,21 @@ public final class RunResult {
    */
   public double mergedHit() {
     return mergedHit;
+  }
+
+  /** Requests that were held back in the router. */
+  public int held() {
+    return held.length;
+  }
+
+  /** How long they were held back on average; 0 if none was. */
+  public double heldMean() {
+    return Arrays.stream(held).average().orElse(0);
+  }
+
+  /** How long one was held back at most. */
+  public double heldMost() {
+    return Arrays.stream(held).max().orElse(0);
   }
 
   public double ttftMean() {

@@ -11,6 +11,7 @@ import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.TokenKeys;
@@ -64,6 +65,10 @@ public final class Simulation {
   private final Map<Worker, EventLine> lines = new LinkedHashMap<>();
   private final FleetView view = new FleetView();
   private final RoutingEngine engine;
+  private final HoldBack holdBack;
+
+  /** When those held back are looked at again. */
+  private long wakeAt = Scheduler.NEVER;
 
   /** What the policy can tell of its decisions; null if it predicts nothing. */
   private final @Nullable Insight insight;
@@ -111,6 +116,7 @@ public final class Simulation {
     engine =
         new RoutingEngine(
             fleet, setup, EngineSettings.DEFAULTS, new FaultsEndTheRun(), time::nanos, dice);
+    holdBack = new HoldBack(engine, settings.holdBack(), time::nanos);
     for (int i = 0; i < settings.workers(); i++) {
       add(i);
     }
@@ -131,6 +137,9 @@ public final class Simulation {
         new EngineLimits(blocks, blockSize, BATCH, STEP_TOKENS, Integer.MAX_VALUE, 0, 0);
     Worker worker = fleet.add(WorkerSpec.of("http://engine-" + index));
     fleet.learnModels(worker, Set.of("replayed"));
+    if (settings.policies().cost().kvTokens() == settings.kvTokens()) {
+      worker.learnKvTokens(settings.kvTokens());
+    }
     double slowness = settings.slow().getOrDefault(index, 1.0);
     SimWorker simulated =
         new SimWorker(worker, index, all.size(), time.nanos(), limits, new StepLatency(), slowness);
@@ -178,10 +187,16 @@ public final class Simulation {
     }
     Arrival arrival = arrivals.peek();
     Change change = changes.peek();
-    if (change != null && nanos(change.seconds() * 1000) < Math.min(at, at(arrival))) {
+    long next = Math.min(at, at(arrival));
+    if (change != null && nanos(change.seconds() * 1000) < Math.min(next, wakeAt)) {
       changes.remove();
       time.goTo(Math.max(time.nanos(), nanos(change.seconds() * 1000)));
       apply(change);
+    } else if (wakeAt < next) {
+      time.goTo(wakeAt);
+      wakeAt = Scheduler.NEVER;
+      holdBack.wake();
+      wakeLater();
     } else if (first != null && at <= at(arrival)) {
       time.goTo(at);
       first.advance(at);
@@ -190,7 +205,14 @@ public final class Simulation {
       time.goTo(arrival.at());
       arrive(arrival.index());
     }
-    return first != null || arrival != null;
+    return first != null || arrival != null || wakeAt != Scheduler.NEVER;
+  }
+
+  private void wakeLater() {
+    long nanos = holdBack.wakeAfterNanos();
+    if (nanos != HoldBack.NO_WAKE) {
+      wakeAt = time.nanos() + nanos;
+    }
   }
 
   private static long at(@Nullable Arrival arrival) {
@@ -223,10 +245,44 @@ public final class Simulation {
     PrefixBlocks prefix = key(exchange, request);
     RoutingRequest asked = RoutingRequest.builder().model("replayed").prefix(prefix).build();
     view.decidingOn(exchange);
-    switch (engine.decide(asked)) {
-      case Decision.Routed(Lease lease) ->
-          exchange.send(view.engine(lease.worker()), lease, asked.notes().predictedMillis());
-      case Decision.Rejected _ -> {}
+    Decision decision = holdBack.decide(new Guest(exchange, asked));
+    if (decision == null) {
+      wakeLater();
+    } else {
+      decided(exchange, asked, decision);
+    }
+  }
+
+  private void decided(Exchange exchange, RoutingRequest asked, Decision decision) {
+    if (decision instanceof Decision.Routed(Lease lease)) {
+      exchange.send(view.engine(lease.worker()), lease, asked.notes().predictedMillis());
+    }
+  }
+
+  /** One whose request may be held back. */
+  private final class Guest implements HoldBack.Guest {
+    private final Exchange exchange;
+    private final RoutingRequest request;
+
+    Guest(Exchange exchange, RoutingRequest request) {
+      this.exchange = exchange;
+      this.request = request;
+    }
+
+    @Override
+    public RoutingRequest request() {
+      return request;
+    }
+
+    @Override
+    public void decided(Decision decision, long heldNanos) {
+      exchange.heldBack(heldNanos);
+      Simulation.this.decided(exchange, request, decision);
+    }
+
+    @Override
+    public void failed(RuntimeException fault) {
+      throw fault;
     }
   }
 

@@ -1,5 +1,6 @@
 package io.pointsman.replay.run;
 
+import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param untold engines do not tell what they found in their caches, and the router takes prompts
  *     to be longer or shorter than they are by up to this share, each conversation by its own; 0 to
  *     less than 1, where 0 tells it everything
+ * @param holdBack when requests are held back in the router
  */
 public record SimulationSettings(
     int workers,
@@ -28,7 +30,30 @@ public record SimulationSettings(
     long seed,
     PolicySettings policies,
     @Nullable Announcements announcements,
-    double untold) {
+    double untold,
+    HoldBackSettings holdBack) {
+  /** With requests held back as the router does unless told otherwise. */
+  public SimulationSettings(
+      int workers,
+      int kvTokens,
+      Map<Integer, Double> slow,
+      List<Change> changes,
+      long seed,
+      PolicySettings policies,
+      @Nullable Announcements announcements,
+      double untold) {
+    this(
+        workers,
+        kvTokens,
+        slow,
+        changes,
+        seed,
+        policies,
+        announcements,
+        untold,
+        HoldBackSettings.DEFAULTS);
+  }
+
   /** With engines that tell what they found. */
   public SimulationSettings(
       int workers,

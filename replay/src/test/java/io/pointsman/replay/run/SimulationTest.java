@@ -2,6 +2,7 @@ package io.pointsman.replay.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.replay.peer.ReplayPolicies;
@@ -170,5 +171,44 @@ class SimulationTest {
     assertThat(result.requestsByWorker()).hasSize(10);
     assertThat(result.requestsByWorker().get(8)).isGreaterThan(50);
     assertThat(result.requestsByWorker().get(9)).isGreaterThan(50);
+  }
+
+  /** Conversations of five turns whose prompts take engines long. */
+  private static Trace longPrompts() {
+    List<TraceRequest> requests = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      int conversation = (i * 31) % 200;
+      long[] blocks = new long[8 + 8 * (i / 200) + conversation % 11 * 4];
+      for (int block = 0; block < blocks.length; block++) {
+        blocks[block] = 1000L * conversation + block + 1;
+      }
+      requests.add(new TraceRequest(i * 100, -1, blocks.length * 512, 20, blocks));
+    }
+    return new Trace("conversations", 512, requests);
+  }
+
+  private static RunResult run(String policy, double rate, HoldBackSettings holdBack) {
+    SimulationSettings settings =
+        new SimulationSettings(
+            4, 400_000, Map.of(), List.of(), 1, PolicySettings.DEFAULTS, null, 0, holdBack);
+    return Simulation.run(longPrompts().atRate(rate), ReplayPolicies.of(policy), settings);
+  }
+
+  @Test
+  void whatIsHeldBackWhileEveryEngineIsFullIsPlacedBetter() {
+    RunResult held = run("cost", 10, HoldBackSettings.DEFAULTS);
+    RunResult placed = run("cost", 10, HoldBackSettings.OFF);
+
+    assertThat(held.requests()).isEqualTo(1000);
+    assertThat(held.held()).isGreaterThan(100);
+    assertThat(held.heldMost()).isGreaterThanOrEqualTo(held.heldMean()).isLessThan(5_100.0);
+    assertThat(placed.held()).isZero();
+    assertThat(held.ttftMean()).isLessThan(0.9 * placed.ttftMean());
+    assertThat(run("cost", 10, HoldBackSettings.DEFAULTS).ttftMean()).isEqualTo(held.ttftMean());
+  }
+
+  @Test
+  void policiesThatDoNotPredictHoldNothingBack() {
+    assertThat(run("least_load", 10, HoldBackSettings.DEFAULTS).held()).isZero();
   }
 }

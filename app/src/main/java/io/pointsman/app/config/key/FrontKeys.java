@@ -10,6 +10,7 @@ import static io.pointsman.app.config.value.ValueTypes.text;
 import static io.pointsman.app.config.value.ValueTypes.texts;
 
 import io.pointsman.app.config.value.ModelQueue;
+import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
@@ -146,6 +147,32 @@ public final class FrontKeys {
               "408 makes some clients retry at once.")
           .flag("--queue-timeout-status");
 
+  public static final Key<Duration> HOLD_BEYOND =
+      Key.of(
+              "limits.hold-beyond",
+              duration(Duration.ZERO, Duration.ofMinutes(1)),
+              HoldBackSettings.DEFAULTS.beyond(),
+              "A request is held back in the router, and decided on when a worker has room, while"
+                  + " every worker would make it wait longer than this before its prompt is"
+                  + " computed. Only under policies that predict it (cost), only up to 128 workers,"
+                  + " and at most limits.queue-size requests at once; further ones are placed at"
+                  + " once. Only where requests pass through the router and one worker serves them"
+                  + " whole: /v1/decide, HAProxy and nginx are told of a worker at once.",
+              "0 holds none back; long leaves requests to wait with a worker that was chosen too"
+                  + " early.")
+          .flag("--hold-beyond");
+
+  public static final Key<Duration> HOLD_LONGEST =
+      Key.of(
+              "limits.hold-longest",
+              duration(Duration.ofMillis(1), Duration.ofHours(1)),
+              HoldBackSettings.DEFAULTS.longest(),
+              "Longest time for which a request is held back; then it is placed where it costs"
+                  + " least, full or not.",
+              "Short gives up what holding back gains above capacity; long lets prompts wait that"
+                  + " no worker has memory for, while others pass them.")
+          .flag("--hold-longest");
+
   public static final Key<List<ModelQueue>> MODEL_QUEUES =
       Key.of(
           "limits.models",
@@ -247,6 +274,8 @@ public final class FrontKeys {
         QUEUE_FULL_STATUS,
         QUEUE_TIMEOUT,
         QUEUE_TIMEOUT_STATUS,
+        HOLD_BEYOND,
+        HOLD_LONGEST,
         MODEL_QUEUES,
         SSE_KEEPALIVE,
         REQUEST_ID_HEADERS,

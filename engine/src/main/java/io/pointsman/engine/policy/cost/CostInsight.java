@@ -70,6 +70,7 @@ public final class CostInsight implements Insight {
   private static Estimate estimate(WorkerModel model, RoutingRequest request, int held, long now) {
     return new Inquiry()
         .about(model.kind(), request.prefix(), now)
+        .beside(request.heldBack())
         .estimate(model.standing(), held);
   }
 

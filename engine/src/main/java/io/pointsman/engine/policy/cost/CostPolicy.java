@@ -90,6 +90,9 @@ public final class CostPolicy implements Policy {
     request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
     Standing at = models[chosen].standing();
     request.notes().predict(all.inquiry(at.kind()).ttft(at, held));
+    if (looked == size) {
+      request.notes().waits(all.leastWait);
+    }
     return pool.worker(chosen);
   }
 
@@ -115,6 +118,9 @@ public final class CostPolicy implements Policy {
     private int cheapest;
     private double least;
 
+    /** How long the request would wait for others where it waits least. */
+    private double leastWait;
+
     void begin(
         WorkerModel[] models, RoutingRequest request, @Nullable HeldBlocks holdings, long now) {
       this.models = models;
@@ -123,7 +129,8 @@ public final class CostPolicy implements Policy {
       this.now = now;
       cheapest = Pool.ABSENT;
       least = Double.POSITIVE_INFINITY;
-      inquiry.about(models[0].kind(), request.prefix(), now);
+      leastWait = Double.POSITIVE_INFINITY;
+      inquiry.about(models[0].kind(), request.prefix(), now).beside(request.heldBack());
     }
 
     /** Keeps nothing of a request that may be gone, nor of workers. */
@@ -148,7 +155,9 @@ public final class CostPolicy implements Policy {
         return Double.POSITIVE_INFINITY;
       }
       Standing at = models[i].standing();
-      double cost = inquiry(at.kind()).cost(at, held(pool, i));
+      Inquiry about = inquiry(at.kind());
+      double cost = about.cost(at, held(pool, i));
+      leastWait = Math.min(leastWait, about.waits());
       if (cost < least) {
         least = cost;
         cheapest = i;
@@ -162,7 +171,7 @@ public final class CostPolicy implements Policy {
 
     Inquiry inquiry(PoolModel kind) {
       if (inquiry.kind() != kind) {
-        inquiry.about(kind, request.prefix(), now);
+        inquiry.about(kind, request.prefix(), now).beside(request.heldBack());
       }
       return inquiry;
     }

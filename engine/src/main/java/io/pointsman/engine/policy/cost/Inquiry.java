@@ -12,6 +12,9 @@ final class Inquiry {
   /** How much each decoding request adds to the price: it is slowed down by every prefill. */
   private static final double DECODE_PRICE = 0.02;
 
+  /** Requests held back that count in the price: with all of them it would feed on itself. */
+  private static final int MOST_HELD_BACK = 4;
+
   private @Nullable PoolModel kind;
   private PrefixBlocks prefix = PrefixBlocks.NONE;
   private Coefficients latency = LatencyModel.PRIOR;
@@ -21,6 +24,9 @@ final class Inquiry {
   private double stepsPerToken;
   private double idleDelay;
   private double busyDelay;
+
+  /** Of the worker whose cost was asked for last. */
+  private double waits;
 
   /**
    * When a first token is expected.
@@ -42,6 +48,7 @@ final class Inquiry {
    * @param decoding requests that have their first token
    * @param util share of the KV memory that decoding reads
    * @param room tokens of KV memory that a further prompt may take without waiting
+   * @param roomTold whether the engine has told how much memory it has; else it is assumed
    * @param speed time that it takes, in parts of what its kind takes
    * @param tokensPerMilli KV memory that becomes free in a millisecond
    */
@@ -53,11 +60,21 @@ final class Inquiry {
       int decoding,
       double util,
       double room,
+      boolean roomTold,
       double speed,
       double tokensPerMilli) {
     Standing withSpeed(double other) {
       return new Standing(
-          kind, ahead, progressFrom, pending, decoding, util, room, other, tokensPerMilli);
+          kind,
+          ahead,
+          progressFrom,
+          pending,
+          decoding,
+          util,
+          room,
+          roomTold,
+          other,
+          tokensPerMilli);
     }
   }
 
@@ -72,6 +89,15 @@ final class Inquiry {
     stepsPerToken = kind.latency.stepsPerToken();
     idleDelay = kind.delay(false);
     busyDelay = kind.delay(true);
+    return this;
+  }
+
+  /**
+   * Takes into account that so many other requests are held back: whichever worker they get, they
+   * wait for what is computed before.
+   */
+  Inquiry beside(int heldBack) {
+    price += Math.min(MOST_HELD_BACK, heldBack);
     return this;
   }
 
@@ -95,7 +121,29 @@ final class Inquiry {
   double cost(Standing at, int held) {
     double uncached = uncached(held);
     double own = own(at, uncached);
-    return ttft(at, own, uncached) + priced(at, own);
+    double ttft = ttft(at, own, uncached);
+    waits = waits(at, own, uncached, ttft);
+    return ttft + priced(at, own);
+  }
+
+  /**
+   * Milliseconds that the request would wait for others on the worker whose {@link #cost} was asked
+   * for last; 0 if it has room.
+   */
+  double waits() {
+    return waits;
+  }
+
+  /**
+   * Memory that is only assumed keeps nothing waiting: with too small a figure all workers would
+   * seem to be full for good. Nor does any keep what finds a worker with nothing in flight.
+   */
+  private double waits(Standing at, double own, double uncached, double ttft) {
+    boolean fits = !at.roomTold || uncached <= at.room;
+    if (at.pending == 0 && (fits || at.decoding == 0)) {
+      return 0;
+    }
+    return (fits ? computed(at, own, uncached) : ttft) - own;
   }
 
   /** The same taken apart. */
@@ -131,17 +179,22 @@ final class Inquiry {
   }
 
   private double ttft(Standing at, double own, double uncached) {
-    double ttft = own + idleDelay;
-    if (at.pending > 0) {
-      double gone = (now - at.progressFrom) / 1e6;
-      double all = at.speed * latency.millis((at.ahead + uncached) * stepsPerToken, at.util);
-      ttft = Math.max(own, all - gone) + busyDelay;
-    }
+    double ttft = computed(at, own, uncached);
     double excess = uncached - at.room;
     if (excess > 0) {
       double whole = at.speed * latency.millis(uncached * stepsPerToken, 1);
       ttft = Math.max(ttft, excess / at.tokensPerMilli + whole);
     }
     return ttft;
+  }
+
+  /** The same where there is memory enough. */
+  private double computed(Standing at, double own, double uncached) {
+    if (at.pending == 0) {
+      return own + idleDelay;
+    }
+    double gone = (now - at.progressFrom) / 1e6;
+    double all = at.speed * latency.millis((at.ahead + uncached) * stepsPerToken, at.util);
+    return Math.max(own, all - gone) + busyDelay;
   }
 }

@@ -435,6 +435,7 @@ final class WorkerModel {
         computed,
         Math.min(1, contextTokens / capacity),
         capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer(),
+        worker.kvTokens() > 0,
         speed,
         Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS));
   }

@@ -77,13 +77,20 @@ public final class AdapterPolicy implements Policy {
         return newHolder(Set.of(), request, now);
       }
       if (!busier(holding, request, now)) {
-        Worker worker = holding.picker.pick(request, now);
+        Worker worker = within(holding, request, now);
         if (worker != null && request.admits(worker, now)) {
           return worker;
         }
       }
       Worker other = newHolder(holders, request, now);
-      return other != null ? other : holding.picker.pick(request, now);
+      return other != null ? other : within(holding, request, now);
+    }
+
+    /** It may be that only those with the adapter are full. */
+    private static @Nullable Worker within(Holding holding, RoutingRequest request, long now) {
+      Worker worker = holding.picker.pick(request, now);
+      request.notes().goesAtOnce();
+      return worker;
     }
 
     private Holding holding(Set<Worker> holders) {

@@ -86,6 +86,8 @@ public final class LocalityPolicy implements Policy {
 
   private static @Nullable Worker within(Tier tier, RoutingRequest request, long now) {
     Worker worker = tier.picker.pick(request, now);
+    // It may be that only the near ones are full.
+    request.notes().goesAtOnce();
     return worker != null && request.admits(worker, now) ? worker : null;
   }
 

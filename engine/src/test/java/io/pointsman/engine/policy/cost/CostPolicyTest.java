@@ -267,4 +267,59 @@ class CostPolicyTest {
 
     assertThat(place(on, Prompt.of(1, 500, 2, 20)).worker()).isSameAs(first.worker());
   }
+
+  private double waitOf(PrefixBlocks prompt) {
+    return waitOf(engine, prompt);
+  }
+
+  private static double waitOf(RoutingEngine on, PrefixBlocks prompt) {
+    RoutingRequest asked = request(prompt);
+    assertThat(on.preview(asked)).isNotNull();
+    return asked.notes().waitMillis();
+  }
+
+  @Test
+  void requestWaitsOnlyIfEveryWorkerHasPromptsToCompute() {
+    for (int i = 0; i < 3; i++) {
+      place(Prompt.of(i, 1000));
+    }
+    assertThat(waitOf(Prompt.of(9, 1000))).isZero();
+
+    place(Prompt.of(3, 1000));
+    assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
+  }
+
+  @Test
+  void requestWaitsForMemoryOnlyWhereEnginesTellHowMuchTheyHave() {
+    fill(engine);
+    assertThat(waitOf(Prompt.of(9, 10_000))).isZero();
+
+    for (int i = 0; i < 4; i++) {
+      fleet.worker(i).learnKvTokens(400_000);
+    }
+    RoutingEngine told = engine(CostSettings.DEFAULTS);
+    fill(told);
+    assertThat(waitOf(told, Prompt.of(9, 10_000))).isGreaterThan(100);
+    assertThat(waitOf(told, Prompt.of(9, 100))).isZero();
+  }
+
+  private void fill(RoutingEngine on) {
+    for (int i = 0; i < 4; i++) {
+      place(on, Prompt.of(i, 20_000)).firstToken();
+    }
+  }
+
+  @Test
+  void newWorkCostsMoreWhileOthersAreHeldBack() {
+    PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
+    Inquiry.Standing idle = new Inquiry.Standing(kind, 0, 0, 0, 0, 0, 400_000, true, 1, 10);
+    double alone = new Inquiry().about(kind, Prompt.of(2, 300), 0).cost(idle, 0);
+    double beside = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(2).cost(idle, 0);
+    double besideMany = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(4).cost(idle, 0);
+    double besideMore = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(99).cost(idle, 0);
+
+    assertThat(beside).isGreaterThan(alone);
+    assertThat(besideMany).isGreaterThan(beside);
+    assertThat(besideMore).isEqualTo(besideMany);
+  }
 }

@@ -1,0 +1,45 @@
+package io.pointsman.engine.holdback;
+
+import java.time.Duration;
+
+/**
+ * When requests are held back in the router, how long and how many.
+ *
+ * @param beyond a request is held back while every worker would make it wait longer than this
+ *     before its own prompt is computed; 0 holds none back. Short holds back what a free worker
+ *     would have taken a moment later; long leaves requests to wait with a worker that was chosen
+ *     too early.
+ * @param longest then it is placed wherever it waits least, above 0. Short gives up what is gained;
+ *     long lets prompts that nobody has memory for wait here rather than with a worker.
+ * @param most most requests that are held back at once; further ones are placed at once. 0 holds
+ *     none back.
+ */
+public record HoldBackSettings(Duration beyond, Duration longest, int most) {
+  public static final HoldBackSettings DEFAULTS =
+      new HoldBackSettings(Duration.ofMillis(50), Duration.ofSeconds(5), 100);
+
+  /** Nothing is held back. */
+  public static final HoldBackSettings OFF =
+      new HoldBackSettings(Duration.ZERO, DEFAULTS.longest, DEFAULTS.most);
+
+  public HoldBackSettings {
+    if (beyond.isNegative()) {
+      throw new IllegalArgumentException("beyond: " + beyond + " (expected: >= 0)");
+    }
+    if (!longest.isPositive()) {
+      throw new IllegalArgumentException("longest: " + longest + " (expected: > 0)");
+    }
+    if (most < 0) {
+      throw new IllegalArgumentException("most: " + most + " (expected: >= 0)");
+    }
+  }
+
+  /** The same with another {@code beyond}. */
+  public HoldBackSettings withBeyond(Duration beyond) {
+    return new HoldBackSettings(beyond, longest, most);
+  }
+
+  boolean off() {
+    return beyond.isZero() || most == 0;
+  }
+}

@@ -1,0 +1,215 @@
+package io.pointsman.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.holdback.HoldBack;
+import io.pointsman.engine.holdback.HoldBackSettings;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class HoldBackTest {
+  private static final HoldBackSettings SETTINGS =
+      new HoldBackSettings(Duration.ofMillis(50), Duration.ofSeconds(5), 3);
+
+  private final TestFleet fleet = TestFleet.of(1);
+
+  /** How long requests would wait at least; NaN if the policy does not tell. */
+  private double waitMillis;
+
+  /** Decisions until every worker is full again. */
+  private int room;
+
+  /** Blocks that are held of prompts. */
+  private final Map<RoutingRequest, Integer> held = new HashMap<>();
+
+  private final List<Integer> besides = new ArrayList<>();
+  private final RecordedEvents events = new RecordedEvents();
+  private final RoutingEngine engine =
+      new RoutingEngine(
+          fleet.fleet,
+          new PolicySetup(
+              pool ->
+                  (request, now) -> {
+                    request.notes().because(PickReason.LEAST_COST, held.getOrDefault(request, 0));
+                    request.notes().waits(room > 0 ? 0 : waitMillis);
+                    besides.add(request.heldBack());
+                    return pool.worker(0);
+                  },
+              List.of()),
+          EngineSettings.DEFAULTS,
+          events,
+          fleet.clock::nanos,
+          fleet.dice);
+  private final HoldBack holdBack = new HoldBack(engine, SETTINGS, fleet.clock::nanos);
+  private final List<Guest> order = new ArrayList<>();
+
+  private final class Guest implements HoldBack.Guest {
+    private final RoutingRequest request;
+    private @Nullable Decision decision;
+    private long heldNanos;
+
+    Guest(String model) {
+      PrefixBlocks prompt = new PrefixBlocks(new long[] {1, 2, 3, 4}, 4, 256, 64, 256);
+      request = RoutingRequest.builder().model(model).prefix(prompt).build();
+    }
+
+    @Override
+    public RoutingRequest request() {
+      return request;
+    }
+
+    @Override
+    public void decided(Decision made, long nanos) {
+      decision = made;
+      heldNanos = nanos;
+      order.add(this);
+      room--;
+    }
+
+    @Override
+    public void failed(RuntimeException fault) {
+      throw fault;
+    }
+  }
+
+  private Guest heldBack(int heldBlocks) {
+    Guest guest = new Guest(TestFleet.MODEL);
+    held.put(guest.request, heldBlocks);
+    assertThat(holdBack.decide(guest)).isNull();
+    return guest;
+  }
+
+  private void pass(Duration time) {
+    fleet.clock.advance(time);
+    holdBack.wake();
+  }
+
+  @Test
+  void requestIsHeldBackWhileEveryWorkerIsFullAndDecidedOnceOneHasRoom() {
+    waitMillis = 51;
+    Guest guest = heldBack(0);
+    pass(Duration.ofMillis(10));
+
+    assertThat(order).isEmpty();
+    assertThat(holdBack.held()).isEqualTo(1);
+    assertThat(events.routed).isEmpty();
+
+    room = 1;
+    pass(Duration.ofMillis(10));
+
+    assertThat(guest.decision).isInstanceOf(Decision.Routed.class);
+    assertThat(guest.heldNanos).isEqualTo(Duration.ofMillis(20).toNanos());
+    assertThat(holdBack.held()).isZero();
+    assertThat(holdBack.wakeAfterNanos()).isEqualTo(HoldBack.NO_WAKE);
+  }
+
+  @Test
+  void nothingIsHeldBackIfAWorkerHasRoomOrThePolicyDoesNotTell() {
+    for (double wait : new double[] {0, 50, Double.NaN}) {
+      waitMillis = wait;
+
+      assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isNotNull();
+    }
+    waitMillis = 1000;
+    HoldBack off = new HoldBack(engine, HoldBackSettings.OFF, fleet.clock::nanos);
+
+    assertThat(off.decide(new Guest(TestFleet.MODEL))).isNotNull();
+  }
+
+  @Test
+  void thoseOfWhichAWorkerHoldsMostGoFirst() {
+    waitMillis = 1000;
+    Guest first = heldBack(1);
+    Guest second = heldBack(3);
+    Guest third = heldBack(1);
+    room = 1;
+    pass(Duration.ofMillis(10));
+    assertThat(order).containsExactly(second);
+
+    room = 2;
+    pass(Duration.ofMillis(10));
+    assertThat(order).containsExactly(second, first, third);
+  }
+
+  @Test
+  void afterTheLongestTimeARequestIsPlacedThoughEveryWorkerIsFull() {
+    waitMillis = 1000;
+    Guest first = heldBack(0);
+    fleet.clock.advance(Duration.ofSeconds(3));
+    heldBack(2);
+    pass(Duration.ofSeconds(2));
+
+    assertThat(order).containsExactly(first);
+    assertThat(first.decision).isInstanceOf(Decision.Routed.class);
+    assertThat(holdBack.held()).isEqualTo(1);
+  }
+
+  @Test
+  void beyondTheMostRequestsArePlacedAtOnce() {
+    waitMillis = 1000;
+    for (int i = 0; i < SETTINGS.most(); i++) {
+      heldBack(0);
+    }
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    assertThat(holdBack.held()).isEqualTo(SETTINGS.most());
+  }
+
+  @Test
+  void whoLeavesIsNotDecidedOn() {
+    waitMillis = 1000;
+    Guest guest = heldBack(0);
+
+    assertThat(holdBack.leave(guest)).isTrue();
+    assertThat(holdBack.leave(guest)).isFalse();
+    room = 1;
+    pass(Duration.ofMillis(10));
+    assertThat(order).isEmpty();
+    assertThat(events.routed).isEmpty();
+  }
+
+  @Test
+  void oneWakesForAll() {
+    waitMillis = 1000;
+    assertThat(holdBack.wakeAfterNanos()).isEqualTo(HoldBack.NO_WAKE);
+    heldBack(0);
+    assertThat(holdBack.wakeAfterNanos()).isPositive();
+    heldBack(0);
+    assertThat(holdBack.wakeAfterNanos()).isEqualTo(HoldBack.NO_WAKE);
+
+    holdBack.wake();
+    assertThat(holdBack.wakeAfterNanos()).isPositive();
+  }
+
+  @Test
+  void decisionsKnowHowManyOthersAreHeldBack() {
+    waitMillis = 1000;
+    heldBack(0);
+    heldBack(0);
+    heldBack(0);
+    assertThat(besides).containsExactly(0, 1, 2);
+    besides.clear();
+    pass(Duration.ofMillis(10));
+    assertThat(besides).containsExactly(2, 2, 2);
+  }
+
+  @Test
+  void allAreDecidedOnWhenNoWorkerIsLeft() {
+    waitMillis = 1000;
+    Guest guest = heldBack(0);
+    fleet.worker(0).probed(false);
+    fleet.worker(0).rest(Duration.ofHours(1).toNanos());
+    pass(Duration.ofMillis(10));
+
+    assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);
+  }
+}

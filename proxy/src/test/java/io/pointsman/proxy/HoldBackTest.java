@@ -1,0 +1,164 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.holdback.HoldBackSettings;
+import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Requests that are held back while every worker is full. */
+@SuppressWarnings("try") // closing may be interrupted, as tests may
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"EPOLL", "NIO"})
+@Timeout(60)
+class HoldBackTest {
+  private static final String BODY = "{\"model\":\"m\"}";
+  private static final Duration BEYOND = Duration.ofMillis(50);
+  private static final Duration LONG = Duration.ofMinutes(5);
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  private static ProxySettings most(int most, Duration longest) {
+    return ProxySettings.DEFAULTS.withHoldBack(new HoldBackSettings(BEYOND, longest, most));
+  }
+
+  /** Every worker is full from each placement on. */
+  private static void full(ProxyRig rig) {
+    rig.waitMillis = 1000;
+    rig.inDecision = () -> rig.waitMillis = 1000;
+  }
+
+  private static WireClient held(ProxyRig rig, String path, int before) throws Exception {
+    WireClient client = rig.connect().send(ProxyRig.post(path, BODY));
+    ProxyRig.await(path + " is held back", () -> rig.server().heldBack() == before + 1);
+    return client;
+  }
+
+  @Test
+  void requestsGoInOrderAsWorkersHaveRoom() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, most(9, LONG));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      full(rig);
+      WireClient first = held(rig, "/1", 0);
+      WireClient second = held(rig, "/2", 1);
+      assertThat(engine.requests()).isEmpty();
+
+      rig.waitMillis = 0;
+      assertThat(first.read().status()).isEqualTo(200);
+      assertThat(rig.server().heldBack()).isEqualTo(1);
+      rig.waitMillis = 0;
+      assertThat(second.read().status()).isEqualTo(200);
+
+      assertThat(engine.requests().stream().map(EngineRequest::line))
+          .containsExactly("POST /1 HTTP/1.1", "POST /2 HTTP/1.1");
+      assertThat(rig.heldBack).containsExactly(true, true);
+    }
+  }
+
+  @Test
+  void nobodyIsHeldBackWhileAWorkerHasRoom() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, most(9, LONG));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      rig.waitMillis = 50;
+
+      assertThat(rig.ask(ProxyRig.post("/1", BODY)).status()).isEqualTo(200);
+      assertThat(rig.heldBack).isEmpty();
+    }
+  }
+
+  @Test
+  void clientThatLeavesWhileHeldBackIsForgotten() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, most(9, LONG));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      full(rig);
+      WireClient leaving = held(rig, "/1", 0);
+      WireClient staying = held(rig, "/2", 1);
+
+      leaving.close();
+      ProxyRig.await("it is forgotten", () -> rig.server().heldBack() == 1);
+      rig.waitMillis = 0;
+
+      assertThat(staying.read().status()).isEqualTo(200);
+      assertThat(engine.requests().stream().map(EngineRequest::line))
+          .containsExactly("POST /2 HTTP/1.1");
+      assertThat(rig.heldBack).containsExactly(false, true);
+      assertThat(rig.ended.getFirst().left()).isTrue();
+    }
+  }
+
+  @Test
+  void furtherOnesArePlacedAtOnce() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, most(1, LONG));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      full(rig);
+      WireClient first = held(rig, "/1", 0);
+
+      assertThat(rig.ask(ProxyRig.post("/2", BODY)).status()).isEqualTo(200);
+      assertThat(rig.server().heldBack()).isEqualTo(1);
+      rig.waitMillis = 0;
+      assertThat(first.read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void requestIsPlacedAfterTheLongestTimeThoughEveryWorkerIsFull() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, most(9, Duration.ofMillis(100)));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      full(rig);
+
+      assertThat(rig.ask(ProxyRig.post("/1", BODY)).status()).isEqualTo(200);
+      assertThat(rig.heldBack).containsExactly(true);
+    }
+  }
+
+  @Test
+  void requestHeldBackIsServedWhileTheRouterDrains() throws Exception {
+    ProxyRig rig = new ProxyRig(transport, most(9, LONG));
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      full(rig);
+      WireClient client = held(rig, "/1", 0);
+      rig.server().beginDrain();
+      Thread closing = Thread.ofVirtual().start(() -> rig.server().close());
+      assertThat(rig.server().heldBack()).isEqualTo(1);
+
+      rig.waitMillis = 0;
+
+      assertThat(client.read().status()).isEqualTo(200);
+      closing.join(Duration.ofSeconds(20));
+      assertThat(closing.isAlive()).isFalse();
+      rig.close();
+    }
+  }
+
+  @Test
+  void requestStillHeldBackWhenTheDrainIsOverIsToldSo() throws Exception {
+    Duration soon = Duration.ofMillis(100);
+    ProxyRig rig = new ProxyRig(transport, most(9, LONG).withDrainTimeout(soon));
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      full(rig);
+      WireClient client = held(rig, "/1", 0);
+      rig.server().close();
+
+      assertThat(client.read().status()).isEqualTo(503);
+      assertThat(rig.heldBack).containsExactly(false);
+      assertThat(engine.requests()).isEmpty();
+      rig.close();
+    }
+  }
+}
