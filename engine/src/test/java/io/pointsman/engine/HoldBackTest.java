@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class HoldBackTest {
   private static final HoldBackSettings SETTINGS =
-      new HoldBackSettings(Duration.ofMillis(50), Duration.ofSeconds(5), 3);
+      new HoldBackSettings(Duration.ofMillis(50), Duration.ofSeconds(5), 20);
 
   private final TestFleet fleet = TestFleet.of(1);
 
@@ -151,6 +151,41 @@ class HoldBackTest {
     assertThat(order).containsExactly(first);
     assertThat(first.decision).isInstanceOf(Decision.Routed.class);
     assertThat(holdBack.held()).isEqualTo(1);
+  }
+
+  @Test
+  void whenManyWereHeldBackInVainAllGoAndNoneIsForAMinute() {
+    waitMillis = 1000;
+    for (int i = 0; i < 16; i++) {
+      heldBack(0);
+    }
+    fleet.clock.advance(Duration.ofSeconds(3));
+    heldBack(0);
+    pass(Duration.ofSeconds(2));
+    assertThat(order).hasSize(17);
+    assertThat(holdBack.held()).isZero();
+
+    fleet.clock.advance(Duration.ofSeconds(59));
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    fleet.clock.advance(Duration.ofSeconds(1));
+    heldBack(0);
+  }
+
+  @Test
+  void thoseThatWereNotHeldBackInVainCountAgainstThoseThatWere() {
+    waitMillis = 1000;
+    for (int i = 0; i < 15; i++) {
+      heldBack(0);
+    }
+    pass(Duration.ofSeconds(5));
+    heldBack(0);
+    heldBack(0);
+    room = 1;
+    pass(Duration.ofMillis(10));
+    pass(Duration.ofSeconds(5));
+
+    assertThat(order).hasSize(17);
+    heldBack(0);
   }
 
   @Test

@@ -27,6 +27,11 @@ import org.jspecify.annotations.Nullable;
  * a line, those that a worker has room for go, the ones of which it holds most first: one may so be
  * overtaken, for as long as {@link HoldBackSettings#longest} at most.
  *
+ * <p>A request that is still held back then was so in vain. When clearly more are than are not,
+ * there is more to do than can be done, or a worker does several prompts at once of which the
+ * policy thinks that one waits for the other. All go then, and for a while nobody is held back, in
+ * which the policy sees how long requests do wait.
+ *
  * <p>Safe for use by several threads. A decision takes no lock unless it is put off.
  */
 public final class HoldBack {
@@ -34,6 +39,12 @@ public final class HoldBack {
   public static final long NO_WAKE = -1;
 
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  /** So many more in vain than not are too many. */
+  private static final int VAIN = 16;
+
+  /** For so many times the longest wait nobody is held back then: a minute. */
+  private static final int PAUSE = 12;
 
   /** Requests of a line that are looked at together. */
   private static final int LOOKED = 16;
@@ -95,8 +106,13 @@ public final class HoldBack {
   private final Map<Key, Line> lines = new ConcurrentHashMap<>();
   private final AtomicInteger held = new AtomicInteger();
 
+  private volatile long pausedUntil;
+
   /** Guarded by this. */
   private boolean waking;
+
+  /** By how many more were held back in vain than not. Guarded by this. */
+  private int vain;
 
   /**
    * @param ticker the same as the engine's
@@ -106,6 +122,7 @@ public final class HoldBack {
     this.settings = settings;
     this.ticker = ticker;
     beyondMillis = settings.beyond().toNanos() / 1e6;
+    pausedUntil = ticker.nanos();
   }
 
   /**
@@ -116,7 +133,7 @@ public final class HoldBack {
    */
   public @Nullable Decision decide(Guest guest) {
     RoutingRequest request = guest.request();
-    if (settings.off()) {
+    if (settings.off() || paused(ticker.nanos())) {
       return engine.decide(request);
     }
     Key key = Key.of(request);
@@ -124,6 +141,10 @@ public final class HoldBack {
     request.beside(line == null ? 0 : line.size);
     Decision decision = engine.decideWithin(request, beyondMillis);
     return decision != null || join(key, guest) ? decision : engine.decide(request);
+  }
+
+  private boolean paused(long now) {
+    return now - pausedUntil < 0;
   }
 
   private synchronized boolean join(Key key, Guest guest) {
@@ -201,7 +222,12 @@ public final class HoldBack {
       RoutingRequest request = guest.request();
       request.beside(line.size - 1);
       long waited = now - requireNonNull(line.since.get(guest), "since");
-      if (waited >= settings.longest().toNanos()) {
+      boolean over = waited >= settings.longest().toNanos();
+      if (over && ++vain >= VAIN) {
+        vain = 0;
+        pausedUntil = now + PAUSE * settings.longest().toNanos();
+      }
+      if (over || paused(now)) {
         decide(key, line, guest, Double.POSITIVE_INFINITY);
       } else if (hasRoom(request)) {
         fitting.add(guest);
@@ -210,6 +236,7 @@ public final class HoldBack {
     fitting.sort(Comparator.comparingDouble(guest -> -heldTokens(guest.request())));
     for (Guest guest : fitting) {
       guest.request().beside(line.size - 1);
+      vain = Math.max(0, vain - 1);
       decide(key, line, guest, beyondMillis);
     }
     return before - line.size;

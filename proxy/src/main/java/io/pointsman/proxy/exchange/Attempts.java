@@ -88,7 +88,7 @@ final class Attempts implements HeldRequest.Holder {
 
   /** Only the first decision is put off: a further attempt is late already. */
   private @Nullable Decision ask() {
-    if (held != null || stored != null) {
+    if (held != null || search != null) {
       return plane.engine().decide(routing);
     }
     held = new HeldRequest(state, this, routing);
