@@ -117,6 +117,11 @@ final class Partitions {
     WORD.setRelease(partition, (long) at * Long.BYTES, value);
   }
 
+  /** Writes a word if it is as it was; whether it was. */
+  static boolean replace(MemorySegment partition, int at, long before, long after) {
+    return WORD.compareAndSet(partition, (long) at * Long.BYTES, before, after);
+  }
+
   long bytes() {
     return bytes.sum() + (long) partitions.length() * Integer.BYTES;
   }

@@ -240,12 +240,20 @@ public final class PrefixIndex {
     /**
      * Takes in a group from a position on.
      *
-     * @param news whether it is known that nobody holds any of it
+     * @param news whether nobody held what comes before it, so that it is not looked for by itself;
+     *     a run of it may have outlived that
      * @return whether nobody did
      */
     private boolean put(Group group, int from, boolean news) {
-      int held = runs.renew(group, from, tenancy, stamp, inRuns);
-      boolean unknown = held == 0 && from == 0 && (news || nobodyHolds(group.head()));
+      long head = group.head();
+      boolean any = runs.mayHave(head);
+      int other = any ? runs.other(head, tenancy) : 0;
+      if (other != 0) {
+        dissolve(head, other);
+        dissolve(head, tenancy);
+      }
+      int held = any && other == 0 ? runs.renew(group, from, tenancy, stamp, inRuns) : 0;
+      boolean unknown = other == 0 && held == 0 && from == 0 && (news || !blocks.held(head));
       if (unknown && group.size() >= LEAST_RUN) {
         runs.open(group, tenancy, stamp, inRuns);
         return true;
@@ -259,16 +267,14 @@ public final class PrefixIndex {
     }
 
     /** Once a second worker comes to a group, its lengths must be found by themselves. */
-    private boolean nobodyHolds(long head) {
-      int other = runs.other(head, tenancy);
-      RunTable.Run run = other == 0 ? null : runs.run(head, other);
+    private void dissolve(long head, int claim) {
+      RunTable.Run run = runs.run(head, claim);
       for (int i = 0; run != null && i < run.count(); i++) {
-        blocks.put(run.hashes()[i], other, run.stamp(), alone);
+        blocks.put(run.hashes()[i], claim, run.stamp(), alone);
       }
       if (run != null) {
-        runs.drop(head, other);
+        runs.drop(head, claim);
       }
-      return run == null && !blocks.held(head);
     }
   }
 
@@ -284,7 +290,7 @@ public final class PrefixIndex {
       int end = Math.min(to, i + Group.LENGTHS - position);
       int cleared = runs.clear(lengths.head(i), tenancy, position, lengths.hashes, i, end);
       for (int at = i; at < end; at++) {
-        if ((cleared >>> (at - i) & 1) == 0) {
+        if ((cleared >>> (at - i) & 1) == 0 || blocks.evicting()) {
           blocks.remove(lengths.hashes[at], tenancy);
         }
       }

@@ -3,6 +3,7 @@ package io.pointsman.engine.prefix;
 import static io.pointsman.engine.prefix.Partitions.publish;
 import static io.pointsman.engine.prefix.Partitions.read;
 import static io.pointsman.engine.prefix.Partitions.readAcquire;
+import static io.pointsman.engine.prefix.Partitions.replace;
 import static io.pointsman.engine.prefix.Partitions.words;
 import static io.pointsman.engine.prefix.Partitions.write;
 
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A set-associative table of runs: {@link Group}s of a prompt that one worker alone holds, each in
  * a cache line of its own. A prompt that nobody knows costs two lines for eight lengths: the one
  * where its run is noted and the run itself. Reads and writes use neither locks nor
- * compare-and-set, but for growth.
+ * compare-and-set, but for growth and {@link #drop}.
  *
  * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half and
  * the time of last use in the lower half. A row has the hashes of the group's lengths in their
@@ -120,10 +121,30 @@ final class RunTable implements Partitions.Copying {
     return -1;
   }
 
+  /** Whether there may be runs that begin with {@code head}; one word decides. */
+  boolean mayHave(long head) {
+    MemorySegment partition = partitions.find(head);
+    return partition != null && tagged(partition, set(head, partition), head) != 0;
+  }
+
   /** The claim of another worker whose run begins with {@code head}; 0 if there is none. */
   int other(long head, int claim) {
-    int holder = holder(head, 0, head);
-    return holder == claim ? 0 : holder;
+    MemorySegment partition = partitions.find(head);
+    if (partition == null) {
+      return 0;
+    }
+    int set = set(head, partition);
+    for (long rows = tagged(partition, set, head); rows != 0; rows &= rows - 1) {
+      int row = row(rows);
+      int found = claim(readAcquire(partition, set + row));
+      if (found != claim
+          && found != 0
+          && read(partition, at(set, row)) == (head ^ claimed(found))
+          && tenancies.present(found)) {
+        return found;
+      }
+    }
+    return 0;
   }
 
   /**
@@ -229,13 +250,21 @@ final class RunTable implements Partitions.Copying {
   @SuppressWarnings("ArrayRecordComponent") // handed from one method to the next
   record Run(long[] hashes, int count, int stamp) {}
 
-  /** Takes a worker's run out that begins with {@code head}. */
+  /**
+   * Takes a worker's run out that begins with {@code head}. Several may come for one run at once,
+   * of whom one takes it out and counts it.
+   */
   void drop(long head, int claim) {
     MemorySegment partition = partitions.find(head);
     int row = partition == null ? -1 : own(partition, head, claim);
-    if (partition != null && row >= 0) {
-      entries.add(-lengths(partition, at(set(head, partition), row)));
-      write(partition, set(head, partition) + row, 0L);
+    if (partition == null || row < 0) {
+      return;
+    }
+    int set = set(head, partition);
+    long note = read(partition, set + row);
+    int lengths = lengths(partition, at(set, row));
+    if (claim(note) == claim && replace(partition, set + row, note, 0L)) {
+      entries.add(-lengths);
     }
   }
 

@@ -176,6 +176,36 @@ class PrefixIndexTest {
     assertThat(index.entries()).isEqualTo(24 + 10);
   }
 
+  @Test
+  void runThatOutlivedItsBeginningHidesNobody() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 4);
+    PrefixBlocks prompt = prompt(1, 16, 1, 16);
+    index.add(prompt, index.tenancy(1), 0, 0);
+    index.remove(lengths(prompt), 0, 8, index.tenancy(1));
+    index.add(prompt, index.tenancy(2), 0, 0);
+
+    assertThat(holders(index, prompt, 8)).containsExactly(2);
+    assertThat(holders(index, prompt, 16)).containsExactlyInAnyOrder(1, 2);
+  }
+
+  @Test
+  void whatIsRemovedIsGoneThoughItsBeginningWasReplacedBefore() {
+    PrefixIndex index = new PrefixIndex(64 << 10, 4);
+    for (int i = 0; i < 100; i++) {
+      PrefixBlocks prompt = prompt(i, 8, 1, 8);
+      index.add(prompt, index.tenancy(0), 0, i * MINUTE);
+      index.add(prompt, index.tenancy(1), 0, i * MINUTE);
+    }
+    for (int i = 0; i < 100; i++) {
+      PrefixBlocks prompt = prompt(i, 8, 1, 8);
+      index.add(prompt, index.tenancy(0), 0, (100 + i) * MINUTE);
+      index.remove(lengths(prompt), 0, 8, index.tenancy(0));
+      for (int length = 1; length <= 8; length++) {
+        assertThat(holders(index, prompt, length)).doesNotContain(0);
+      }
+    }
+  }
+
   private static Lengths lengths(PrefixBlocks prompt) {
     long[] hashes = new long[Milestones.upTo(prompt.count())];
     for (int i = 0; i < hashes.length; i++) {

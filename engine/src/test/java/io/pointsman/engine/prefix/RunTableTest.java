@@ -6,6 +6,7 @@ import io.pointsman.engine.env.LargePages;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -16,6 +17,7 @@ class RunTableTest {
   private static final int ROWS = 7;
   private static final int RUNS = 40;
   private static final int ROUNDS = 200_000;
+  private static final int DROPS = 20_000;
 
   private final Tenancies tenancies = new Tenancies(RUNS);
   private final RunTable table = new RunTable(64 << 10, tenancies, LargePages.NONE);
@@ -68,6 +70,31 @@ class RunTableTest {
       wrong += holder == 0 || holder == tenancies.of(other) ? 0 : 1;
     }
     return wrong;
+  }
+
+  @Test
+  void runThatSeveralTakeOutIsCountedOnce() throws Exception {
+    CyclicBarrier together = new CyclicBarrier(2);
+    Callable<Integer> dropper =
+        () -> {
+          for (int i = 0; i < DROPS; i++) {
+            if (together.await() == 0) {
+              Tally opened = new Tally();
+              table.open(group(1, 8), tenancies.of(1), i, opened);
+              table.counted(opened.added, opened.replaced);
+            }
+            together.await();
+            table.drop(group(1, 8).head(), tenancies.of(1));
+          }
+          return 0;
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      for (Future<Integer> done :
+          threads.invokeAll(List.of(dropper, dropper), 60, TimeUnit.SECONDS)) {
+        assertThat(done.get()).isZero();
+      }
+    }
+    assertThat(table.entries()).isZero();
   }
 
   @Test
