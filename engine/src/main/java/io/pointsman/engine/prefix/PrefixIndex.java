@@ -30,6 +30,12 @@ public final class PrefixIndex {
   /** Shorter runs would take more memory than their lengths do alone. */
   private static final int LEAST_RUN = 3;
 
+  /** Where a prefix is found: nowhere, in a worker's run, or by itself. */
+  private static final int NOWHERE = 0;
+
+  private static final int IN_RUN = 1;
+  private static final int BY_ITSELF = 2;
+
   /** Behind all ways of a bucket. */
   private static final int RUN_WAY = ClaimTable.WAYS;
 
@@ -72,7 +78,8 @@ public final class PrefixIndex {
       return count;
     }
     int end = Milestones.upTo(count - 1);
-    int found = end > 0 && likely(prefix, 0, end) ? halve(prefix, end) : -1;
+    int first = end > 0 ? likely(prefix, 0, end, IN_RUN) : NOWHERE;
+    int found = first == NOWHERE ? -1 : halve(prefix, end, first);
     if (found < 0 && !evicting()) {
       return 0;
     }
@@ -85,24 +92,46 @@ public final class PrefixIndex {
     return found < 0 ? 0 : Milestones.blocks(found);
   }
 
-  private int halve(PrefixBlocks prefix, int end) {
+  /** By halves, each look where the last one that found something has found it. */
+  private int halve(PrefixBlocks prefix, int end, int first) {
     int low = 0;
     int high = end;
+    int last = first;
     while (high - low > 1) {
       int middle = (low + high) >>> 1;
-      if (likely(prefix, middle, end)) {
-        low = middle;
-      } else {
+      int where = likely(prefix, middle, end, last);
+      if (where == NOWHERE) {
         high = middle;
+      } else {
+        low = middle;
+        last = where;
       }
     }
     return low;
   }
 
-  /** Whether the milestone is held, or one beyond it, which says the same. */
-  private boolean likely(PrefixBlocks prefix, int milestone, int end) {
-    return held(prefix, Milestones.blocks(milestone))
-        || (evicting() && milestone + 1 < end && held(prefix, Milestones.blocks(milestone + 1)));
+  /** Where the milestone is held, or one beyond it, which says the same. */
+  private int likely(PrefixBlocks prefix, int milestone, int end, int before) {
+    int where = where(prefix, Milestones.blocks(milestone), before);
+    return where == NOWHERE && evicting() && milestone + 1 < end
+        ? where(prefix, Milestones.blocks(milestone + 1), before)
+        : where;
+  }
+
+  /**
+   * Where a prefix is held.
+   *
+   * @param before where to look first
+   */
+  private int where(PrefixBlocks prefix, int length, int before) {
+    long hash = prefix.hashes()[length - 1];
+    if (before == BY_ITSELF && blocks.held(hash)) {
+      return BY_ITSELF;
+    }
+    if (runHolder(prefix, length) != 0) {
+      return IN_RUN;
+    }
+    return before != BY_ITSELF && blocks.held(hash) ? BY_ITSELF : NOWHERE;
   }
 
   /** The longest indexed length below {@code blocks}; 0 if there is none. */
