@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A set-associative table of runs: {@link Group}s of a prompt that one worker alone holds, each in
  * a cache line of its own. A prompt that nobody knows costs two lines for eight lengths: the one
- * where its run is noted and the run itself. Reads and writes use neither locks nor
- * compare-and-set, but for growth and {@link #drop}.
+ * where its run is noted and the run itself. Reads take no lock; writers take a row, and write its
+ * tag, by compare-and-set, and lose at most what they came to write.
  *
  * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half and
  * the time of last use in the lower half. A row has the hashes of the group's lengths in their
@@ -25,8 +25,7 @@ import org.jspecify.annotations.Nullable;
  * and whole, so that nothing of an earlier run comes back.
  *
  * <p>Behind the notes a word has a tag for each row, eight bits of the hash of its group's first
- * length, so that one look rules most rows out. When two writers write that word at once, one of
- * their runs may not be found.
+ * length, so that one look rules most rows out.
  *
  * <p>The run used least lately of a set is replaced.
  */
@@ -34,6 +33,10 @@ final class RunTable implements Partitions.Copying {
   private static final int ROWS = 7;
   private static final int ROW = Group.LENGTHS;
   private static final int SET = (1 + ROWS) * ROW;
+
+  /** A note of nobody's. */
+  private static final long BEING_WRITTEN = 1;
+
   private static final long CLAIM = 0xFFFF_FFFF_0000_0000L;
   private static final int TAG_BITS = 8;
   private static final long TAG = (1 << TAG_BITS) - 1;
@@ -179,16 +182,14 @@ final class RunTable implements Partitions.Copying {
   void open(Group group, int claim, int stamp, Tally tally) {
     long head = group.head();
     MemorySegment partition = partitions.get(head);
-    int row = leastUseful(partition, head, stamp);
-    while (read(partition, set(head, partition) + row) != 0 && partitions.canGrow(partition)) {
+    while (read(partition, note(partition, head, stamp)) != 0 && partitions.canGrow(partition)) {
       partition = partitions.grow(head, partition);
-      row = leastUseful(partition, head, stamp);
+    }
+    int row = take(partition, head, stamp, tally);
+    if (row < 0) {
+      return;
     }
     int set = set(head, partition);
-    if (read(partition, set + row) != 0) {
-      tally.replaced += lengths(partition, at(set, row));
-      noteEviction();
-    }
     for (int position = 0; position < ROW; position++) {
       boolean used = position < group.size();
       write(partition, at(set, row) + position, used ? group.hash(position) ^ claimed(claim) : 0);
@@ -196,6 +197,32 @@ final class RunTable implements Partitions.Copying {
     publish(partition, set + row, note(claim, stamp));
     tag(partition, set, row, head);
     tally.added += group.size();
+  }
+
+  /**
+   * Keeps the least useful row for one writer, so that two who come at once, with one prompt
+   * perhaps, do not write into each other's.
+   *
+   * @return -1 if others were faster each time
+   */
+  private int take(MemorySegment partition, long head, int stamp, Tally tally) {
+    int set = set(head, partition);
+    for (int i = 0; i < ROWS; i++) {
+      int row = leastUseful(partition, head, stamp);
+      long note = read(partition, set + row);
+      if (note != BEING_WRITTEN && replace(partition, set + row, note, BEING_WRITTEN)) {
+        if (note != 0) {
+          tally.replaced += lengths(partition, at(set, row));
+          noteEviction();
+        }
+        return row;
+      }
+    }
+    return -1;
+  }
+
+  private static int note(MemorySegment partition, long head, int stamp) {
+    return set(head, partition) + leastUseful(partition, head, stamp);
   }
 
   /** Read before it is written, because it is written once and read by everybody. */
@@ -211,6 +238,9 @@ final class RunTable implements Partitions.Copying {
     for (int row = 0; row < ROWS; row++) {
       long note = read(partition, set + row);
       long useless = note == 0 ? Integer.MAX_VALUE : stamp - (int) note;
+      if (note == BEING_WRITTEN) {
+        useless = Integer.MIN_VALUE;
+      }
       best = Math.max(best, useless << 32 | row);
     }
     return (int) best;
@@ -326,10 +356,15 @@ final class RunTable implements Partitions.Copying {
     return head >>> 16 & TAG;
   }
 
+  /** Whatever others do to the tags of other rows meanwhile. */
   private static void tag(MemorySegment partition, int set, int row, long head) {
     int shift = row * TAG_BITS;
-    long others = read(partition, set + ROWS) & ~(TAG << shift);
-    write(partition, set + ROWS, others | tag(head) << shift);
+    long before;
+    long after;
+    do {
+      before = read(partition, set + ROWS);
+      after = (before & ~(TAG << shift)) | (tag(head) << shift);
+    } while (!replace(partition, set + ROWS, before, after));
   }
 
   /**
