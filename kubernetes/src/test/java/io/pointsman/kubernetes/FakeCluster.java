@@ -4,6 +4,8 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.StatusBuilder;
 import io.fabric8.kubernetes.api.model.WatchEvent;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.server.mock.KubernetesCrudDispatcher;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -17,6 +19,7 @@ import io.fabric8.mockwebserver.http.WebSocket;
 import io.fabric8.mockwebserver.http.WebSocketListener;
 import io.pointsman.testkit.engine.RefusedPort;
 import java.io.IOException;
+import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -91,9 +94,20 @@ final class FakeCluster implements AutoCloseable {
   void put(Pod pod) {
     var resource = client.pods().inNamespace(pod.getMetadata().getNamespace()).resource(pod);
     if (resource.get() == null) {
-      resource.create();
+      create(resource);
     } else {
       resource.update();
+    }
+  }
+
+  /** The client asks again where an answer is late, although the pod has been made. */
+  private static void create(Resource<Pod> resource) {
+    try {
+      resource.create();
+    } catch (KubernetesClientException e) {
+      if (e.getCode() != HttpURLConnection.HTTP_CONFLICT) {
+        throw e;
+      }
     }
   }
 
