@@ -155,7 +155,8 @@ public final class RoutingEngine {
     return requireNonNull(attemptWithin(request, Double.POSITIVE_INFINITY), "decision");
   }
 
-  private @Nullable Decision attemptWithin(RoutingRequest request, double millis) {
+  /** As {@link #decideWithin}, and as {@link #attempt} tells nobody of a rejection. */
+  public @Nullable Decision attemptWithin(RoutingRequest request, double millis) {
     long now = ticker.nanos();
     for (int i = 0; i < PICKS; i++) {
       Pickers current = pickers;

@@ -177,15 +177,43 @@ class HoldBackTest {
     for (int i = 0; i < 15; i++) {
       heldBack(0);
     }
-    pass(Duration.ofSeconds(5));
+    fleet.clock.advance(Duration.ofSeconds(3));
     heldBack(0);
     heldBack(0);
+    pass(Duration.ofSeconds(2));
     room = 1;
     pass(Duration.ofMillis(10));
     pass(Duration.ofSeconds(5));
 
     assertThat(order).hasSize(17);
     heldBack(0);
+  }
+
+  @Test
+  void whoComesJoinsTheLineThoughAWorkerHasRoom() {
+    waitMillis = 1000;
+    Guest first = heldBack(0);
+    room = 1;
+    heldBack(0);
+    pass(Duration.ofMillis(10));
+
+    assertThat(order).containsExactly(first);
+    waitMillis = Double.NaN;
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+  }
+
+  @Test
+  void whoMayStillBeHeldBackIsNotRefusedBecauseAllAreBusy() {
+    waitMillis = 1000;
+    Guest guest = heldBack(0);
+    fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
+    pass(Duration.ofMillis(10));
+    assertThat(guest.decision).isNull();
+    assertThat(holdBack.held()).isEqualTo(1);
+
+    fleet.worker(0).rest(Duration.ofHours(1).toNanos());
+    pass(Duration.ofSeconds(5));
+    assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);
   }
 
   @Test
@@ -241,8 +269,9 @@ class HoldBackTest {
   void allAreDecidedOnWhenNoWorkerIsLeft() {
     waitMillis = 1000;
     Guest guest = heldBack(0);
-    fleet.worker(0).probed(false);
-    fleet.worker(0).rest(Duration.ofHours(1).toNanos());
+    for (int i = 0; i < 10; i++) {
+      fleet.worker(0).probed(false);
+    }
     pass(Duration.ofMillis(10));
 
     assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);

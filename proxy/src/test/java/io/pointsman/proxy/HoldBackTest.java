@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(
     value = Transport.class,
-    names = {"EPOLL", "NIO"})
+    names = {"AUTO", "EPOLL", "NIO"})
 @Timeout(60)
 class HoldBackTest {
   private static final String BODY = "{\"model\":\"m\"}";

@@ -3,6 +3,7 @@ package io.pointsman.engine.holdback;
 import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.Decision;
+import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Role;
@@ -23,14 +24,15 @@ import org.jspecify.annotations.Nullable;
  * worker has room for it, by what is known then. Only policies that tell how long a request would
  * wait hold any back ({@link io.pointsman.engine.policy.PickNotes#waitMillis}).
  *
- * <p>Those held back are looked at every few milliseconds while there are any. Of the first few of
- * a line, those that a worker has room for go, the ones of which it holds most first: one may so be
- * overtaken, for as long as {@link HoldBackSettings#longest} at most.
+ * <p>Those held back are looked at every few milliseconds while there are any. Of the first of a
+ * line, those that a worker has room for go, the ones of which it holds most first: one may so be
+ * overtaken, for as long as {@link HoldBackSettings#longest} at most. Who comes meanwhile joins the
+ * line.
  *
- * <p>A request that is still held back then was so in vain. When clearly more are than are not,
- * there is more to do than can be done, or a worker does several prompts at once of which the
- * policy thinks that one waits for the other. All go then, and for a while nobody is held back, in
- * which the policy sees how long requests do wait.
+ * <p>A request that is still held back then was so in vain. When clearly more of a line are than
+ * are not, there is more to do than can be done, or a worker does several prompts at once of which
+ * the policy thinks that one waits for the other. All of it go then, and for a while none of its
+ * kind is held back, in which the policy sees how long requests do wait.
  *
  * <p>Safe for use by several threads. A decision takes no lock unless it is put off.
  */
@@ -47,7 +49,10 @@ public final class HoldBack {
   private static final int PAUSE = 12;
 
   /** Requests of a line that are looked at together. */
-  private static final int LOOKED = 16;
+  private static final int LOOKED = 64;
+
+  /** Less than any request waits. */
+  private static final double NOT_AT_ALL = -1;
 
   /** Someone whose request may be held back. Called under a lock: only to be handed on. */
   public interface Guest {
@@ -73,10 +78,16 @@ public final class HoldBack {
     }
   }
 
-  /** Changed under the lock of all; the size may be read by any thread. */
+  /** Changed under the lock of all; what is volatile may be read by any thread. */
   private static final class Line {
     private final Map<Guest, Long> since = new LinkedHashMap<>();
     private volatile int size;
+
+    /** By how many more were held back in vain than not. */
+    private int vain;
+
+    private volatile boolean paused;
+    private volatile long pausedUntil;
 
     void add(Guest guest, long now) {
       since.put(guest, now);
@@ -97,6 +108,24 @@ public final class HoldBack {
       }
       return first;
     }
+
+    /** One more was held back in vain. */
+    void inVain(long now, long longest) {
+      if (++vain >= VAIN) {
+        vain = 0;
+        pausedUntil = now + PAUSE * longest;
+        paused = true;
+      }
+    }
+
+    /** One more was not. */
+    void inTime() {
+      vain = Math.max(0, vain - 1);
+    }
+
+    boolean paused(long now) {
+      return paused && now - pausedUntil < 0;
+    }
   }
 
   private final RoutingEngine engine;
@@ -106,13 +135,11 @@ public final class HoldBack {
   private final Map<Key, Line> lines = new ConcurrentHashMap<>();
   private final AtomicInteger held = new AtomicInteger();
 
-  private volatile long pausedUntil;
-
   /** Guarded by this. */
   private boolean waking;
 
-  /** By how many more were held back in vain than not. Guarded by this. */
-  private int vain;
+  /** Whether the last look left some that are due as well. Guarded by this. */
+  private boolean more;
 
   /**
    * @param ticker the same as the engine's
@@ -122,7 +149,6 @@ public final class HoldBack {
     this.settings = settings;
     this.ticker = ticker;
     beyondMillis = settings.beyond().toNanos() / 1e6;
-    pausedUntil = ticker.nanos();
   }
 
   /**
@@ -133,18 +159,20 @@ public final class HoldBack {
    */
   public @Nullable Decision decide(Guest guest) {
     RoutingRequest request = guest.request();
-    if (settings.off() || paused(ticker.nanos())) {
+    request.beside(0);
+    if (settings.off() || held.get() >= settings.most()) {
       return engine.decide(request);
     }
     Key key = Key.of(request);
-    Line line = held.get() == 0 ? null : lines.get(key);
-    request.beside(line == null ? 0 : line.size);
-    Decision decision = engine.decideWithin(request, beyondMillis);
+    Line line = lines.isEmpty() ? null : lines.get(key);
+    if (line != null && line.paused(ticker.nanos())) {
+      return engine.decide(request);
+    }
+    int before = line == null ? 0 : line.size;
+    request.beside(before);
+    // Whose wait the policy does not tell, goes past the line.
+    Decision decision = engine.decideWithin(request, before == 0 ? beyondMillis : NOT_AT_ALL);
     return decision != null || join(key, guest) ? decision : engine.decide(request);
-  }
-
-  private boolean paused(long now) {
-    return now - pausedUntil < 0;
   }
 
   private synchronized boolean join(Key key, Guest guest) {
@@ -173,7 +201,7 @@ public final class HoldBack {
       return false;
     }
     held.decrementAndGet();
-    if (line.size == 0) {
+    if (line.size == 0 && !line.paused(ticker.nanos())) {
       lines.remove(key);
     }
     return true;
@@ -194,74 +222,109 @@ public final class HoldBack {
       return NO_WAKE;
     }
     waking = true;
-    return LOOK_NANOS;
+    return more ? 0 : LOOK_NANOS;
   }
 
-  /** Decides on those that a worker has room for by now, and on those that have waited longest. */
+  /**
+   * Decides on those that a worker has room for by now, and on those that have waited longest; on
+   * some of them, so that nobody waits for the rest.
+   */
   public synchronized void wake() {
     waking = false;
+    more = false;
     for (Map.Entry<Key, Line> each : lines.entrySet()) {
-      Key key = each.getKey();
       Line line = each.getValue();
-      int looked;
-      int gone;
-      do {
-        List<Guest> first = line.first();
-        looked = first.size();
-        gone = look(key, line, first);
-      } while (gone == looked && line.size > 0);
+      List<Guest> first = line.first();
+      int before = line.size;
+      look(each.getKey(), line, first);
+      more |= line.size > 0 && before - line.size == first.size();
     }
   }
 
-  /** How many were decided on. */
-  private int look(Key key, Line line, List<Guest> first) {
+  private void look(Key key, Line line, List<Guest> first) {
     long now = ticker.nanos();
-    int before = line.size;
     List<Guest> fitting = new ArrayList<>();
     for (Guest guest : first) {
-      RoutingRequest request = guest.request();
-      request.beside(line.size - 1);
+      guest.request().beside(line.size - 1);
       long waited = now - requireNonNull(line.since.get(guest), "since");
       boolean over = waited >= settings.longest().toNanos();
-      if (over && ++vain >= VAIN) {
-        vain = 0;
-        pausedUntil = now + PAUSE * settings.longest().toNanos();
+      if (over) {
+        line.inVain(now, settings.longest().toNanos());
       }
-      if (over || paused(now)) {
+      if (over || line.paused(now)) {
         decide(key, line, guest, Double.POSITIVE_INFINITY);
-      } else if (hasRoom(request)) {
+      } else if (mayFit(key, line, guest)) {
         fitting.add(guest);
       }
     }
     fitting.sort(Comparator.comparingDouble(guest -> -heldTokens(guest.request())));
     for (Guest guest : fitting) {
       guest.request().beside(line.size - 1);
-      vain = Math.max(0, vain - 1);
       decide(key, line, guest, beyondMillis);
     }
-    return before - line.size;
   }
 
   /** Whether a worker has room, or none can be had at all. */
-  private boolean hasRoom(RoutingRequest request) {
-    return engine.preview(request) == null || !(request.notes().waitMillis() > beyondMillis);
+  private boolean mayFit(Key key, Line line, Guest guest) {
+    RoutingRequest request = guest.request();
+    try {
+      return engine.preview(request) == null || !(request.notes().waitMillis() > beyondMillis);
+    } catch (RuntimeException e) {
+      failed(key, line, guest, e);
+      return false;
+    }
   }
 
   private static double heldTokens(RoutingRequest request) {
     return request.prefix().tokens() * request.prefix().ratio(request.notes().matchedBlocks());
   }
 
+  /** Decides, unless it would wait longer, or all are too busy while it may still be held back. */
   private void decide(Key key, Line line, Guest guest, double withinMillis) {
-    long since = requireNonNull(line.since.get(guest), "since");
+    RoutingRequest request = guest.request();
+    boolean may = withinMillis == beyondMillis;
     try {
-      Decision decision = engine.decideWithin(guest.request(), withinMillis);
-      if (decision != null) {
-        remove(key, line, guest);
-        guest.decided(decision, ticker.nanos() - since);
+      Decision decision = engine.attemptWithin(request, withinMillis);
+      if (decision == null || (may && busy(decision))) {
+        return;
       }
-    } catch (RuntimeException e) {
+      if (decision instanceof Decision.Rejected rejected) {
+        engine.rejected(request, rejected);
+      }
+      if (may) {
+        line.inTime();
+      }
+      long since = requireNonNull(line.since.get(guest), "since");
       remove(key, line, guest);
-      guest.failed(e);
+      tell(guest, decision, ticker.nanos() - since);
+    } catch (RuntimeException e) {
+      failed(key, line, guest, e);
+    }
+  }
+
+  private static boolean busy(Decision decision) {
+    return decision instanceof Decision.Rejected rejected
+        && rejected.reason() == RejectReason.ALL_BUSY;
+  }
+
+  /** Nobody takes a decision over whose thread has ended. */
+  private static void tell(Guest guest, Decision decision, long heldNanos) {
+    try {
+      guest.decided(decision, heldNanos);
+    } catch (RuntimeException e) {
+      if (decision instanceof Decision.Routed routed) {
+        routed.lease().ignored();
+      }
+    }
+  }
+
+  private void failed(Key key, Line line, Guest guest, RuntimeException fault) {
+    if (remove(key, line, guest)) {
+      try {
+        guest.failed(fault);
+      } catch (RuntimeException e) {
+        fault.addSuppressed(e);
+      }
     }
   }
 }

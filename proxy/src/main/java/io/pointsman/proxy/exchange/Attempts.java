@@ -89,10 +89,16 @@ final class Attempts implements HeldRequest.Holder {
   /** Only the first decision is put off: a further attempt is late already. */
   private @Nullable Decision ask() {
     if (held != null || search != null) {
+      routing.beside(0);
       return plane.engine().decide(routing);
     }
     held = new HeldRequest(state, this, routing);
     return held.decide();
+  }
+
+  /** Whether no worker has been chosen yet because all are full. */
+  boolean heldBack() {
+    return held != null && held.waits();
   }
 
   private void decided(Decision decision) {

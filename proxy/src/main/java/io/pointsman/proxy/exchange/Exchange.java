@@ -436,7 +436,7 @@ final class Exchange implements Conversation, Place.Holder {
     long half = totalNanos(plane.timeouts()) / 2;
     if (waitsForClient()) {
       endEarly(ProxyError.REQUEST_TIMEOUT, null);
-    } else if (phase == Phase.ADMITTING) {
+    } else if (phase == Phase.ADMITTING || (attempts != null && attempts.heldBack())) {
       waitedTooLong();
     } else if (attempt != null && attempt.relay() != null && !client.writable()) {
       clientStalled();

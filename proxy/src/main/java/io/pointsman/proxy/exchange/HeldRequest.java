@@ -53,8 +53,11 @@ final class HeldRequest implements HoldBack.Guest {
   }
 
   private static void wake(EventExecutor loop, HoldBack holdBack) {
-    holdBack.wake();
-    wakeLater(loop, holdBack);
+    try {
+      holdBack.wake();
+    } finally {
+      wakeLater(loop, holdBack);
+    }
   }
 
   @Override
@@ -87,8 +90,14 @@ final class HeldRequest implements HoldBack.Guest {
   private void takeFault(RuntimeException fault) {
     if (waiting) {
       waiting = false;
+      state.plane().listener().heldBack(state.now() - heldAt, false);
       holder.heldFailed(fault);
     }
+  }
+
+  /** Whether it is held back. */
+  boolean waits() {
+    return waiting;
   }
 
   /** Is not wanted any more. May be called at any time, and again. */
