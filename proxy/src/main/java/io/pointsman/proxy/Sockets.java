@@ -15,6 +15,7 @@ import io.netty.channel.uring.IoUringIoHandler;
 import io.netty.channel.uring.IoUringIoHandlerConfig;
 import io.netty.channel.uring.IoUringServerSocketChannel;
 import io.netty.channel.uring.IoUringSocketChannel;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,16 +35,25 @@ record Sockets(
   private static final int RING_SIZE = 1024;
 
   /**
-   * Netty's polls that stay posted. They tell of a socket once each time that something comes: of a
-   * reset right behind the last bytes together with these, after which Netty reads only the bytes,
-   * and the connection would never be heard of again. A poll that is posted anew sees the reset.
+   * What Netty leaves posted in the ring for more than one completion, and must not. Each is set to
+   * false unless it is set already.
    */
-  private static final String LASTING_POLLS = "io.netty.iouring.pollAddMultishotEnabled";
+  private static final List<String> LASTING =
+      List.of(
+          // Such polls tell of a socket once each time that something comes: of a reset right
+          // behind the last bytes together with these, after which Netty reads only the bytes, and
+          // the connection would never be heard of again. A poll posted anew sees the reset.
+          "io.netty.iouring.pollAddMultishotEnabled",
+          // Such an accept ends when there is no descriptor, and Netty posts it anew at once, over
+          // and over, though reading was paused.
+          "io.netty.iouring.acceptMultiShotEnabled");
 
   static {
     // Read by Netty once, when it first looks for io_uring.
-    if (System.getProperty(LASTING_POLLS) == null) {
-      System.setProperty(LASTING_POLLS, "false");
+    for (String property : LASTING) {
+      if (System.getProperty(property) == null) {
+        System.setProperty(property, "false");
+      }
     }
   }
 
@@ -57,9 +67,9 @@ record Sockets(
       case AUTO -> of(best());
       case IO_URING -> {
         require(transport, IoUring.isAvailable() ? null : IoUring.unavailabilityCause());
-        if (IoUring.isPollAddMultishotEnabled()) {
+        if (leavesPosted()) {
           throw new IllegalArgumentException(
-              "transport: IO_URING (expected: EPOLL or NIO while -D" + LASTING_POLLS + "=true)");
+              "transport: IO_URING (expected: EPOLL or NIO unless false: " + LASTING + ")");
         }
         yield new Sockets(
             transport,
@@ -87,12 +97,19 @@ record Sockets(
   private static Transport best() {
     // Older kernels have io_uring without what makes it cheaper than epoll, or with known defects.
     // What is asked for came with 6.12.
-    if (IoUring.isAvailable()
-        && IoUring.isRegisterBufferRingIncSupported()
-        && !IoUring.isPollAddMultishotEnabled()) {
+    if (IoUring.isAvailable() && IoUring.isRegisterBufferRingIncSupported() && !leavesPosted()) {
       return Transport.IO_URING;
     }
+    return withoutRings();
+  }
+
+  /** What is best where io_uring is not to be had. */
+  static Transport withoutRings() {
     return Epoll.isAvailable() ? Transport.EPOLL : Transport.NIO;
+  }
+
+  private static boolean leavesPosted() {
+    return IoUring.isPollAddMultishotEnabled() || IoUring.isAcceptMultishotEnabled();
   }
 
   private static void require(Transport transport, @Nullable Throwable missing) {

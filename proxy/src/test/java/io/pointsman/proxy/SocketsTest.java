@@ -38,6 +38,11 @@ class SocketsTest {
   }
 
   @Test
+  void leavesNoAcceptPosted() {
+    assertThat(IoUring.isAcceptMultishotEnabled()).isFalse();
+  }
+
+  @Test
   void whatIsNamedIsTakenOrRefusedWithTheReason() {
     if (IoUring.isAvailable()) {
       assertThat(Sockets.of(Transport.IO_URING).connected()).isEqualTo(IoUringSocketChannel.class);

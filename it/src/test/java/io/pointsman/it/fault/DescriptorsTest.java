@@ -23,11 +23,14 @@ import org.junit.jupiter.api.io.TempDir;
 /** More connections come than the router has descriptors for. */
 @Timeout(180)
 final class DescriptorsTest {
-  private static final int FEW_MORE = 20;
-  private static final int FLOOD = 200;
+  private static final int MOST = 300;
+  private static final int FLOOD = 400;
 
   /** Half a processor: one that spins takes a whole one. */
   private static final double MOST_BUSY = 0.5;
+
+  /** Lines about failed accepts in some seconds: one a second, and a few to spare. */
+  private static final int FEW_LINES = 10;
 
   /** Each request connects; one failed probe or one failed request would take the worker out. */
   private static final List<String> TOUCHY =
@@ -63,19 +66,22 @@ final class DescriptorsTest {
       throws Exception {
     List<RawClient> flood = new ArrayList<>();
     try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, ENDLESS));
-        RouterProcess router = RouterProcess.startFromJars(jars, flags(engine.url()));
+        RouterProcess router = RouterProcess.startFromJars(jars, MOST, flags(engine.url()));
         RawClient stream = RawClient.connect(router.port());
         RawClient kept = RawClient.connect(router.port())) {
       stream.send("POST", "/v1/completions", FaultRig.request(true)).readHead();
       assertThat(kept.send("GET", "/readiness", "").read().status()).isEqualTo(200);
-      int most = router.descriptors() + FEW_MORE;
-      router.limitDescriptors(most);
       for (int i = 0; i < FLOOD; i++) {
         flood.add(RawClient.connect(router.port()));
       }
-      Await.until("no descriptor is left", Await.LONG, () -> router.descriptors() >= most - 2);
+      Await.until("no descriptor is left", Await.LONG, () -> router.descriptors() >= MOST - 2);
+      long linesBefore = failedAccepts(router);
       double busy = busyWhileItReads(router, stream);
-      Scale.report("out of descriptors", "%.2f processors busy".formatted(busy));
+      long lines = failedAccepts(router) - linesBefore;
+      Scale.report(
+          "out of descriptors",
+          "%.2f processors busy, %d lines about failed accepts".formatted(busy, lines));
+      assertThat(lines).isBetween(1L, FEW_LINES - 1L);
       assertThat(busy).isLessThan(MOST_BUSY);
       Await.until("a request is refused", Await.LONG, () -> refused(kept));
       router.awaitOutput("failed: java.net.SocketException: Too many open files");
@@ -89,6 +95,14 @@ final class DescriptorsTest {
       stream.leave();
       router.verify();
     }
+  }
+
+  private static long failedAccepts(RouterProcess router) {
+    return router
+        .output()
+        .lines()
+        .filter(line -> line.contains("accept") && line.contains("Too many open files"))
+        .count();
   }
 
   /** Reads the stream for some seconds; answers the share of a processor that the router took. */

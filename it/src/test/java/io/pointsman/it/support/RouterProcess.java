@@ -67,12 +67,12 @@ public final class RouterProcess implements AutoCloseable {
 
   /** Starts {@code serve} with these flags alone, ports aside, and waits until it is ready. */
   public static RouterProcess start(String... flags) throws IOException {
-    return launch(System.getProperty("java.class.path"), 0, flags);
+    return launch(List.of(), System.getProperty("java.class.path"), 0, flags);
   }
 
   /** The same on a given port, on which another one may have listened before. */
   public static RouterProcess startAt(int port, String... flags) throws IOException {
-    return launch(System.getProperty("java.class.path"), port, flags);
+    return launch(List.of(), System.getProperty("java.class.path"), port, flags);
   }
 
   /**
@@ -80,8 +80,11 @@ public final class RouterProcess implements AutoCloseable {
    * each time one is loaded.
    *
    * @param jars an empty directory for them
+   * @param descriptors how many it may have open, from the start: io_uring keeps to the limit that
+   *     was in force when an operation was posted
    */
-  public static RouterProcess startFromJars(Path jars, String... flags) throws IOException {
+  public static RouterProcess startFromJars(Path jars, int descriptors, String... flags)
+      throws IOException {
     List<String> path = new ArrayList<>();
     for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
       Path directory = Path.of(entry);
@@ -90,7 +93,8 @@ public final class RouterProcess implements AutoCloseable {
               ? pack(directory, jars.resolve(path.size() + ".jar")).toString()
               : entry);
     }
-    return launch(String.join(File.pathSeparator, path), 0, flags);
+    List<String> limited = List.of("prlimit", "--nofile=" + descriptors + ":" + descriptors);
+    return launch(limited, String.join(File.pathSeparator, path), 0, flags);
   }
 
   private static Path pack(Path directory, Path jar) throws IOException {
@@ -104,9 +108,9 @@ public final class RouterProcess implements AutoCloseable {
     return jar;
   }
 
-  private static RouterProcess launch(String classPath, int port, String... flags)
-      throws IOException {
-    List<String> command = new ArrayList<>();
+  private static RouterProcess launch(
+      List<String> prefix, String classPath, int port, String... flags) throws IOException {
+    List<String> command = new ArrayList<>(prefix);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
     command.addAll(WATCHED);
@@ -174,11 +178,6 @@ public final class RouterProcess implements AutoCloseable {
   public void kill() {
     process.destroyForcibly();
     awaitExit();
-  }
-
-  /** Leaves it so many file descriptors at most. */
-  public void limitDescriptors(int most) throws IOException, InterruptedException {
-    run("prlimit", "--pid", "" + process.pid(), "--nofile=" + most + ":" + most);
   }
 
   /** Has every write to a file fail from now on, or succeed again. */
