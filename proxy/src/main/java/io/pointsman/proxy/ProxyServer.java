@@ -58,11 +58,10 @@ public final class ProxyServer implements AutoCloseable {
     this.settings = settings;
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
-    Sockets sockets = Sockets.of(listen.transport());
     int count = loopCount(listen);
-    loops =
-        new MultiThreadIoEventLoopGroup(
-            count, new DefaultThreadFactory("pointsman-proxy"), sockets.waiting());
+    Waiting waiting = waiting(listen.transport(), count);
+    Sockets sockets = waiting.sockets();
+    loops = waiting.loops();
     NameTable names =
         new NameTable(
             context.lookup(),
@@ -98,6 +97,32 @@ public final class ProxyServer implements AutoCloseable {
    */
   public static ProxyServer start(ProxySettings settings, ProxyContext context) throws IOException {
     return new ProxyServer(settings, context);
+  }
+
+  /** The event loops, and the sockets that they wait for. */
+  record Waiting(Sockets sockets, EventLoopGroup loops) {}
+
+  private static Waiting waiting(Transport transport, int count) {
+    Sockets sockets = Sockets.of(transport);
+    return transport == Transport.AUTO && sockets.transport() == Transport.IO_URING
+        ? waitingByRingsIfPossible(sockets, count)
+        : new Waiting(sockets, loops(sockets, count));
+  }
+
+  /** A system that offers io_uring may still make no ring: for want of memory, perhaps. */
+  static Waiting waitingByRingsIfPossible(Sockets rings, int count) {
+    try {
+      return new Waiting(rings, loops(rings, count));
+    } catch (RuntimeException e) {
+      Sockets others = Sockets.of(Sockets.withoutRings());
+      LOG.warn("no event loops by {}, so by {}", rings.transport(), others.transport(), e);
+      return new Waiting(others, loops(others, count));
+    }
+  }
+
+  private static EventLoopGroup loops(Sockets sockets, int count) {
+    return new MultiThreadIoEventLoopGroup(
+        count, new DefaultThreadFactory("pointsman-proxy"), sockets.waiting());
   }
 
   private static Plane plane(ProxySettings settings, ProxyContext context) {

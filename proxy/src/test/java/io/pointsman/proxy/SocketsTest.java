@@ -7,7 +7,9 @@ import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.channel.uring.IoUring;
+import io.netty.channel.uring.IoUringServerSocketChannel;
 import io.netty.channel.uring.IoUringSocketChannel;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -35,6 +37,23 @@ class SocketsTest {
 
     assertThat(sockets.connected()).isEqualTo(best);
     assertThat(sockets.transport()).isNotEqualTo(Transport.AUTO);
+  }
+
+  @Test
+  void goesOnWithoutRingsIfNoneCanBeMade() {
+    Sockets broken =
+        new Sockets(
+            Transport.IO_URING,
+            _ -> {
+              throw new IllegalStateException("no ring");
+            },
+            IoUringServerSocketChannel.class,
+            IoUringSocketChannel.class);
+
+    ProxyServer.Waiting waiting = ProxyServer.waitingByRingsIfPossible(broken, 1);
+
+    assertThat(waiting.sockets().transport()).isEqualTo(Sockets.withoutRings());
+    waiting.loops().shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly();
   }
 
   @Test
