@@ -283,11 +283,8 @@ public final class ReplayCommand implements Callable<Integer> {
 
   private HoldBackSettings holdBack() {
     HoldBackSettings usual = HoldBackSettings.DEFAULTS;
-    if (holdBeyond == null) {
-      return usual;
-    }
-    return holdBeyond == 0
-        ? HoldBackSettings.OFF
+    return holdBeyond == null || holdBeyond == 0
+        ? usual
         : usual.withBeyond(Duration.ofNanos((long) (positive("hold-beyond", holdBeyond) * 1e6)));
   }
 

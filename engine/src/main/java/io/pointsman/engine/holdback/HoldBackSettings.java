@@ -15,12 +15,9 @@ import java.time.Duration;
  *     none back.
  */
 public record HoldBackSettings(Duration beyond, Duration longest, int most) {
-  public static final HoldBackSettings DEFAULTS =
-      new HoldBackSettings(Duration.ofMillis(50), Duration.ofSeconds(5), 100);
-
   /** Nothing is held back. */
-  public static final HoldBackSettings OFF =
-      new HoldBackSettings(Duration.ZERO, DEFAULTS.longest, DEFAULTS.most);
+  public static final HoldBackSettings DEFAULTS =
+      new HoldBackSettings(Duration.ZERO, Duration.ofSeconds(5), 100);
 
   public HoldBackSettings {
     if (beyond.isNegative()) {
