@@ -182,10 +182,12 @@ final class RunTable implements Partitions.Copying {
   void open(Group group, int claim, int stamp, Tally tally) {
     long head = group.head();
     MemorySegment partition = partitions.get(head);
-    while (read(partition, note(partition, head, stamp)) != 0 && partitions.canGrow(partition)) {
+    int best = leastUseful(partition, head, stamp);
+    while (read(partition, set(head, partition) + best) != 0 && partitions.canGrow(partition)) {
       partition = partitions.grow(head, partition);
+      best = leastUseful(partition, head, stamp);
     }
-    int row = take(partition, head, stamp, tally);
+    int row = take(partition, best, head, stamp, tally);
     if (row < 0) {
       return;
     }
@@ -203,12 +205,13 @@ final class RunTable implements Partitions.Copying {
    * Keeps the least useful row for one writer, so that two who come at once, with one prompt
    * perhaps, do not write into each other's.
    *
+   * @param best that row, unless others are faster
    * @return -1 if others were faster each time
    */
-  private int take(MemorySegment partition, long head, int stamp, Tally tally) {
+  private int take(MemorySegment partition, int best, long head, int stamp, Tally tally) {
     int set = set(head, partition);
+    int row = best;
     for (int i = 0; i < ROWS; i++) {
-      int row = leastUseful(partition, head, stamp);
       long note = read(partition, set + row);
       if (note != BEING_WRITTEN && replace(partition, set + row, note, BEING_WRITTEN)) {
         if (note != 0) {
@@ -217,12 +220,9 @@ final class RunTable implements Partitions.Copying {
         }
         return row;
       }
+      row = leastUseful(partition, head, stamp);
     }
     return -1;
-  }
-
-  private static int note(MemorySegment partition, long head, int stamp) {
-    return set(head, partition) + leastUseful(partition, head, stamp);
   }
 
   /** Read before it is written, because it is written once and read by everybody. */
