@@ -120,7 +120,7 @@ class HoldBackTest {
       assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isNotNull();
     }
     waitMillis = 1000;
-    HoldBack off = new HoldBack(engine, HoldBackSettings.DEFAULTS, fleet.clock::nanos);
+    HoldBack off = new HoldBack(engine, SETTINGS.withBeyond(Duration.ZERO), fleet.clock::nanos);
 
     assertThat(off.decide(new Guest(TestFleet.MODEL))).isNotNull();
   }

@@ -283,9 +283,11 @@ public final class ReplayCommand implements Callable<Integer> {
 
   private HoldBackSettings holdBack() {
     HoldBackSettings usual = HoldBackSettings.DEFAULTS;
-    return holdBeyond == null || holdBeyond == 0
-        ? usual
-        : usual.withBeyond(Duration.ofNanos((long) (positive("hold-beyond", holdBeyond) * 1e6)));
+    if (holdBeyond == null) {
+      return usual;
+    }
+    double millis = holdBeyond == 0 ? 0 : positive("hold-beyond", holdBeyond);
+    return usual.withBeyond(Duration.ofNanos((long) (millis * 1e6)));
   }
 
   private static Announcements announcements(String text) {

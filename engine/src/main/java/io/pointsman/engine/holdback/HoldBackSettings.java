@@ -15,9 +15,9 @@ import java.time.Duration;
  *     none back.
  */
 public record HoldBackSettings(Duration beyond, Duration longest, int most) {
-  /** Nothing is held back. */
+  /** What gains most on recorded conversations (docs/routing-quality.md). */
   public static final HoldBackSettings DEFAULTS =
-      new HoldBackSettings(Duration.ZERO, Duration.ofSeconds(5), 100);
+      new HoldBackSettings(Duration.ofMillis(25), Duration.ofSeconds(5), 100);
 
   public HoldBackSettings {
     if (beyond.isNegative()) {

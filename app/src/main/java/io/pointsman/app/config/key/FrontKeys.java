@@ -158,9 +158,8 @@ public final class FrontKeys {
                   + " and at most limits.queue-size requests at once; further ones are placed at"
                   + " once. Only where requests pass through the router and one worker serves them"
                   + " whole: /v1/decide, HAProxy and nginx are told of a worker at once.",
-              "0 holds none back; 50ms gains most above capacity with engines that tell their first"
-                  + " tokens; where workers do far more at once than is predicted, requests are"
-                  + " held back for nothing.")
+              "0 holds none back. Short holds back what a free worker would have taken a moment"
+                  + " later; long leaves requests to wait with a worker that was chosen too early.")
           .flag("--hold-beyond");
 
   public static final Key<Duration> HOLD_LONGEST =

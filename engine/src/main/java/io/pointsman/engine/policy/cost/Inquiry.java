@@ -136,14 +136,15 @@ final class Inquiry {
 
   /**
    * Memory that is only assumed keeps nothing waiting: with too small a figure all workers would
-   * seem to be full for good. Nor does any keep what finds a worker with nothing in flight.
+   * seem to be full for good. Nor does any keep what finds a worker with nothing in flight. What a
+   * worker that is free takes before it begins is no wait for others.
    */
   private double waits(Standing at, double own, double uncached, double ttft) {
     boolean fits = !at.roomTold || uncached <= at.room;
     if (at.pending == 0 && (fits || at.decoding == 0)) {
       return 0;
     }
-    return (fits ? computed(at, own, uncached) : ttft) - own;
+    return Math.max(0, (fits ? computed(at, own, uncached) : ttft) - own - idleDelay);
   }
 
   /** The same taken apart. */

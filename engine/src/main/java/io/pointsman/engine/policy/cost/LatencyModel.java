@@ -12,6 +12,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class LatencyModel {
   static final Coefficients PRIOR = new Coefficients(20, 30, 150);
+
+  /** Of base, decode and compute: no engine is faster. */
+  private static final double[] LEAST = {0.1, 0, 0.1};
+
   private static final double FORGETTING = 0.999;
 
   /** Samples weigh by the inverse square of their time plus this, so that long ones do not rule. */
@@ -111,25 +115,58 @@ final class LatencyModel {
     present = solve();
   }
 
-  /** Cramer's rule: the ridge keeps the determinant above zero. */
+  /**
+   * The least squares among all coefficients that are not below their {@link #LEAST}: what would be
+   * is held there, and the others make up for it. Clamped afterwards, prompts of one length alone,
+   * which do not tell one coefficient from another, would be predicted as never seen.
+   */
   private Coefficients solve() {
     double ridge = PRIOR_SAMPLES * weights / samples;
-    double a = s11 + ridge;
-    double b = s22 + ridge;
-    double c = s33 + ridge;
-    double y1 = r1 + ridge * PRIOR.base;
-    double y2 = r2 + ridge * PRIOR.decode;
-    double y3 = r3 + ridge * PRIOR.compute;
-    double c11 = b * c - s23 * s23;
-    double c12 = s13 * s23 - s12 * c;
-    double c13 = s12 * s23 - s13 * b;
-    double c22 = a * c - s13 * s13;
-    double c23 = s12 * s13 - a * s23;
-    double c33 = a * b - s12 * s12;
-    double det = a * c11 + s12 * c12 + s13 * c13;
-    return new Coefficients(
-        Math.max(0.1, (c11 * y1 + c12 * y2 + c13 * y3) / det),
-        Math.max(0, (c12 * y1 + c22 * y2 + c23 * y3) / det),
-        Math.max(0.1, (c13 * y1 + c23 * y2 + c33 * y3) / det));
+    double[] best = new double[LEAST.length];
+    boolean[] held = new boolean[LEAST.length];
+    boolean below;
+    do {
+      double[][] rows = {
+        {s11 + ridge, s12, s13, r1 + ridge * PRIOR.base},
+        {s12, s22 + ridge, s23, r2 + ridge * PRIOR.decode},
+        {s13, s23, s33 + ridge, r3 + ridge * PRIOR.compute}
+      };
+      eliminate(rows, held, best);
+      below = false;
+      for (int i = 0; i < best.length; i++) {
+        if (!held[i] && best[i] < LEAST[i]) {
+          held[i] = true;
+          below = true;
+        }
+      }
+    } while (below);
+    return new Coefficients(best[0], best[1], best[2]);
+  }
+
+  /** Solves normal equations, with the held ones at their least: the ridge keeps pivots above 0. */
+  private static void eliminate(double[][] rows, boolean[] held, double[] solution) {
+    int n = solution.length;
+    for (int i = 0; i < n; i++) {
+      if (held[i]) {
+        rows[i] = new double[n + 1];
+        rows[i][i] = 1;
+        rows[i][n] = LEAST[i];
+      }
+    }
+    for (int i = 0; i < n; i++) {
+      for (int below = i + 1; below < n; below++) {
+        double factor = rows[below][i] / rows[i][i];
+        for (int column = i; column <= n; column++) {
+          rows[below][column] -= factor * rows[i][column];
+        }
+      }
+    }
+    for (int i = n - 1; i >= 0; i--) {
+      double rest = rows[i][n];
+      for (int column = i + 1; column < n; column++) {
+        rest -= rows[i][column] * solution[column];
+      }
+      solution[i] = rest / rows[i][i];
+    }
   }
 }

@@ -30,6 +30,10 @@ final class Pace {
   private long end = Long.MIN_VALUE / 2;
 
   private long tokens;
+
+  /** What was computed since the last first token, whose own were not told. */
+  private long unheard;
+
   private double util;
   private boolean spoilt;
   private boolean nextSpoilt;
@@ -45,6 +49,16 @@ final class Pace {
   /** Something was given up before it was computed: nobody knows how much was done of it. */
   void spoilt() {
     nextSpoilt = true;
+  }
+
+  /** The worker has something to compute, and had nothing before. */
+  void begins() {
+    unheard = 0;
+  }
+
+  /** Tokens of a prompt that has been computed since the last first token. */
+  void computedUnheard(int more) {
+    unheard += more;
   }
 
   /** Tokens that have been computed when the present first token came. */
@@ -66,12 +80,15 @@ final class Pace {
       return false;
     }
     if (at - end <= SAME_STEP_NANOS && tokens > 0) {
+      tokens += unheard;
+      unheard = 0;
       return true;
     }
     learn(latency);
     start = Math.max(end, busySince);
     end = at;
-    tokens = 0;
+    tokens = unheard;
+    unheard = 0;
     util = utilBefore;
     spoilt = nextSpoilt;
     nextSpoilt = false;

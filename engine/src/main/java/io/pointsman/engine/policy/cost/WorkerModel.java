@@ -32,6 +32,9 @@ final class WorkerModel {
   /** A full worker is taken to become free within so many milliseconds, until it shows better. */
   private static final double DRAIN_PRIOR_MILLIS = 30_000;
 
+  /** An answer is early within this part of the time that its first token was expected to take. */
+  private static final double EARLY = 0.5;
+
   private final Worker worker;
   private final PrefixIndex index;
   private final int tenancy;
@@ -281,6 +284,7 @@ final class WorkerModel {
     if (idle) {
       busySince = now;
       changedAt = now;
+      pace.begins();
     }
     entry.busySince = busySince;
     pool.placed(entry.uncached(), evicted, idle);
@@ -312,6 +316,12 @@ final class WorkerModel {
     if (entry == null || entry.heard || closed) {
       return false;
     }
+    hear(entry, at);
+    publish();
+    return true;
+  }
+
+  private void hear(InFlight entry, long at) {
     entry.heard = true;
     Expectation expected = entry.expected;
     if (!expected.waitsForRoom()) {
@@ -335,8 +345,6 @@ final class WorkerModel {
     if (!entry.computed) {
       compute(entry, at);
     }
-    publish();
-    return true;
   }
 
   /**
@@ -372,6 +380,9 @@ final class WorkerModel {
     }
     Usage usage = lease.usage();
     assumeComputed(now);
+    if (outcome instanceof Outcome.Succeeded(boolean served) && served) {
+      wholeAnswer(entry, now);
+    }
     if (!entry.computed) {
       silent.remove(entry);
       computedOrGone(entry, now);
@@ -395,6 +406,30 @@ final class WorkerModel {
     fit();
     publish();
     return entry;
+  }
+
+  /**
+   * The whole answer has come. If it was long before its first token was expected, this is known to
+   * have come no later. Of one that is only somewhat early no time is learned: of those that are
+   * late nobody knows by how much, so that all would seem faster than they are.
+   */
+  private void wholeAnswer(InFlight entry, long now) {
+    if (entry.heard) {
+      return;
+    }
+    if ((now - entry.placedAt) / 1e6 < EARLY * entry.expected.ttft()) {
+      hear(entry, now);
+      return;
+    }
+    if (!entry.computed) {
+      silent.remove(entry);
+      computedOrGone(entry, now);
+      decodes(entry);
+      assumed.add(entry);
+    }
+    if (assumed.contains(entry) && entry.busySince == busySince) {
+      pace.computedUnheard(entry.uncached());
+    }
   }
 
   /** Whether the worker has computed the prompt of a request that has ended, or will have. */

@@ -1,6 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.Test;
 class CostPolicyTest {
   private final TestFleet fleet = TestFleet.of(4);
   private final RoutingEngine engine = engine(CostSettings.DEFAULTS);
+  private long fresh = 1000;
 
   private RoutingEngine engine(CostSettings settings) {
     PolicyParts parts =
@@ -307,6 +309,114 @@ class CostPolicyTest {
     for (int i = 0; i < 4; i++) {
       place(on, Prompt.of(i, 20_000)).firstToken();
     }
+  }
+
+  /** So many requests at once, each with its whole answer after so many milliseconds. */
+  private void crowd(int size, long millis) {
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      PrefixBlocks prompt = Prompt.of(fresh++, 32);
+      RoutingRequest request =
+          RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).stream(false).build();
+      if (engine.decide(request) instanceof Decision.Routed(Lease lease)) {
+        leases.add(lease);
+      }
+    }
+    assertThat(leases).hasSize(size);
+    fleet.clock.advance(Duration.ofMillis(millis));
+    leases.forEach(Lease::succeeded);
+    fleet.clock.advance(Duration.ofMillis(1));
+  }
+
+  private double waitInACrowd(int rounds, long millis) {
+    for (int i = 0; i < rounds; i++) {
+      crowd(64, millis);
+    }
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 64; i++) {
+      leases.add(place(Prompt.of(fresh++, 32)));
+    }
+    double wait = waitOf(Prompt.of(fresh++, 32));
+    leases.forEach(Lease::ignored);
+    return wait;
+  }
+
+  @Test
+  void wholeAnswersTeachThatWorkersAreFasterThanThought() {
+    assertThat(waitInACrowd(0, 2)).as("at first").isGreaterThan(100);
+    assertThat(waitInACrowd(50, 2)).isLessThan(20);
+  }
+
+  @Test
+  void wholeAnswersThatComeLateTeachNothing() {
+    double before = waitInACrowd(0, 0);
+
+    assertThat(waitInACrowd(50, 60_000)).isEqualTo(before);
+  }
+
+  /** What one prompt is predicted to take after many that came behind a long one. */
+  private static double learnedBehindAWholeAnswer(boolean endsFirst) {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    for (int i = 0; i < 300; i++) {
+      RoutingRequest.Builder whole = RoutingRequest.builder().model(TestFleet.MODEL).stream(false);
+      Lease first = one.place(whole.prefix(Prompt.of(2L * i, 1500)).build());
+      Lease second = one.place(Prompt.of(2L * i + 1, 500));
+      one.fleet.clock.advance(Duration.ofMillis(750));
+      if (endsFirst) {
+        first.succeeded();
+      }
+      one.fleet.clock.advance(Duration.ofMillis(50));
+      second.firstToken();
+      second.succeeded();
+      if (!endsFirst) {
+        first.succeeded();
+      }
+      one.fleet.clock.advance(Duration.ofSeconds(1));
+    }
+    RoutingRequest next = request(Prompt.of(99_999, 2000));
+    one.place(next);
+    return next.notes().predictedMillis();
+  }
+
+  @Test
+  void whatWasComputedForAWholeAnswerCountsWhetherItIsOverOrNot() {
+    double known = learnedBehindAWholeAnswer(false);
+
+    assertThat(known).isBetween(750.0, 850.0);
+    assertThat(learnedBehindAWholeAnswer(true)).isCloseTo(known, within(0.05 * known));
+  }
+
+  @Test
+  void errorsTeachNothing() {
+    double before = waitInACrowd(0, 0);
+    for (int i = 0; i < 50; i++) {
+      Lease lease = place(Prompt.of(fresh++, 32));
+      fleet.clock.advance(Duration.ofMillis(1));
+      lease.failed(Failure.ERROR);
+      Lease refused = place(Prompt.of(fresh++, 32));
+      fleet.clock.advance(Duration.ofMillis(1));
+      refused.refused();
+    }
+    assertThat(waitInACrowd(0, 0)).isEqualTo(before);
+  }
+
+  @Test
+  void whatAFreeWorkerTakesBeforeItBeginsIsNoWaitForOthers() {
+    assertThat(waitBehindOne(new PoolModel(CostSettings.DEFAULTS))).isGreaterThan(30);
+
+    PoolModel late = new PoolModel(CostSettings.DEFAULTS);
+    for (int i = 0; i < 1000; i++) {
+      late.delayed(false, 100);
+      late.delayed(true, 100);
+    }
+    assertThat(waitBehindOne(late)).isLessThan(30);
+  }
+
+  /** Of a short prompt behind another one. */
+  private static double waitBehindOne(PoolModel kind) {
+    Inquiry inquiry = new Inquiry().about(kind, Prompt.of(1, 1), 0);
+    inquiry.cost(new Inquiry.Standing(kind, 16, 0, 1, 0, 0, 400_000, true, 1, 10), 0);
+    return inquiry.waits();
   }
 
   @Test

@@ -32,6 +32,19 @@ class LatencyModelTest {
   }
 
   @Test
+  void learnsFromPromptsOfOneLengthAlone() {
+    for (int i = 0; i < 500; i++) {
+      model.learn(8192, 0, 2);
+    }
+    assertThat(model.millis(8192, 0)).as("much faster than thought").isCloseTo(2, within(2.0));
+    LatencyModel slow = new LatencyModel(8192);
+    for (int i = 0; i < 500; i++) {
+      slow.learn(1, 0, 700);
+    }
+    assertThat(slow.millis(1, 0)).as("much slower").isCloseTo(700, within(70.0));
+  }
+
+  @Test
   void forgetsWhatIsNoLongerSo() {
     for (int i = 0; i < 5000; i++) {
       model.learn(8192, 0, 1000);
