@@ -348,6 +348,17 @@ class CostPolicyTest {
   }
 
   @Test
+  void wholeAnswersTeachWhileNoWorkerIsEverGivenTwoRequests() {
+    for (int i = 0; i < 200; i++) {
+      crowd(4, 1);
+    }
+    for (int i = 0; i < 4; i++) {
+      place(Prompt.of(fresh++, 32));
+    }
+    assertThat(waitOf(Prompt.of(fresh++, 32))).isLessThan(20);
+  }
+
+  @Test
   void wholeAnswersThatComeLateTeachNothing() {
     double before = waitInACrowd(0, 0);
 
@@ -401,21 +412,21 @@ class CostPolicyTest {
   }
 
   @Test
-  void whatAFreeWorkerTakesBeforeItBeginsIsNoWaitForOthers() {
-    assertThat(waitBehindOne(new PoolModel(CostSettings.DEFAULTS))).isGreaterThan(30);
+  void whatPromptsDoNotExplainIsNoWaitForOthers() {
+    PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
+    assertThat(waitBehind(16, kind)).isLessThan(5);
+    assertThat(waitBehind(8192, kind)).isGreaterThan(100);
 
-    PoolModel late = new PoolModel(CostSettings.DEFAULTS);
     for (int i = 0; i < 1000; i++) {
-      late.delayed(false, 100);
-      late.delayed(true, 100);
+      kind.delayed(true, 100);
     }
-    assertThat(waitBehindOne(late)).isLessThan(30);
+    assertThat(waitBehind(16, kind)).isLessThan(5);
   }
 
   /** Of a short prompt behind another one. */
-  private static double waitBehindOne(PoolModel kind) {
+  private static double waitBehind(int tokens, PoolModel kind) {
     Inquiry inquiry = new Inquiry().about(kind, Prompt.of(1, 1), 0);
-    inquiry.cost(new Inquiry.Standing(kind, 16, 0, 1, 0, 0, 400_000, true, 1, 10), 0);
+    inquiry.cost(new Inquiry.Standing(kind, tokens, 0, 1, 0, 0, 400_000, true, 1, 10), 0);
     return inquiry.waits();
   }
 
