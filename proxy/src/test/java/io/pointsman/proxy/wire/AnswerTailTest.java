@@ -35,4 +35,15 @@ class AnswerTailTest {
 
     assertThat(new String(tail.bytes(), 0, tail.length(), US_ASCII)).isEqualTo("abcd");
   }
+
+  @Test
+  void takesNoMoreMemoryThanHasComeNorThanIsKept() {
+    AnswerTail tail = new AnswerTail(1024);
+    tail.append(Unpooled.copiedBuffer("abc", US_ASCII));
+    assertThat(tail.bytes()).hasSize(3);
+
+    tail.append(Unpooled.copiedBuffer("x".repeat(2000), US_ASCII));
+    assertThat(tail.bytes()).hasSize(1024);
+    assertThat(tail.length()).isEqualTo(1024);
+  }
 }

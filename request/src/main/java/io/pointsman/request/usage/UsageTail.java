@@ -3,6 +3,7 @@ package io.pointsman.request.usage;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.pointsman.engine.fleet.Usage;
+import java.util.Arrays;
 
 /**
  * Finds the token counts in the last bytes of an answer: of an answer in one piece, of the last
@@ -17,18 +18,33 @@ public final class UsageTail {
   public static final int BYTES = 1024;
 
   private static final byte[] USAGE = ascii("\"usage\"");
-  private static final byte[][] PROMPT = {ascii("\"prompt_tokens\""), ascii("\"input_tokens\"")};
-  private static final byte[][] COMPLETION = {
-    ascii("\"completion_tokens\""), ascii("\"output_tokens\"")
-  };
-  private static final byte[][] CACHED = {
-    ascii("\"cached_tokens\""), ascii("\"cache_read_input_tokens\"")
-  };
+  private static final int ASCII = 128;
+  private static final byte[] STEPS = steps();
+
+  private static final byte[] PROMPT = ascii("\"prompt_tokens\"");
+  private static final byte[] INPUT = ascii("\"input_tokens\"");
+  private static final byte[] COMPLETION = ascii("\"completion_tokens\"");
+  private static final byte[] OUTPUT = ascii("\"output_tokens\"");
+  private static final byte[] CACHED = ascii("\"cached_tokens\"");
+  private static final byte[] CACHE_READ = ascii("\"cache_read_input_tokens\"");
 
   private UsageTail() {}
 
   private static byte[] ascii(String text) {
     return text.getBytes(US_ASCII);
+  }
+
+  /**
+   * How far to go back, for each ASCII character that is found where {@link #USAGE} would begin,
+   * before it can begin.
+   */
+  private static byte[] steps() {
+    byte[] steps = new byte[ASCII];
+    Arrays.fill(steps, (byte) USAGE.length);
+    for (int i = USAGE.length - 1; i > 0; i--) {
+      steps[USAGE[i]] = (byte) i;
+    }
+    return steps;
   }
 
   /**
@@ -38,48 +54,69 @@ public final class UsageTail {
    * @return -1 for each count that is not there
    */
   public static Usage read(byte[] bytes, int from, int to) {
-    int usage = last(USAGE, bytes, from, to);
-    if (usage < 0) {
-      return Usage.UNKNOWN;
+    int usage = lastUsage(bytes, from, to);
+    return usage < 0 ? Usage.UNKNOWN : counts(bytes, usage, to);
+  }
+
+  /**
+   * Where the last usage begins, behind its name; -1 if there is none. Horspool's search, from the
+   * end.
+   */
+  private static int lastUsage(byte[] bytes, int from, int to) {
+    int at = to - USAGE.length;
+    while (at >= from) {
+      byte first = bytes[at];
+      if (first == '"' && matches(USAGE, bytes, at, to) && object(bytes, at + USAGE.length, to)) {
+        return at + USAGE.length;
+      }
+      at -= first < 0 ? USAGE.length : STEPS[first];
     }
-    int prompt = first(PROMPT, bytes, usage, to);
-    int completion = first(COMPLETION, bytes, usage, to);
-    int cached = first(CACHED, bytes, usage, to);
-    return prompt < 0 && completion < 0 && cached < 0
+    return -1;
+  }
+
+  /** Of a count that comes more than once, the first one; of two names, the first one. */
+  private static Usage counts(byte[] bytes, int from, int to) {
+    int prompt = -1;
+    int input = -1;
+    int completion = -1;
+    int output = -1;
+    int cached = -1;
+    int cacheRead = -1;
+    for (int at = from; at + 1 < to; at++) {
+      if (bytes[at] == '"') {
+        switch (bytes[at + 1]) {
+          case 'p' -> prompt = prompt < 0 ? count(PROMPT, bytes, at, to) : prompt;
+          case 'i' -> input = input < 0 ? count(INPUT, bytes, at, to) : input;
+          case 'o' -> output = output < 0 ? count(OUTPUT, bytes, at, to) : output;
+          case 'c' -> {
+            completion = completion < 0 ? count(COMPLETION, bytes, at, to) : completion;
+            cached = cached < 0 ? count(CACHED, bytes, at, to) : cached;
+            cacheRead = cacheRead < 0 ? count(CACHE_READ, bytes, at, to) : cacheRead;
+          }
+          default -> {}
+        }
+      }
+    }
+    return usage(
+        prompt < 0 ? input : prompt,
+        cached < 0 ? cacheRead : cached,
+        completion < 0 ? output : completion);
+  }
+
+  private static Usage usage(int prompt, int cached, int completion) {
+    return prompt < 0 && cached < 0 && completion < 0
         ? Usage.UNKNOWN
         : new Usage(prompt, cached, completion);
   }
 
-  private static int first(byte[][] names, byte[] bytes, int from, int to) {
-    for (byte[] name : names) {
-      for (int at = from; at + name.length < to; at++) {
-        if (matches(name, bytes, at)) {
-          int value = number(bytes, at + name.length, to);
-          if (value >= 0) {
-            return value;
-          }
-        }
-      }
-    }
-    return -1;
+  /** The count of a name, if the name begins at {@code at}; else -1. */
+  private static int count(byte[] name, byte[] bytes, int at, int to) {
+    return matches(name, bytes, at, to) ? number(bytes, at + name.length, to) : -1;
   }
 
-  private static int last(byte[] name, byte[] bytes, int from, int to) {
-    for (int at = to - name.length; at >= from; at--) {
-      if (matches(name, bytes, at) && object(bytes, at + name.length, to)) {
-        return at;
-      }
-    }
-    return -1;
-  }
-
-  private static boolean matches(byte[] name, byte[] bytes, int at) {
-    for (int i = 0; i < name.length; i++) {
-      if (bytes[at + i] != name[i]) {
-        return false;
-      }
-    }
-    return true;
+  private static boolean matches(byte[] name, byte[] bytes, int at, int to) {
+    return at + name.length <= to
+        && Arrays.equals(name, 0, name.length, bytes, at, at + name.length);
   }
 
   /** Whether an object follows, behind a colon: streams send {@code null} until the end. */

@@ -69,4 +69,52 @@ class UsageTailTest {
 
     assertThat(UsageTail.read(bytes, 0, bytes.length)).isEqualTo(Usage.UNKNOWN);
   }
+
+  @Test
+  void lastOfTwoUsagesCountsAndOfTwoNamesTheFirst() {
+    assertThat(
+            read(
+                "\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}},"
+                    + "\"usage\":{\"input_tokens\":5,\"prompt_tokens\":3,\"prompt_tokens\":4,"
+                    + "\"cache_read_input_tokens\":2,\"cached_tokens\":1}}"))
+        .isEqualTo(new Usage(3, 1, -1));
+    assertThat(read("\"usage\":{\"prompt_tokens\":null,\"input_tokens\":5}}"))
+        .isEqualTo(new Usage(5, -1, -1));
+    assertThat(
+            read("\"usage\":{\"prompt_tokens\":1}},\"usage\":null,\"usage\" : 7,\"usage\"usage\""))
+        .isEqualTo(new Usage(1, -1, -1));
+  }
+
+  @Test
+  void namesThatOnlyBeginOrEndAlikeAreOthers() {
+    assertThat(
+            read(
+                "\"usage\":{\"prompt_tokens_details\":1,\"xprompt_tokens\":2,\"my\":"
+                    + "\"prompt_tokens\",\"cached_tokens_\":4,\"id\":\"\\\"output_tokens\\\":5\"}}"))
+        .isEqualTo(Usage.UNKNOWN);
+    assertThat(read("\"xusage\":{\"prompt_tokens\":1}} \"usage_\":{\"prompt_tokens\":1}}"))
+        .isEqualTo(Usage.UNKNOWN);
+  }
+
+  @Test
+  void usageIsFoundWhereverItStands() {
+    String usage = "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":8}";
+    for (int before = 0; before < 20; before++) {
+      for (int behind = 0; behind < 20; behind++) {
+        String tail = "\"usage\u00e9".substring(0, before % 7) + "x".repeat(before) + usage;
+        assertThat(read(tail + "\"egasu\"}".repeat(behind))).isEqualTo(new Usage(12, -1, 8));
+      }
+    }
+  }
+
+  /** What is behind the end belongs to somebody else. */
+  @Test
+  void nothingIsReadBeyondTheEnd() {
+    byte[] bytes = "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":8}".getBytes(UTF_8);
+    for (int to = 0; to < bytes.length; to++) {
+      Usage read = UsageTail.read(bytes, 0, to);
+      boolean prompt = to > "\"usage\":{\"prompt_tokens\":12".length();
+      assertThat(read).isEqualTo(prompt ? new Usage(12, -1, -1) : Usage.UNKNOWN);
+    }
+  }
 }
