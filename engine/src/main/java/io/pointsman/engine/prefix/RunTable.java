@@ -192,12 +192,13 @@ final class RunTable implements Partitions.Copying {
       return;
     }
     int set = set(head, partition);
+    // Ahead of the row: an exchange waits until what was written before it has left the processor.
+    tag(partition, set, row, head);
     for (int position = 0; position < ROW; position++) {
       boolean used = position < group.size();
       write(partition, at(set, row) + position, used ? group.hash(position) ^ claimed(claim) : 0);
     }
     publish(partition, set + row, note(claim, stamp));
-    tag(partition, set, row, head);
     tally.added += group.size();
   }
 
@@ -312,22 +313,28 @@ final class RunTable implements Partitions.Copying {
     if (partition == null || row < 0) {
       return 0;
     }
-    int set = set(head, partition);
+    int run = at(set(head, partition), row);
     int cleared = 0;
     for (int i = 0; i < to - from; i++) {
-      int at = at(set, row) + position + i;
-      if (read(partition, at) == (hashes[from + i] ^ claimed(claim))) {
-        write(partition, at, 0L);
+      if (read(partition, run + position + i) == (hashes[from + i] ^ claimed(claim))) {
         cleared |= 1 << i;
       }
     }
-    int gone = Integer.bitCount(cleared);
     if (position == 0) {
-      gone += lengths(partition, at(set, row));
-      write(partition, set + row, 0L);
+      // Without its note a row counts for nothing: it is left as it is.
+      entries.add(-lengths(partition, run));
+      write(partition, set(head, partition) + row, 0L);
+    } else {
+      erase(partition, run + position, cleared);
     }
-    entries.add(-gone);
     return cleared;
+  }
+
+  private void erase(MemorySegment partition, int from, int positions) {
+    for (int rest = positions; rest != 0; rest &= rest - 1) {
+      write(partition, from + Integer.numberOfTrailingZeros(rest), 0L);
+    }
+    entries.add(-Integer.bitCount(positions));
   }
 
   /** Counts what became of some groups. */

@@ -112,6 +112,27 @@ class RunTableTest {
     assertThat(tally.replaced).isZero();
   }
 
+  /** A row is not erased when all of it goes. */
+  @Test
+  void runThatWasClearedDoesNotComeBackInAShorterOne() {
+    Group whole = group(1, 8);
+    long[] hashes = whole.prefix().hashes();
+    open(1, 1);
+
+    assertThat(table.clear(whole.head(), tenancies.of(1), 0, hashes, 0, 8)).isEqualTo(0xFF);
+
+    assertThat(held(1, 0)).isFalse();
+    assertThat(held(1, 7)).isFalse();
+    table.open(group(1, 3), tenancies.of(1), 2, tally);
+    assertThat(held(1, 2)).isTrue();
+    assertThat(held(1, 3)).isFalse();
+    assertThat(table.clear(whole.head(), tenancies.of(1), 2, hashes, 2, 8)).isEqualTo(1);
+    assertThat(held(1, 1)).isTrue();
+    assertThat(held(1, 2)).isFalse();
+    table.counted(tally.added, tally.replaced);
+    assertThat(table.entries()).isEqualTo(2);
+  }
+
   @Test
   void renewedRunOutlivesOlderOnes() {
     for (int run = 0; run < ROWS; run++) {
