@@ -9,18 +9,18 @@ public class Lengths {
   public final long[] hashes;
 
   /** Which of the prompt's indexed lengths the first one is. */
-  protected final int first;
+  protected int first;
 
   /** Hash of the first length of the group in which that one lies. */
-  private final long head;
+  private long head;
 
   /**
-   * @param prefix the prompt
-   * @param blocks length of the first of them
-   * @param hashes of all of them
+   * So many lengths as there are hashes; which ones, {@link #become} is to say.
+   *
+   * @param hashes kept, not copied
    */
-  protected Lengths(PrefixBlocks prefix, int blocks, long[] hashes) {
-    this(hashes, Group.ordinal(blocks), Group.head(prefix, blocks));
+  protected Lengths(long[] hashes) {
+    this(hashes, 0, 0);
   }
 
   /** Some of others, from the {@code from}th on. */
@@ -32,6 +32,17 @@ public class Lengths {
     this.hashes = hashes;
     this.first = first;
     this.head = head;
+  }
+
+  /**
+   * Becomes lengths of a prompt whose hashes have been entered.
+   *
+   * @param prefix the prompt
+   * @param blocks length of the first of them
+   */
+  protected final void become(PrefixBlocks prefix, int blocks) {
+    first = Group.ordinal(blocks);
+    head = Group.head(prefix, blocks);
   }
 
   /** Hash of the first length of the group in which the {@code i}th lies. */

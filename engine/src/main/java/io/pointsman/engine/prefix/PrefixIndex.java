@@ -328,6 +328,25 @@ public final class PrefixIndex {
   }
 
   /**
+   * Reads the places that {@link #remove} will have to look at, so that they are in the processor's
+   * caches by then. They lie anywhere in memory: many that are read in a row are waited for
+   * together, each of them alone takes as long.
+   *
+   * @param soon what will be removed; of each the first group
+   * @return of no meaning, but for the reads to have a purpose
+   */
+  public long touch(Iterable<? extends Lengths> soon) {
+    long read = 0;
+    for (Lengths lengths : soon) {
+      read += runs.touchNotes(lengths.head(0));
+    }
+    for (Lengths lengths : soon) {
+      read += runs.touchRows(lengths.head(0));
+    }
+    return read;
+  }
+
+  /**
    * Forgets all that was added for the worker in {@code slot}, so that the slot can be given to
    * another. Readers are not held up; takes time only by the number of crowds.
    */

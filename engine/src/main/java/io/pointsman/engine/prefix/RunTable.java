@@ -337,6 +337,25 @@ final class RunTable implements Partitions.Copying {
     entries.add(-Integer.bitCount(positions));
   }
 
+  /** Reads the notes and tags that lead to a run, so that they are in the processor's caches. */
+  long touchNotes(long head) {
+    MemorySegment partition = partitions.find(head);
+    return partition == null ? 0 : read(partition, set(head, partition) + ROWS);
+  }
+
+  /** The same for the rows that may be the run's, whose notes should have been touched before. */
+  long touchRows(long head) {
+    MemorySegment partition = partitions.find(head);
+    long read = 0;
+    if (partition != null) {
+      int set = set(head, partition);
+      for (long rows = tagged(partition, set, head); rows != 0; rows &= rows - 1) {
+        read += read(partition, at(set, row(rows)));
+      }
+    }
+    return read;
+  }
+
   /** Counts what became of some groups. */
   void counted(int added, int replaced) {
     if (added != replaced) {

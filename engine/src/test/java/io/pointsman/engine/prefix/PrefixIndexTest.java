@@ -211,7 +211,11 @@ class PrefixIndexTest {
     for (int i = 0; i < hashes.length; i++) {
       hashes[i] = prompt.hashes()[Milestones.blocks(i) - 1];
     }
-    return new Lengths(prompt, 1, hashes) {};
+    return new Lengths(hashes) {
+      {
+        become(prompt, 1);
+      }
+    };
   }
 
   @Test

@@ -24,12 +24,19 @@ import org.jspecify.annotations.Nullable;
  * number of bytes that it shares with the other workers; when they are used up it forgets early.
  */
 final class CacheModel {
+  /** Runs that are evicted in one go. */
+  static final int BATCH = 16;
+
+  /** Once a cache is full, further runs are evicted ahead up to such a part of it. */
+  static final int AHEAD_PART = 64;
+
   /** Bytes are taken in such portions. */
   static final int PORTION_BYTES = 4096;
 
   private final AtomicLong bytesLeft;
   private final Losses evicted;
   private final Losses withdrawn;
+  private final Foresight foresight;
 
   private final CachedRuns runs = new CachedRuns();
   private long idleTokens;
@@ -43,6 +50,9 @@ final class CacheModel {
   /** Whether anything had to make room since it was empty. */
   private boolean full;
 
+  /** What has been read ahead; its only use is that it is read. */
+  long foresaw;
+
   /** Hears of blocks that are not held any more. */
   interface Losses {
     /**
@@ -51,15 +61,26 @@ final class CacheModel {
     void lost(Lengths blocks, int from, int to);
   }
 
+  /** Brings what evictions will look at into the processor's caches, of several at once. */
+  interface Foresight {
+    /**
+     * @param soon what is about to be evicted
+     * @return what was read, or the reads would be taken for useless
+     */
+    long touch(List<? extends Lengths> soon);
+  }
+
   /**
    * @param bytesLeft what all workers may still take
    * @param evicted hears of blocks that had to make room
    * @param withdrawn hears of blocks that were expected and not computed
+   * @param foresight hears of what will be told to {@code evicted}
    */
-  CacheModel(AtomicLong bytesLeft, Losses evicted, Losses withdrawn) {
+  CacheModel(AtomicLong bytesLeft, Losses evicted, Losses withdrawn, Foresight foresight) {
     this.bytesLeft = bytesLeft;
     this.evicted = evicted;
     this.withdrawn = withdrawn;
+    this.foresight = foresight;
   }
 
   /** Distinct prompt tokens of the requests in flight. */
@@ -159,6 +180,9 @@ final class CacheModel {
         idle = runs.oldest()) {
       evict(idle, idle.size);
     }
+    if (spare < runs.keptBytes()) {
+      runs.dropKept();
+    }
     return at;
   }
 
@@ -204,19 +228,42 @@ final class CacheModel {
     }
   }
 
-  /** Evicts what is not in use until no more than {@code tokens} are held. */
+  /**
+   * Evicts what is not in use until no more than {@code most} tokens are held; then whole runs as
+   * long as they are a small part of it, so that short prompts go several at a time. An eviction
+   * looks at places anywhere in memory: of many in a row they are waited for together.
+   */
   void shrinkTo(double most) {
-    for (Run run = runs.oldest();
-        run != null && pinnedTokens + idleTokens > most;
-        run = runs.oldest()) {
+    Run oldest = runs.oldest();
+    while (oldest != null && heldTokens() > most) {
       full = true;
-      int blocks = 0;
-      long rest = pinnedTokens + idleTokens;
-      while (blocks < run.size && rest > most) {
-        rest -= run.tokens(run.size - ++blocks);
+      List<Run> soon = runs.oldest(BATCH, heldTokens() - most * (1 - 1.0 / AHEAD_PART));
+      if (soon.isEmpty()) {
+        evict(oldest, excess(oldest, heldTokens() - most));
+      } else {
+        evict(soon);
       }
-      evict(run, blocks);
+      oldest = runs.oldest();
     }
+  }
+
+  private void evict(List<Run> soon) {
+    if (soon.size() > 1) {
+      foresaw += foresight.touch(soon);
+    }
+    for (Run run : soon) {
+      evict(run, run.size);
+    }
+  }
+
+  /** How many blocks at the end of a run have so many tokens; no more than it has. */
+  private static int excess(Run run, double tokens) {
+    int blocks = 0;
+    double rest = tokens;
+    while (blocks < run.size && rest > 0) {
+      rest -= run.tokens(run.size - ++blocks);
+    }
+    return blocks;
   }
 
   /** Evicts the last {@code blocks} of a run that is not in use. */
@@ -311,13 +358,13 @@ final class CacheModel {
     if (blocks == 0) {
       return null;
     }
-    long[] hashes = new long[blocks];
+    Run run = runs.blank(blocks);
     for (int i = 0; i < blocks; i++) {
-      hashes[i] = hash(prefix, from + i, ends);
+      run.hashes[i] = hash(prefix, from + i, ends);
     }
     int first = end(prefix, from, ends);
     int last = end(prefix, from + blocks - 1, ends);
-    Run run = new Run(prefix, first, last, hashes, tokensPerBlock);
+    run.begin(prefix, first, last, tokensPerBlock);
     spare -= run.bytes();
     runs.add(run);
     return run;
@@ -360,5 +407,6 @@ final class CacheModel {
   private void forget(Run run) {
     runs.remove(run);
     spare += run.bytes();
+    runs.keep(run);
   }
 }

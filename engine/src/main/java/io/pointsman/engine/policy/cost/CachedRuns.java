@@ -3,7 +3,9 @@ package io.pointsman.engine.policy.cost;
 import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,15 @@ final class CachedRuns {
 
   private static final int FIRST_PLACES = 64;
 
+  /**
+   * Runs taken out that are kept to be used again, and how many lengths they may have: with prompts
+   * of one size, each that comes takes the place of one that goes. What lives as long as a run in a
+   * cache is otherwise moved by many collections, and where it is linked to they have to look.
+   */
+  private static final int KEPT = CacheModel.BATCH;
+
+  private static final int KEPT_LENGTHS = 16;
+
   private @Nullable Run[] places = new Run[0];
 
   /** First hashes of those in {@link #places}, so that probing does not have to look at them. */
@@ -28,6 +39,8 @@ final class CachedRuns {
   private int count;
   private @Nullable Run oldest;
   private @Nullable Run newest;
+  private final @Nullable Run[] kept = new Run[KEPT];
+  private long keptBytes;
 
   /**
    * Blocks in a row that are used by the same requests. Its hashes are those of the blocks and of
@@ -35,10 +48,10 @@ final class CachedRuns {
    */
   static final class Run extends Lengths {
     /** How far into the prompt it reaches, in the prompt's own blocks. */
-    private final int end;
+    private int end;
 
     /** How long one of these is. */
-    private final double tokensPerBlock;
+    private double tokensPerBlock;
 
     /** Blocks; at least 1 while it is held. */
     int size;
@@ -58,15 +71,24 @@ final class CachedRuns {
     private @Nullable Run older;
     private @Nullable Run newer;
 
+    private Run(int blocks) {
+      super(new long[blocks]);
+    }
+
     /**
+     * Begins, with the hashes that have been entered.
+     *
      * @param first how far its first block reaches into the prompt
      * @param end how far its last one does
      * @param tokensPerBlock length of one of the prompt's own blocks
      */
-    Run(PrefixBlocks prefix, int first, int end, long[] hashes, double tokensPerBlock) {
-      super(prefix, first, hashes);
+    void begin(PrefixBlocks prefix, int first, int end, double tokensPerBlock) {
+      become(prefix, first);
       this.end = end;
       this.tokensPerBlock = tokensPerBlock;
+      users = 0;
+      usedAt = 0;
+      computed = false;
       count();
     }
 
@@ -79,6 +101,7 @@ final class CachedRuns {
 
     private void count() {
       size = hashes.length;
+      allTokens = 0;
       for (int i = 0; i < size; i++) {
         allTokens += tokens(i);
       }
@@ -99,6 +122,11 @@ final class CachedRuns {
 
     /** Takes its last blocks off. */
     void dropLast(int blocks) {
+      if (blocks == size) {
+        size = 0;
+        allTokens = 0;
+        return;
+      }
       for (int i = 0; i < blocks; i++) {
         allTokens -= tokens(--size);
       }
@@ -147,6 +175,43 @@ final class CachedRuns {
       }
     }
     return null;
+  }
+
+  /** A run of so many blocks whose hashes are to be entered; it has to {@link Run#begin} then. */
+  Run blank(int blocks) {
+    for (int i = 0; i < KEPT; i++) {
+      Run run = kept[i];
+      if (run != null && run.hashes.length == blocks) {
+        kept[i] = null;
+        keptBytes -= run.bytes();
+        return run;
+      }
+    }
+    return new Run(blocks);
+  }
+
+  /** Keeps a run that has been taken out, to be used again: nobody may know it any more. */
+  void keep(Run run) {
+    if (run.hashes.length > KEPT_LENGTHS) {
+      return;
+    }
+    for (int i = 0; i < KEPT; i++) {
+      if (kept[i] == null) {
+        kept[i] = run;
+        keptBytes += run.bytes();
+        return;
+      }
+    }
+  }
+
+  /** Bytes of those that are kept to be used again. */
+  long keptBytes() {
+    return keptBytes;
+  }
+
+  void dropKept() {
+    Arrays.fill(kept, null);
+    keptBytes = 0;
   }
 
   void add(Run run) {
@@ -237,11 +302,29 @@ final class CachedRuns {
     count = 0;
     oldest = null;
     newest = null;
+    dropKept();
   }
 
   /** The one that nobody has used for longest; null if all are in use. */
   @Nullable Run oldest() {
     return oldest;
+  }
+
+  /**
+   * Those that nobody has used for longest, the oldest first.
+   *
+   * @param most no more than so many
+   * @param tokens nor more than have so many tokens together
+   */
+  List<Run> oldest(int most, double tokens) {
+    List<Run> line = new ArrayList<>();
+    double rest = tokens;
+    for (Run run = oldest; run != null && run.allTokens <= rest && line.size() < most; ) {
+      line.add(run);
+      rest -= run.allTokens;
+      run = run.newer;
+    }
+    return line;
   }
 
   /** Whether it stands in the line of those that nobody uses. */

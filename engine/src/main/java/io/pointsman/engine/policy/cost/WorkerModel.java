@@ -100,7 +100,7 @@ final class WorkerModel {
     announced = shared.announced();
     this.joinedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
-    cache = new CacheModel(shared.bytesLeft(), this::evicted, this::withdrawn);
+    cache = new CacheModel(shared.bytesLeft(), this::evicted, this::withdrawn, index::touch);
     truth = new CacheTruth(worker, announced, kvTokens);
     pool.workers(1);
     standing = figures();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -13,12 +14,19 @@ import org.junit.jupiter.api.Test;
 class CacheModelTest {
   private final AtomicLong bytes = new AtomicLong(1 << 20);
   private final List<Long> evicted = new ArrayList<>();
-  private final CacheModel cache = new CacheModel(bytes, this::note, this::note);
+  private final List<Long> foreseen = new ArrayList<>();
+  private final CacheModel cache = new CacheModel(bytes, this::note, this::note, this::foresee);
 
   private void note(Lengths blocks, int from, int to) {
     for (int i = from; i < to; i++) {
       evicted.add(blocks.hashes[i]);
     }
+  }
+
+  private long foresee(List<? extends Lengths> soon) {
+    assertThat(soon).hasSizeBetween(2, CacheModel.BATCH);
+    soon.forEach(run -> foreseen.add(run.hashes[0]));
+    return 0;
   }
 
   private void serve(PrefixBlocks prompt) {
@@ -63,6 +71,93 @@ class CacheModelTest {
     assertThat(cache.match(Prompt.of(1, 10))).isEqualTo(10);
     assertThat(cache.match(Prompt.of(2, 10))).isEqualTo(2);
     assertThat(evicted).hasSize(8);
+  }
+
+  @Test
+  void shortPromptsGoSeveralAtATimeWithinASmallPartOfTheCache() {
+    for (int n = 0; n < 1000; n++) {
+      serve(Prompt.of(n, 1));
+      cache.shrinkTo(10_000);
+      int least = evicted.isEmpty() ? 0 : 10_000 - 10_000 / CacheModel.AHEAD_PART;
+      assertThat(cache.heldTokens()).isBetween((long) least, 10_000L);
+      assertThat(evicted.size() % 10).isZero();
+    }
+
+    assertThat(evicted).isEqualTo(foreseen).hasSizeGreaterThan(300);
+    assertThat(evicted).as("the oldest first").startsWith(Prompt.of(0, 1).hashes()[0]);
+  }
+
+  @Test
+  void noMoreGoAtATimeThanABatchUnlessTheyMust() {
+    for (int n = 0; n < 2000; n++) {
+      serve(Prompt.of(n, 1));
+    }
+
+    cache.shrinkTo(2000 * 16 - 1);
+    assertThat(evicted).hasSize(CacheModel.BATCH);
+
+    cache.shrinkTo(0);
+    assertThat(cache.heldTokens()).isZero();
+    assertThat(evicted).hasSize(2000).doesNotHaveDuplicates().isEqualTo(foreseen);
+  }
+
+  /** Where evicting one more would tell too much, as much goes as has to. */
+  @Test
+  void longPromptsAreEvictedNoFurtherThanNeeded() {
+    for (int n = 0; n < 10; n++) {
+      serve(Prompt.of(n, 16));
+    }
+
+    cache.shrinkTo(160 * 16 - 8);
+
+    assertThat(evicted).containsExactly(Prompt.of(0, 16).hashes()[15]);
+    assertThat(foreseen).isEmpty();
+  }
+
+  /** The places of runs that were evicted are used again, for prompts of the same size. */
+  @Test
+  void nothingIsLeftOfAPromptWhoseRunAnotherHasTaken() {
+    PrefixBlocks before = Prompt.of(1, 10);
+    serve(before);
+    cache.acquire(before, 16, 7);
+    cache.release(before, 10, true);
+    cache.shrinkTo(0);
+    evicted.clear();
+    PrefixBlocks after = Prompt.of(2, 10);
+
+    int taken = cache.acquire(after, 8, 3);
+
+    assertThat(cache.match(before)).isZero();
+    assertThat(cache.match(after)).isEqualTo(10);
+    assertThat(cache.computed(after, 10)).isZero();
+    assertThat(cache.pinnedTokens()).isEqualTo(80);
+    cache.clear(3, this::note);
+    cache.release(after, taken, false);
+    assertThat(evicted).hasSize(10).contains(after.hashes()[9]);
+    assertThat(cache.heldTokens()).isZero();
+  }
+
+  /** What is told of as lost is found in the index, though runs are cut and used again. */
+  @Test
+  void indexHoldsNothingOnceAllIsEvicted() {
+    PrefixIndex index = new PrefixIndex(1 << 20, 1);
+    int tenancy = index.tenancy(0);
+    CacheModel.Losses remove = (blocks, from, to) -> index.remove(blocks, from, to, tenancy);
+    CacheModel model = new CacheModel(bytes, remove, remove, index::touch);
+    SplittableRandom random = new SplittableRandom(6);
+    for (int i = 0; i < 20_000; i++) {
+      PrefixBlocks prompt =
+          Prompt.of(random.nextInt(20), 1 + random.nextInt(40), random.nextInt(50), 5);
+      int known = model.match(prompt);
+      int taken = model.acquire(prompt, 16, i);
+      index.add(prompt, CacheModel.blocks(prompt, taken), tenancy, known, 0);
+      model.release(prompt, taken, random.nextInt(5) > 0);
+      model.shrinkTo(4000);
+      assertThat(index.match(prompt)).isEqualTo(model.match(prompt));
+    }
+    model.shrinkTo(0);
+
+    assertThat(index.entries()).isZero();
   }
 
   @Test
@@ -122,7 +217,8 @@ class CacheModelTest {
   }
 
   private CacheModel small() {
-    return new CacheModel(new AtomicLong(CacheModel.PORTION_BYTES), this::note, this::note);
+    return new CacheModel(
+        new AtomicLong(CacheModel.PORTION_BYTES), this::note, this::note, this::foresee);
   }
 
   @Test

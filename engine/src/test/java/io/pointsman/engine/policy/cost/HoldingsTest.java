@@ -20,7 +20,10 @@ class HoldingsTest {
   }
 
   private static CachedRuns.Run all(PrefixBlocks prompt) {
-    return new CachedRuns.Run(prompt, 1, prompt.count(), prompt.hashes(), 16);
+    CachedRuns.Run run = new CachedRuns().blank(prompt.count());
+    System.arraycopy(prompt.hashes(), 0, run.hashes, 0, prompt.count());
+    run.begin(prompt, 1, prompt.count(), 16);
+    return run;
   }
 
   @Test

@@ -1,0 +1,34 @@
+package io.pointsman.engine.policy.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.policy.cost.CachedRuns.Run;
+import org.junit.jupiter.api.Test;
+
+class CachedRunsTest {
+  private final CachedRuns runs = new CachedRuns();
+
+  @Test
+  void runThatIsKeptBecomesTheNextOfItsSize() {
+    Run run = runs.blank(8);
+    runs.keep(run);
+    assertThat(runs.keptBytes()).isEqualTo(CachedRuns.bytes(8));
+
+    assertThat(runs.blank(7)).isNotSameAs(run);
+    assertThat(runs.blank(8)).isSameAs(run);
+    assertThat(runs.blank(8)).isNotSameAs(run);
+    assertThat(runs.keptBytes()).isZero();
+  }
+
+  @Test
+  void fewShortRunsAreKept() {
+    for (int i = 0; i < 3 * CacheModel.BATCH; i++) {
+      runs.keep(runs.blank(17));
+      runs.keep(new CachedRuns().blank(16));
+    }
+    assertThat(runs.keptBytes()).isEqualTo(CacheModel.BATCH * CachedRuns.bytes(16));
+
+    runs.dropKept();
+    assertThat(runs.keptBytes()).isZero();
+  }
+}
