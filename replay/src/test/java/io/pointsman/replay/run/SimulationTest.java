@@ -177,8 +177,8 @@ class SimulationTest {
     assertThat(result.requestsByWorker().get(9)).isGreaterThan(50);
   }
 
-  /** Conversations of five turns whose prompts take engines long, and come forty at a time. */
-  private static Trace longPrompts() {
+  /** Conversations of five turns whose prompts take engines long, and come so many at a time. */
+  private static Trace longPrompts(int atATime) {
     List<TraceRequest> requests = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
       int conversation = (i * 31) % 200;
@@ -187,16 +187,21 @@ class SimulationTest {
         blocks[block] = 1000L * conversation + block + 1;
       }
       requests.add(
-          new TraceRequest(i / 40 * 4000 + i % 40 * 10, -1, blocks.length * 512, 20, blocks));
+          new TraceRequest(
+              i / atATime * atATime * 100 + i % atATime * 10, -1, blocks.length * 512, 20, blocks));
     }
     return new Trace("conversations", 512, requests);
   }
 
   private static RunResult run(String policy, double rate, HoldBackSettings holdBack) {
+    return run(policy, longPrompts(40).atRate(rate), holdBack);
+  }
+
+  private static RunResult run(String policy, Trace trace, HoldBackSettings holdBack) {
     SimulationSettings settings =
         new SimulationSettings(
             4, 400_000, Map.of(), List.of(), 1, PolicySettings.DEFAULTS, null, 0, holdBack);
-    return Simulation.run(longPrompts().atRate(rate), ReplayPolicies.of(policy), settings);
+    return Simulation.run(trace, ReplayPolicies.of(policy), settings);
   }
 
   @Test
@@ -209,13 +214,18 @@ class SimulationTest {
     assertThat(held.heldMost()).isGreaterThanOrEqualTo(held.heldMean()).isLessThan(5_100.0);
     assertThat(placed.held()).isZero();
     assertThat(run("cost", 8, HELD).ttftMean()).isEqualTo(held.ttftMean());
-    assertThat(sumOfMeans(HELD)).isLessThan(0.97 * sumOfMeans(NOT_HELD));
+    assertThat(sumOfMeans(40, HELD)).isLessThan(0.97 * sumOfMeans(40, NOT_HELD));
   }
 
-  private static double sumOfMeans(HoldBackSettings holdBack) {
+  @Test
+  void promptsThatComeEvenlyLoseLittleByBeingHeldBack() {
+    assertThat(sumOfMeans(1, HELD)).isLessThan(1.2 * sumOfMeans(1, NOT_HELD));
+  }
+
+  private static double sumOfMeans(int atATime, HoldBackSettings holdBack) {
     double sum = 0;
     for (int rate = 5; rate <= 9; rate++) {
-      sum += run("cost", rate, holdBack).ttftMean();
+      sum += run("cost", longPrompts(atATime).atRate(rate), holdBack).ttftMean();
     }
     return sum;
   }

@@ -50,7 +50,7 @@ final class CacheModel {
   /** Whether anything had to make room since it was empty. */
   private boolean full;
 
-  /** What has been read ahead; its only use is that it is read. */
+  /** Sum of what was read ahead: written, so that the reads are not taken for useless. */
   long foresaw;
 
   /** Hears of blocks that are not held any more. */

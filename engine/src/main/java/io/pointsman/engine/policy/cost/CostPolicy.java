@@ -90,7 +90,8 @@ public final class CostPolicy implements Policy {
     request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
     Standing at = models[chosen].standing();
     request.notes().predict(all.inquiry(at.kind()).ttft(at, held));
-    if (looked == size) {
+    // With one worker nothing is gained by waiting but another order.
+    if (looked == size && size > 1) {
       request.notes().waits(all.leastWait);
     }
     return pool.worker(chosen);

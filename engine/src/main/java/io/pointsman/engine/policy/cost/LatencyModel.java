@@ -116,8 +116,8 @@ final class LatencyModel {
   }
 
   /**
-   * The least squares among all coefficients that are not below their {@link #LEAST}: what would be
-   * is held there, and the others make up for it. Clamped afterwards, prompts of one length alone,
+   * Least squares in which what would fall below its {@link #LEAST} is held there, one round after
+   * the other, and the others make up for it. Clamped afterwards, prompts of one length alone,
    * which do not tell one coefficient from another, would be predicted as never seen.
    */
   private Coefficients solve() {

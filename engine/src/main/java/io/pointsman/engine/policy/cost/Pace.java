@@ -31,7 +31,7 @@ final class Pace {
 
   private long tokens;
 
-  /** What was computed since the last first token, whose own were not told. */
+  /** Tokens computed since the last first token for requests that told none. */
   private long unheard;
 
   private double util;

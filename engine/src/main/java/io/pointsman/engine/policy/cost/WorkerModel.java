@@ -380,7 +380,10 @@ final class WorkerModel {
     }
     Usage usage = lease.usage();
     assumeComputed(now);
-    if (outcome instanceof Outcome.Succeeded(boolean served) && served) {
+    // What counts no prompt may have computed none, as /tokenize.
+    if (outcome instanceof Outcome.Succeeded(boolean served)
+        && served
+        && usage.promptTokens() > 0) {
       wholeAnswer(entry, now);
     }
     if (!entry.computed) {
@@ -421,13 +424,13 @@ final class WorkerModel {
       hear(entry, now);
       return;
     }
+    boolean untold = !entry.computed || assumed.contains(entry);
     if (!entry.computed) {
       silent.remove(entry);
       computedOrGone(entry, now);
       decodes(entry);
-      assumed.add(entry);
     }
-    if (assumed.contains(entry) && entry.busySince == busySince) {
+    if (untold && entry.busySince == busySince) {
       pace.computedUnheard(entry.uncached());
     }
   }

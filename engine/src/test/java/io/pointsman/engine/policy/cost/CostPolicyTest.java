@@ -311,6 +311,12 @@ class CostPolicyTest {
     }
   }
 
+  /** Whole, and counted by its engine. */
+  private static void endsCounted(Lease lease) {
+    lease.reported(new Usage(lease.promptTokens(), 0, 1));
+    lease.succeeded();
+  }
+
   /** So many requests at once, each with its whole answer after so many milliseconds. */
   private void crowd(int size, long millis) {
     List<Lease> leases = new ArrayList<>();
@@ -324,7 +330,7 @@ class CostPolicyTest {
     }
     assertThat(leases).hasSize(size);
     fleet.clock.advance(Duration.ofMillis(millis));
-    leases.forEach(Lease::succeeded);
+    leases.forEach(CostPolicyTest::endsCounted);
     fleet.clock.advance(Duration.ofMillis(1));
   }
 
@@ -374,13 +380,13 @@ class CostPolicyTest {
       Lease second = one.place(Prompt.of(2L * i + 1, 500));
       one.fleet.clock.advance(Duration.ofMillis(750));
       if (endsFirst) {
-        first.succeeded();
+        endsCounted(first);
       }
       one.fleet.clock.advance(Duration.ofMillis(50));
       second.firstToken();
       second.succeeded();
       if (!endsFirst) {
-        first.succeeded();
+        endsCounted(first);
       }
       one.fleet.clock.advance(Duration.ofSeconds(1));
     }
@@ -395,6 +401,25 @@ class CostPolicyTest {
 
     assertThat(known).isBetween(750.0, 850.0);
     assertThat(learnedBehindAWholeAnswer(true)).isCloseTo(known, within(0.05 * known));
+  }
+
+  @Test
+  void answersThatCountNoPromptTeachNothing() {
+    double before = waitInACrowd(0, 0);
+    for (int i = 0; i < 200; i++) {
+      Lease lease = place(Prompt.of(fresh++, 32));
+      fleet.clock.advance(Duration.ofMillis(1));
+      lease.succeeded();
+    }
+    assertThat(waitInACrowd(0, 0)).isEqualTo(before);
+  }
+
+  @Test
+  void withOneWorkerNothingIsGainedByWaiting() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.place(Prompt.of(1, 1000));
+
+    assertThat(waitOf(one.engine, Prompt.of(2, 1000))).isNaN();
   }
 
   @Test
