@@ -17,7 +17,7 @@ import java.time.Duration;
 public record HoldBackSettings(Duration beyond, Duration longest, int most) {
   /** What gains most on recorded conversations (docs/routing-quality.md). */
   public static final HoldBackSettings DEFAULTS =
-      new HoldBackSettings(Duration.ofMillis(20), Duration.ofSeconds(5), 100);
+      new HoldBackSettings(Duration.ofMillis(25), Duration.ofSeconds(5), 100);
 
   public HoldBackSettings {
     if (beyond.isNegative()) {

@@ -152,10 +152,11 @@ public final class CostLearner implements AnswerLearner {
   }
 
   private WorkerModel adopt(Worker worker) {
-    PoolModel kind = kind(new Kind(worker.spec().role(), worker.models()));
+    Set<String> served = worker.models();
+    PoolModel kind = kind(new Kind(worker.spec().role(), served));
     WorkerModel present = models.get(worker.slot());
     if (present != null && present.worker() == worker) {
-      present.join(kind);
+      present.join(kind, served);
       return present;
     }
     if (present != null) {
@@ -164,6 +165,17 @@ public final class CostLearner implements AnswerLearner {
     WorkerModel model = new WorkerModel(worker, kind, shared, settings.kvTokens(), ticker.nanos());
     models.set(worker.slot(), model);
     return model;
+  }
+
+  /** Takes a worker to its kind, if it has told since what it serves. */
+  void rejoin(WorkerModel model) {
+    if (model.misplaced()) {
+      synchronized (this) {
+        Worker worker = model.worker();
+        Set<String> served = worker.models();
+        model.join(kind(new Kind(worker.spec().role(), served)), served);
+      }
+    }
   }
 
   private PoolModel kind(Kind kind) {

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * {@code cost}: the worker where the request costs least: its predicted time to first token, plus a
  * price on the work that is new there, because others wait for it and what it displaces may be
  * wanted again. Predictions come from a latency model learned on line and a model of each worker's
- * cache; costs that are about equal are decided by requests in flight, then by chance. Derivation
- * and evidence: docs/routing-quality.md.
+ * cache; costs that are about equal are decided by requests in flight, then by what is held, then
+ * by chance. Derivation and evidence: docs/routing-quality.md.
  *
  * <p>Of a fleet larger than a few hundred workers, those that hold a part of the prompt are
  * compared with as many others as {@link #COMPARED}, from a random one on: the least cost among so
@@ -31,6 +31,9 @@ public final class CostPolicy implements Policy {
   private final CostSettings settings;
   private final CostLearner learner;
   private final Dice dice;
+
+  /** Counts picks; some may be lost. */
+  private int turn;
 
   public CostPolicy(CostSettings settings, CostLearner learner, Dice dice) {
     this.settings = settings;
@@ -55,6 +58,9 @@ public final class CostPolicy implements Policy {
 
   private @Nullable Worker pick(
       Comparison all, Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
+    // A pool stays as it is when one of its workers tells what it serves: in turn each is looked
+    // at.
+    learner.rejoin(models[Math.floorMod(turn++, models.length)]);
     HeldBlocks holdings = learner.held(request, now);
     all.begin(models, request, holdings, now);
     int size = pool.size();
@@ -72,16 +78,20 @@ public final class CostPolicy implements Policy {
     }
     int chosen = all.cheapest;
     int load = Pool.NOT_ELIGIBLE;
+    int most = 0;
     int ties = 0;
     double equal = all.least + settings.tieMillis();
     for (int n = 0; n < Math.min(looked, COMPARED); n++) {
       if (all.costs[n] <= equal) {
         int i = wrapped(first + n, size);
         int itsLoad = pool.loadIfEligible(i, now, request.tried());
-        if (itsLoad <= load && itsLoad != Pool.NOT_ELIGIBLE) {
-          ties = itsLoad < load ? 1 : ties + 1;
+        int itsHeld = all.held(pool, i);
+        boolean better = itsLoad < load || (itsLoad == load && itsHeld > most);
+        if (itsLoad != Pool.NOT_ELIGIBLE && (better || (itsLoad == load && itsHeld == most))) {
+          ties = better ? 1 : ties + 1;
           load = itsLoad;
-          chosen = ties == 1 || dice.roll(ties) == 0 ? i : chosen;
+          most = itsHeld;
+          chosen = better || dice.roll(ties) == 0 ? i : chosen;
         }
       }
     }

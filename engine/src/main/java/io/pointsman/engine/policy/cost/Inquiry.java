@@ -136,17 +136,15 @@ final class Inquiry {
 
   /**
    * Memory that is only assumed keeps nothing waiting: with too small a figure all workers would
-   * seem to be full for good. Nor does any keep what finds a worker with nothing in flight. What
-   * prompts do not explain is no wait for others: it may be the same for a worker that is free, and
-   * of workers that are kept free nothing else is learned.
+   * seem to be full for good. Nor does any keep what finds a worker with nothing in flight. What a
+   * worker that is free takes before it begins is no wait for others.
    */
   private double waits(Standing at, double own, double uncached, double ttft) {
     boolean fits = !at.roomTold || uncached <= at.room;
     if (at.pending == 0 && (fits || at.decoding == 0)) {
       return 0;
     }
-    double begins = fits ? computed(at, own, uncached) : ttft;
-    return Math.max(0, begins - own - (at.pending > 0 ? busyDelay : idleDelay));
+    return Math.max(0, (fits ? computed(at, own, uncached) : ttft) - own - idleDelay);
   }
 
   /** The same taken apart. */

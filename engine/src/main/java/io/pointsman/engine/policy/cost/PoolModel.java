@@ -22,8 +22,8 @@ final class PoolModel {
 
   final LatencyModel latency;
   private final @Nullable PoolModel teacher;
-  private final Delay ofIdle = new Delay(0);
-  private final Delay ofBusy = new Delay(STEP_MILLIS);
+  private final Delay ofIdle = new Delay();
+  private final Delay ofBusy = new Delay();
   private final double priceFloor;
   private int workers;
   private int pending;
@@ -46,24 +46,24 @@ final class PoolModel {
     /** Beyond this a first token has waited for something else. */
     private static final double LONGEST_MILLIS = 300;
 
-    private final double prior;
     private double samples;
     private double sum;
-    private volatile double mean;
 
-    Delay(double prior) {
-      this.prior = prior;
-      mean = prior;
-    }
+    /** The mean if the prior were 0. */
+    private volatile double seen;
+
+    /** How much of the prior is in the mean. */
+    private volatile double priorShare = 1;
 
     void add(double millis) {
       samples = FORGETTING * samples + 1;
       sum = FORGETTING * sum + Math.clamp(millis, -LONGEST_MILLIS, LONGEST_MILLIS);
-      mean = Math.max(0, (sum + prior * PRIOR_SAMPLES) / (samples + PRIOR_SAMPLES));
+      seen = sum / (samples + PRIOR_SAMPLES);
+      priorShare = PRIOR_SAMPLES / (samples + PRIOR_SAMPLES);
     }
 
-    double mean() {
-      return mean;
+    double mean(double prior) {
+      return Math.max(0, seen + priorShare * prior);
     }
   }
 
@@ -96,7 +96,18 @@ final class PoolModel {
    * @param busy whether the worker has something to compute when the request is placed
    */
   double delay(boolean busy) {
-    return teacher == null ? (busy ? ofBusy : ofIdle).mean() : teacher.delay(busy);
+    if (teacher != null) {
+      return teacher.delay(busy);
+    }
+    return busy ? ofBusy.mean(halfAStep()) : ofIdle.mean(0);
+  }
+
+  /**
+   * What a request on a busy worker is delayed by until known better. Less where steps have turned
+   * out to be shorter: of workers that are kept free because of it nothing else would be learned.
+   */
+  private double halfAStep() {
+    return STEP_MILLIS * Math.min(1, latency.present().base() / LatencyModel.PRIOR.base());
   }
 
   /**

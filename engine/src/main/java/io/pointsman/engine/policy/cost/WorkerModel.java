@@ -14,6 +14,7 @@ import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +55,10 @@ final class WorkerModel {
   private final ArrayDeque<InFlight> assumed = new ArrayDeque<>();
 
   private volatile PoolModel pool;
+
+  /** The models by which it was told to be of that kind. */
+  private volatile Set<String> served;
+
   private boolean closed;
   private double drained;
   private long drainedAt;
@@ -94,6 +99,7 @@ final class WorkerModel {
   WorkerModel(Worker worker, PoolModel pool, Shared shared, int kvTokens, long joinedAt) {
     this.worker = worker;
     this.pool = pool;
+    served = worker.models();
     index = shared.index();
     ghosts = shared.ghosts();
     ledger = shared.ledger();
@@ -168,13 +174,19 @@ final class WorkerModel {
     return worker;
   }
 
+  /** Whether other models have become known to be served since it joined its kind. */
+  boolean misplaced() {
+    return !worker.models().equals(served);
+  }
+
   /** What it shares with workers of its kind. */
   PoolModel kind() {
     return pool;
   }
 
   /** Goes to another kind, because it has become known what it serves. */
-  synchronized void join(PoolModel other) {
+  synchronized void join(PoolModel other, Set<String> models) {
+    served = models;
     if (other != pool && !closed) {
       leavePool();
       pool = other;

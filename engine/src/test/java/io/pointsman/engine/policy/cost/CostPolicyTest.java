@@ -365,6 +365,23 @@ class CostPolicyTest {
   }
 
   @Test
+  void ofWorkersThatAreEquallyFastTheOneThatHoldsMostIsChosen() {
+    for (int i = 0; i < 50; i++) {
+      crowd(64, 2);
+    }
+    PrefixBlocks prompt = Prompt.of(fresh++, 32);
+    Lease first = place(prompt);
+    first.succeeded();
+    fleet.clock.advance(Duration.ofSeconds(1));
+    for (int i = 0; i < 8; i++) {
+      Lease again = place(prompt);
+      assertThat(again.worker()).isSameAs(first.worker());
+      again.succeeded();
+      fleet.clock.advance(Duration.ofSeconds(1));
+    }
+  }
+
+  @Test
   void wholeAnswersThatComeLateTeachNothing() {
     double before = waitInACrowd(0, 0);
 
@@ -437,21 +454,30 @@ class CostPolicyTest {
   }
 
   @Test
-  void whatPromptsDoNotExplainIsNoWaitForOthers() {
-    PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
-    assertThat(waitBehind(16, kind)).isLessThan(5);
-    assertThat(waitBehind(8192, kind)).isGreaterThan(100);
+  void whatAFreeWorkerTakesBeforeItBeginsIsNoWaitForOthers() {
+    assertThat(waitBehindOne(new PoolModel(CostSettings.DEFAULTS))).isGreaterThan(30);
 
+    PoolModel late = new PoolModel(CostSettings.DEFAULTS);
     for (int i = 0; i < 1000; i++) {
-      kind.delayed(true, 100);
+      late.delayed(false, 100);
+      late.delayed(true, 100);
     }
-    assertThat(waitBehind(16, kind)).isLessThan(5);
+    assertThat(waitBehindOne(late)).isLessThan(30);
+  }
+
+  @Test
+  void aStepIsNotTakenToBeLongWherePromptsTakeNothing() {
+    PoolModel fast = new PoolModel(CostSettings.DEFAULTS);
+    for (int i = 0; i < 300; i++) {
+      fast.latency.learn(500, 0, 1);
+    }
+    assertThat(waitBehindOne(fast)).isLessThan(5);
   }
 
   /** Of a short prompt behind another one. */
-  private static double waitBehind(int tokens, PoolModel kind) {
+  private static double waitBehindOne(PoolModel kind) {
     Inquiry inquiry = new Inquiry().about(kind, Prompt.of(1, 1), 0);
-    inquiry.cost(new Inquiry.Standing(kind, tokens, 0, 1, 0, 0, 400_000, true, 1, 10), 0);
+    inquiry.cost(new Inquiry.Standing(kind, 16, 0, 1, 0, 0, 400_000, true, 1, 10), 0);
     return inquiry.waits();
   }
 
