@@ -152,17 +152,18 @@ public final class CostLearner implements AnswerLearner {
   }
 
   private WorkerModel adopt(Worker worker) {
-    Set<String> served = worker.models();
-    PoolModel kind = kind(new Kind(worker.spec().role(), served));
     WorkerModel present = models.get(worker.slot());
     if (present != null && present.worker() == worker) {
-      present.join(kind, served);
+      join(present);
       return present;
     }
     if (present != null) {
       drop(present);
     }
+    PoolModel kind = kind(new Kind(worker.spec().role(), worker.models()));
     WorkerModel model = new WorkerModel(worker, kind, shared, settings.kvTokens(), ticker.nanos());
+    // It may have told other models in between.
+    join(model);
     models.set(worker.slot(), model);
     return model;
   }
@@ -170,12 +171,14 @@ public final class CostLearner implements AnswerLearner {
   /** Takes a worker to its kind, if it has told since what it serves. */
   void rejoin(WorkerModel model) {
     if (model.misplaced()) {
-      synchronized (this) {
-        Worker worker = model.worker();
-        Set<String> served = worker.models();
-        model.join(kind(new Kind(worker.spec().role(), served)), served);
-      }
+      join(model);
     }
+  }
+
+  private synchronized void join(WorkerModel model) {
+    Worker worker = model.worker();
+    Set<String> served = worker.models();
+    model.join(kind(new Kind(worker.spec().role(), served)), served);
   }
 
   private PoolModel kind(Kind kind) {
