@@ -20,6 +20,7 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,9 @@ final class JsonReference {
       Pattern.compile("\"(?:[^\"\\\\]|\\\\.)*+\"|[^ \\t\\n\\r,:\\]}\\[{\"]++", Pattern.DOTALL);
 
   private static final Pattern NUMBER = Pattern.compile("-?[0-9][0-9+.eE-]*");
+
+  /** What Jackson takes for numbers besides, but no engine does. */
+  private static final Set<String> ONLY_JACKSONS = Set.of("+Infinity", "INF", "+INF", "-INF");
 
   private JsonReference() {}
 
@@ -123,7 +127,7 @@ final class JsonReference {
           case START_ARRAY -> open.push(put(open, names, new ArrayList<>()));
           case END_OBJECT, END_ARRAY -> open.pop();
           case VALUE_STRING -> put(open, names, parser.getText());
-          default -> put(open, names, new Literal(parser.getText()));
+          default -> put(open, names, literal(parser.getText()));
         }
       }
     }
@@ -131,6 +135,13 @@ final class JsonReference {
       throw new IOException(root.size() + " values (expected: 1)");
     }
     return root.getFirst();
+  }
+
+  private static Literal literal(String text) throws IOException {
+    if (ONLY_JACKSONS.contains(text)) {
+      throw new IOException(text + " (expected: NaN, Infinity or -Infinity)");
+    }
+    return new Literal(text);
   }
 
   @SuppressWarnings("unchecked") // only this class puts things there

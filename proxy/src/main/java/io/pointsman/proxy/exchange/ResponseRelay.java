@@ -153,8 +153,8 @@ final class ResponseRelay extends FramedRelay {
         if (request.http10()) {
           yield tail.betweenEvents();
         }
-        boolean border = malformed ? cleanCut : framing.chunks().atBorder();
-        yield border && framing.chunks().tail().betweenEvents();
+        // Of a malformed body the tail has seen more than what was passed on.
+        yield !malformed && framing.chunks().atBorder() && framing.chunks().tail().betweenEvents();
       }
     };
   }
