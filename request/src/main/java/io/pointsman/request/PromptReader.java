@@ -112,8 +112,11 @@ final class PromptReader {
     int length = (count - 1) * unit + Math.clamp(last, 1, unit);
     int tokens = Math.clamp(allIds + allText / 4, 1, Integer.MAX_VALUE);
     PrefixBlocks key = PrefixBlocks.chain(salt, hashes, count, length, unit, tokens);
+    if (!idsAlone) {
+      return key.asText();
+    }
     // Of several lists of ids, or with a field beside them, the length comes out differently.
-    return idsAlone && length == allIds && salt == modelHash ? key.asTokenIds(salt) : key;
+    return length == allIds && salt == modelHash ? key.asTokenIds(salt) : key;
   }
 
   private void sequence(int level) {

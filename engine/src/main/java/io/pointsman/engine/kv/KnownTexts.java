@@ -100,7 +100,7 @@ public final class KnownTexts implements TokenKeys {
       double rest = whole(text) ? 0 : (1 - text.ratio(blocks)) * text.tokens();
       int tokens = Math.clamp(before + Math.round(rest), 1, Integer.MAX_VALUE >> 1);
       return new PrefixBlocks(
-          entry.blocks, entry.shared, length, TokenIds.PER_BLOCK, tokens, BASE, 0);
+          entry.blocks, entry.shared, length, TokenIds.PER_BLOCK, tokens, false, BASE, 0);
     }
   }
 

@@ -11,7 +11,8 @@ package io.pointsman.engine.prefix;
  * @param count number of blocks, the last partial one included; 0 for a request without a prompt
  * @param length length of the whole key, in the same unit as {@code blockLength}
  * @param blockLength length of each block but the last: token ids, or bytes of text
- * @param tokens estimated or exact number of prompt tokens
+ * @param tokens number of prompt tokens: exact for token ids, estimated for text
+ * @param text whether lengths are in bytes of text, and not in tokens
  * @param base what the chain began with, if the key consists of the prompt's token ids and nothing
  *     but the model's name was mixed in: such a key can be told as that of another model or adapter
  *     ({@link #rebased}); else 0
@@ -21,7 +22,14 @@ package io.pointsman.engine.prefix;
 @SuppressWarnings(
     "ArrayRecordComponent") // a hot-path value: copying would cost more than the whole decision
 public record PrefixBlocks(
-    long[] hashes, int count, int length, int blockLength, int tokens, long base, long start) {
+    long[] hashes,
+    int count,
+    int length,
+    int blockLength,
+    int tokens,
+    boolean text,
+    long base,
+    long start) {
 
   /** The routing key of a request that has no prompt. */
   public static final PrefixBlocks NONE = new PrefixBlocks(new long[0], 0, 0, 1, 0);
@@ -36,9 +44,9 @@ public record PrefixBlocks(
 
   private static final long[] LARGE_POWERS = powers(1 << 8, POWERS[POWERS.length - 1] * LINK);
 
-  /** A key of which nothing more is known: text, or with a salt. */
+  /** A key in tokens of which nothing more is known. */
   public PrefixBlocks(long[] hashes, int count, int length, int blockLength, int tokens) {
-    this(hashes, count, length, blockLength, tokens, 0, 0);
+    this(hashes, count, length, blockLength, tokens, false, 0, 0);
   }
 
   private static long[] powers(int count, long base) {
@@ -82,12 +90,17 @@ public record PrefixBlocks(
     for (int at = 0; at < count; at++) {
       pieces[at] = mix(pieces[at]);
     }
-    return new PrefixBlocks(pieces, count, length, blockLength, tokens, 0, start);
+    return new PrefixBlocks(pieces, count, length, blockLength, tokens, false, 0, start);
+  }
+
+  /** The same key, of text: its lengths are in bytes. */
+  public PrefixBlocks asText() {
+    return new PrefixBlocks(hashes, count, length, blockLength, tokens, true, base, start);
   }
 
   /** The same key, known to be one of token ids that was chained with {@code salt} alone. */
   public PrefixBlocks asTokenIds(long salt) {
-    return new PrefixBlocks(hashes, count, length, blockLength, tokens, mix(salt), start);
+    return new PrefixBlocks(hashes, count, length, blockLength, tokens, false, mix(salt), start);
   }
 
   /**
@@ -100,7 +113,8 @@ public record PrefixBlocks(
     for (int i = 0; i < longer.length; i++) {
       longer[i] = hashes[Math.min((i + 1) * factor, count) - 1];
     }
-    return new PrefixBlocks(longer, longer.length, length, blockLength * factor, tokens, 0, start);
+    return new PrefixBlocks(
+        longer, longer.length, length, blockLength * factor, tokens, text, 0, start);
   }
 
   /** Whether it is one of token ids, so that engines' announcements can be compared with it. */

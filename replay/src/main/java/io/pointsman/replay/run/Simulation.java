@@ -56,6 +56,9 @@ public final class Simulation {
   /** Engines' blocks, where a trace's can be cut to it. */
   private static final int BLOCK_TOKENS = 64;
 
+  /** Of prompts that are told as text. */
+  private static final int BYTES_PER_TOKEN = 4;
+
   private final SimulationSettings settings;
   private final Trace trace;
   private final SimulatedTime time = new SimulatedTime();
@@ -290,8 +293,9 @@ public final class Simulation {
     long[] blocks = request.blocks();
     int length = request.inputTokens();
     PrefixBlocks text =
-        new PrefixBlocks(
-            blocks, blocks.length, length, trace.blockTokens(), estimated(length, blocks));
+        settings.untold() == 0
+            ? new PrefixBlocks(blocks, blocks.length, length, trace.blockTokens(), length)
+            : untold(length, blocks);
     Announcements announcements = settings.announcements();
     if (announcements == null) {
       return text;
@@ -301,13 +305,16 @@ public final class Simulation {
     return announcements.text() ? text : TokenIds.key(0, ids, length, length);
   }
 
-  /** What the router takes a prompt's length to be. */
-  private int estimated(int tokens, long... blocks) {
-    if (settings.untold() == 0 || blocks.length == 0) {
-      return tokens;
-    }
-    double error = settings.untold() * (PrefixBlocks.mix(blocks[0]) / (double) Long.MAX_VALUE);
-    return Math.max(1, (int) Math.round(tokens * (1 + error)));
+  /** A prompt as text: what the router takes its length to be is more or less wrong. */
+  private PrefixBlocks untold(int tokens, long[] blocks) {
+    double error =
+        blocks.length == 0
+            ? 0
+            : settings.untold() * (PrefixBlocks.mix(blocks[0]) / (double) Long.MAX_VALUE);
+    int taken = Math.max(1, (int) Math.round(tokens * (1 + error)));
+    int bytes = Math.multiplyExact(tokens, BYTES_PER_TOKEN);
+    int blockBytes = Math.multiplyExact(trace.blockTokens(), BYTES_PER_TOKEN);
+    return new PrefixBlocks(blocks, blocks.length, bytes, blockBytes, taken).asText();
   }
 
   /** Token ids that are equal where hashes are. */

@@ -10,6 +10,9 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 final class Grain {
   private static final int TOKENS = 64;
 
+  /** What a token of text is taken to be, as in the estimate of a prompt's length. */
+  private static final int BYTES_PER_TOKEN = 4;
+
   /** A key's blocks are joined by at most so many. */
   private static final int MOST = 8;
 
@@ -23,9 +26,14 @@ final class Grain {
     this.coarse = coarse;
   }
 
+  /**
+   * The grain of a key. It must not depend on how long the prompt is or how it is divided, or a
+   * prompt and the one that goes on from it would be told apart at different places and share
+   * nothing.
+   */
   static Grain of(PrefixBlocks key) {
-    double each = (double) key.tokens() * key.blockLength() / Math.max(1, key.length());
-    int factor = each > 0 ? (int) Math.clamp(TOKENS / each, 1, MOST) : 1;
+    int length = key.text() ? TOKENS * BYTES_PER_TOKEN : TOKENS;
+    int factor = Math.clamp(length / key.blockLength(), 1, MOST);
     return new Grain(factor, key.count(), factor == 1 ? key : key.inBlocksOf(factor));
   }
 

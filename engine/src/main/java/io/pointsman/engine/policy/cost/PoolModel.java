@@ -131,7 +131,7 @@ final class PoolModel {
 
   /** Whether a prompt came as token ids: then its length is its number of tokens. */
   static boolean exact(PrefixBlocks prefix) {
-    return prefix.tokens() == prefix.length();
+    return !prefix.text();
   }
 
   synchronized void workers(int change) {

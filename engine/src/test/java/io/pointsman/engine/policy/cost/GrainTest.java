@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
 class GrainTest {
@@ -28,8 +29,25 @@ class GrainTest {
   }
 
   @Test
-  void textCountsByItsEstimatedTokens() {
-    assertThat(Grain.of(Prompt.text(1, 30)).coarse().count()).isEqualTo(8);
+  void fourBlocksOf64BytesAreOneHoweverManyTokensTheyAreTakenFor() {
+    for (int tokens : new int[] {1, 60, 480, 481, 700, 100_000}) {
+      PrefixBlocks key = new PrefixBlocks(Prompt.of(1, 30).hashes(), 30, 1_920, 64, tokens);
+
+      assertThat(Grain.of(key.asText()).coarse().count()).isEqualTo(8);
+    }
+  }
+
+  @Test
+  void whatAPromptGoesOnFromIsFoundWhateverItsLengthIsEstimatedAs() {
+    PrefixBlocks next = Prompt.of(1, 50);
+    for (int tokens = 300; tokens < 900; tokens += 7) {
+      PrefixBlocks before = new PrefixBlocks(Prompt.of(1, 30).hashes(), 30, 1_920, 64, tokens);
+      PrefixBlocks coarse = Grain.of(before.asText()).coarse();
+      PrefixBlocks later = new PrefixBlocks(next.hashes(), 50, 3_200, 64, 2 * tokens / 3);
+
+      assertThat(Grain.of(later.asText()).coarse().hashes())
+          .startsWith(Arrays.copyOf(coarse.hashes(), coarse.count() - 1));
+    }
   }
 
   @Test

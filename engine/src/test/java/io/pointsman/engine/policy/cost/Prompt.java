@@ -34,6 +34,6 @@ final class Prompt {
   static PrefixBlocks text(long n, int blocks) {
     PrefixBlocks ids = of(n, blocks);
     int bytes = blocks * 64;
-    return new PrefixBlocks(ids.hashes(), blocks, bytes, 64, bytes / 4);
+    return new PrefixBlocks(ids.hashes(), blocks, bytes, 64, bytes / 4).asText();
   }
 }
