@@ -291,16 +291,27 @@ final class RunTable implements Partitions.Copying {
     if (partition == null || row < 0) {
       return;
     }
-    int set = set(head, partition);
-    long note = read(partition, set + row);
-    int lengths = lengths(partition, at(set, row));
-    if (claim(note) == claim && replace(partition, set + row, note, 0L)) {
-      entries.add(-lengths);
-    }
+    takeOut(partition, set(head, partition), row, claim);
   }
 
   /**
-   * Takes lengths out of a worker's run; with the first one all of it goes.
+   * Takes a row out, as it is: without its note it counts for nothing.
+   *
+   * @return false if it is not the worker's any more: others took it out, or for a run of theirs
+   */
+  private boolean takeOut(MemorySegment partition, int set, int row, int claim) {
+    long note = read(partition, set + row);
+    int lengths = lengths(partition, at(set, row));
+    boolean was = claim(note) == claim && replace(partition, set + row, note, 0L);
+    if (was) {
+      entries.add(-lengths);
+    }
+    return was;
+  }
+
+  /**
+   * Takes lengths out of a worker's run; with the first one all of it goes. Of several that come
+   * for it at once one takes it out, for the others it had none of them.
    *
    * @param position of the first of them in the group
    * @param from where the first of them stands in {@code hashes}
@@ -321,12 +332,9 @@ final class RunTable implements Partitions.Copying {
       }
     }
     if (position == 0) {
-      // Without its note a row counts for nothing: it is left as it is.
-      entries.add(-lengths(partition, run));
-      write(partition, set(head, partition) + row, 0L);
-    } else {
-      erase(partition, run + position, cleared);
+      return takeOut(partition, set(head, partition), row, claim) ? cleared : 0;
     }
+    erase(partition, run + position, cleared);
     return cleared;
   }
 

@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
 import org.junit.jupiter.api.Test;
 
 class RunTableTest {
@@ -74,27 +75,78 @@ class RunTableTest {
 
   @Test
   void runThatSeveralTakeOutIsCountedOnce() throws Exception {
-    CyclicBarrier together = new CyclicBarrier(2);
-    Callable<Integer> dropper =
-        () -> {
-          for (int i = 0; i < DROPS; i++) {
-            if (together.await() == 0) {
-              Tally opened = new Tally();
-              table.open(group(1, 8), tenancies.of(1), i, opened);
-              table.counted(opened.added, opened.replaced);
-            }
-            together.await();
-            table.drop(group(1, 8).head(), tenancies.of(1));
-          }
-          return 0;
-        };
-    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      for (Future<Integer> done :
-          threads.invokeAll(List.of(dropper, dropper), 60, TimeUnit.SECONDS)) {
-        assertThat(done.get()).isZero();
+    for (IntConsumer takingOut : List.<IntConsumer>of(this::drop, this::clear)) {
+      CyclicBarrier together = new CyclicBarrier(2);
+      List<Callable<Integer>> both =
+          List.of(() -> takeOut(together, this::drop), () -> takeOut(together, takingOut));
+      try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+        for (Future<Integer> done : threads.invokeAll(both, 60, TimeUnit.SECONDS)) {
+          assertThat(done.get()).isZero();
+        }
       }
     }
     assertThat(table.entries()).isZero();
+  }
+
+  private int takeOut(CyclicBarrier together, IntConsumer takingOut) throws Exception {
+    for (int i = 0; i < DROPS; i++) {
+      if (together.await() == 0) {
+        openCounted(1, i);
+      }
+      together.await();
+      takingOut.accept(1);
+    }
+    return 0;
+  }
+
+  private void openCounted(int run, int stamp) {
+    Tally opened = new Tally();
+    table.open(group(run, 8), tenancies.of(run), stamp, opened);
+    table.counted(opened.added, opened.replaced);
+  }
+
+  private void drop(int run) {
+    table.drop(group(run, 8).head(), tenancies.of(run));
+  }
+
+  private void clear(int run) {
+    Group group = group(run, 8);
+    table.clear(group.head(), tenancies.of(run), 0, group.prefix().hashes(), 0, 8);
+  }
+
+  /** Each thread enters runs of its own and takes out anybody's, in a set that is too small. */
+  @Test
+  void lengthsAreCountedWhoeverTakesThemOut() throws Exception {
+    for (int run = 0; !table.evicting(); run++) {
+      open(run % RUNS, 0);
+    }
+    table.counted(tally.added, tally.replaced);
+    List<Callable<Integer>> writers = List.of(() -> openAndTakeOut(0), () -> openAndTakeOut(1));
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      for (Future<Integer> done : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
+        assertThat(done.get()).isZero();
+      }
+    }
+
+    long held = 0;
+    for (int run = 0; run < RUNS; run++) {
+      RunTable.Run left = table.run(group(run, 8).head(), tenancies.of(run));
+      held += left == null ? 0 : left.count();
+    }
+    assertThat(table.entries()).isEqualTo(held);
+  }
+
+  private int openAndTakeOut(int own) {
+    SplittableRandom random = new SplittableRandom(own);
+    for (int i = 0; i < 5 * ROUNDS; i++) {
+      int run = random.nextInt(RUNS / 2) * 2 + own;
+      long head = group(run, 8).head();
+      if (table.run(head, tenancies.of(run)) == null) {
+        openCounted(run, i);
+      }
+      clear(random.nextInt(RUNS));
+    }
+    return 0;
   }
 
   @Test

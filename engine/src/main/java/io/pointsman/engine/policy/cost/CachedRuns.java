@@ -24,8 +24,8 @@ final class CachedRuns {
 
   /**
    * Runs taken out that are kept to be used again, and how many lengths they may have: with prompts
-   * of one size, each that comes takes the place of one that goes. What lives as long as a run in a
-   * cache is otherwise moved by many collections, and where it is linked to they have to look.
+   * of few sizes, each that comes takes the place of one that goes. What lives as long as a run in
+   * a cache is otherwise moved by many collections, and where it is linked to they have to look.
    */
   private static final int KEPT = CacheModel.BATCH;
 
@@ -41,6 +41,9 @@ final class CachedRuns {
   private @Nullable Run newest;
   private final @Nullable Run[] kept = new Run[KEPT];
   private long keptBytes;
+
+  /** Which of {@link #kept} makes room next, when all are there. */
+  private int turn;
 
   /**
    * Blocks in a row that are used by the same requests. Its hashes are those of the blocks and of
@@ -190,18 +193,25 @@ final class CachedRuns {
     return new Run(blocks);
   }
 
-  /** Keeps a run that has been taken out, to be used again: nobody may know it any more. */
+  /**
+   * Keeps a run that has been taken out, to be used again: nobody may know it any more. If all
+   * places are taken, each makes room in turn, or sizes that are seldom asked for would fill all.
+   */
   void keep(Run run) {
     if (run.hashes.length > KEPT_LENGTHS) {
       return;
     }
-    for (int i = 0; i < KEPT; i++) {
-      if (kept[i] == null) {
-        kept[i] = run;
-        keptBytes += run.bytes();
-        return;
-      }
+    int at = 0;
+    while (at < KEPT && kept[at] != null) {
+      at++;
     }
+    if (at == KEPT) {
+      at = turn;
+      turn = (turn + 1) % KEPT;
+    }
+    Run before = kept[at];
+    keptBytes += run.bytes() - (before == null ? 0 : before.bytes());
+    kept[at] = run;
   }
 
   /** Bytes of those that are kept to be used again. */

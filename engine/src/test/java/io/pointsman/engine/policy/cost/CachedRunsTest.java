@@ -31,4 +31,22 @@ class CachedRunsTest {
     runs.dropKept();
     assertThat(runs.keptBytes()).isZero();
   }
+
+  @Test
+  void sizesThatNobodyAsksForMakeRoom() {
+    for (int i = 0; i < CacheModel.BATCH; i++) {
+      runs.keep(new CachedRuns().blank(16));
+    }
+    for (int i = 0; i < CacheModel.BATCH / 2; i++) {
+      runs.keep(new CachedRuns().blank(2));
+    }
+    long half = CacheModel.BATCH / 2;
+    assertThat(runs.keptBytes())
+        .isEqualTo(half * CachedRuns.bytes(16) + half * CachedRuns.bytes(2));
+
+    for (int i = 0; i < CacheModel.BATCH / 2; i++) {
+      runs.blank(2);
+    }
+    assertThat(runs.keptBytes()).as("all were used again").isEqualTo(half * CachedRuns.bytes(16));
+  }
 }
