@@ -3,55 +3,76 @@ package io.pointsman.app.health;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.pointsman.engine.fleet.ServedModels;
 import java.io.IOException;
-import java.util.LinkedHashSet;
+import java.util.HashSet;
 import java.util.Set;
 
-/** Reads the names of models, adapters included, from an answer to {@code GET /v1/models}. */
+/** Reads models and their adapters from an answer to {@code GET /v1/models}. */
 final class ModelList {
   /** Names beyond these are not taken: nobody serves that many. */
   static final int MOST_MODELS = 10_000;
 
   private static final JsonFactory JSON = new JsonFactory();
 
+  private final Set<String> names = new HashSet<>();
+  private final Set<String> adapters = new HashSet<>();
+
   private ModelList() {}
 
   /**
-   * The {@code id} of each element of {@code data}; empty if there is none.
+   * The {@code id} of each element of {@code data}. Those with another one as their {@code parent}
+   * are adapters.
    *
+   * @return names of no models if there are none
    * @throws IOException if {@code body} is not JSON
    */
-  static Set<String> read(byte[] body) throws IOException {
-    Set<String> names = new LinkedHashSet<>();
+  static ServedModels read(byte[] body) throws IOException {
+    ModelList list = new ModelList();
     try (JsonParser json = JSON.createParser(body)) {
-      if (json.nextToken() != JsonToken.START_OBJECT) {
-        return names;
-      }
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        boolean data = json.currentName().equals("data");
-        if (json.nextToken() == JsonToken.START_ARRAY && data) {
-          elements(json, names);
-        } else {
-          json.skipChildren();
-        }
+      if (json.nextToken() == JsonToken.START_OBJECT) {
+        list.members(json);
       }
     }
-    return names;
+    return ServedModels.told(list.names, list.adapters);
   }
 
-  private static void elements(JsonParser json, Set<String> names) throws IOException {
-    while (json.nextToken() != JsonToken.END_ARRAY) {
-      if (json.currentToken() != JsonToken.START_OBJECT) {
+  private void members(JsonParser json) throws IOException {
+    while (json.nextToken() == JsonToken.FIELD_NAME) {
+      boolean data = json.currentName().equals("data");
+      if (json.nextToken() == JsonToken.START_ARRAY && data) {
+        elements(json);
+      } else {
         json.skipChildren();
-        continue;
       }
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        boolean id = json.currentName().equals("id");
-        boolean text = json.nextToken() == JsonToken.VALUE_STRING;
-        if (id && text && names.size() < MOST_MODELS) {
-          names.add(json.getText());
-        }
+    }
+  }
+
+  private void elements(JsonParser json) throws IOException {
+    while (json.nextToken() != JsonToken.END_ARRAY) {
+      if (json.currentToken() == JsonToken.START_OBJECT) {
+        element(json);
+      } else {
         json.skipChildren();
+      }
+    }
+  }
+
+  private void element(JsonParser json) throws IOException {
+    String id = null;
+    String parent = "";
+    while (json.nextToken() == JsonToken.FIELD_NAME) {
+      String name = json.currentName();
+      if (json.nextToken() == JsonToken.VALUE_STRING) {
+        id = name.equals("id") ? json.getText() : id;
+        parent = name.equals("parent") ? json.getText() : parent;
+      }
+      json.skipChildren();
+    }
+    if (id != null && names.size() < MOST_MODELS) {
+      names.add(id);
+      if (!parent.isEmpty() && !parent.equals(id)) {
+        adapters.add(id);
       }
     }
   }

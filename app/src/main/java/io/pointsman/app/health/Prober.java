@@ -60,7 +60,7 @@ public final class Prober implements AutoCloseable {
   private volatile BiConsumer<Worker, byte[]> onModels = (_, _) -> {};
 
   /** Models that the fleet has not taken note of yet; guarded by itself. */
-  private final Map<Worker, Set<String>> learned = new HashMap<>();
+  private final Map<Worker, ServedModels> learned = new HashMap<>();
 
   private final ReentrantLock learning = new ReentrantLock();
 
@@ -186,16 +186,17 @@ public final class Prober implements AutoCloseable {
       if (answer.status() >= 500) {
         return modelsFailed(worker, "GET /v1/models: " + answer.status());
       }
-      Set<String> models = answer.good() ? ModelList.read(answer.body()) : Set.of();
-      if (models.isEmpty() && settings.alsoGood().contains(answer.status())) {
+      ServedModels models =
+          answer.good() ? ModelList.read(answer.body()) : ServedModels.told(Set.of());
+      if (models.any() && settings.alsoGood().contains(answer.status())) {
         log.debug("{} does not tell its models: {}", worker, answer.status());
-      } else if (models.isEmpty()) {
+      } else if (models.any()) {
         log.warn("{} does not tell its models (GET /v1/models: {})", worker, answer.status());
       } else {
         onModels.accept(worker, answer.body());
         learn(worker, models);
       }
-      if (models.isEmpty()) {
+      if (models.any()) {
         notTold(worker);
       }
       modelsSeen(worker);
@@ -224,7 +225,7 @@ public final class Prober implements AutoCloseable {
   /** What it has told before stands; one that has never told serves any model. */
   private void notTold(Worker worker) {
     if (worker.models().isEmpty()) {
-      learn(worker, Set.of());
+      learn(worker, ServedModels.told(Set.of()));
     }
   }
 
@@ -233,8 +234,8 @@ public final class Prober implements AutoCloseable {
    * costs as much as the fleet has workers, so a large one changes a few times at its start, not
    * once per worker. What is no news costs nothing.
    */
-  private void learn(Worker worker, Set<String> models) {
-    if (fleet.snapshot().models(worker).equals(ServedModels.told(models))) {
+  private void learn(Worker worker, ServedModels models) {
+    if (fleet.snapshot().models(worker).equals(models)) {
       return;
     }
     synchronized (learned) {
@@ -243,7 +244,7 @@ public final class Prober implements AutoCloseable {
     LockSupport.parkNanos(GATHERING_NANOS_PER_WORKER * fleet.snapshot().workers().size());
     learning.lock();
     try {
-      Map<Worker, Set<String>> batch;
+      Map<Worker, ServedModels> batch;
       synchronized (learned) {
         batch = Map.copyOf(learned);
         learned.clear();

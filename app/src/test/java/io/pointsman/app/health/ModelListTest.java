@@ -3,6 +3,7 @@ package io.pointsman.app.health;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.engine.fleet.ServedModels;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
@@ -10,6 +11,10 @@ import org.junit.jupiter.api.Test;
 
 class ModelListTest {
   private static Set<String> read(String json) throws IOException {
+    return models(json).names();
+  }
+
+  private static ServedModels models(String json) throws IOException {
     return ModelList.read(json.getBytes(StandardCharsets.UTF_8));
   }
 
@@ -22,7 +27,22 @@ class ModelListTest {
                   {"id":"llama","object":"model","permission":[{"id":"modelperm-1"}],"parent":null},
                   {"object":"model","parent":"llama","id":"llama-adapter"}]}
                 """))
-        .containsExactly("llama", "llama-adapter");
+        .containsExactlyInAnyOrder("llama", "llama-adapter");
+  }
+
+  @Test
+  void adaptersAreThoseWithAnotherParent() throws IOException {
+    ServedModels told =
+        models(
+            """
+            {"data":[{"id":"llama","root":"/models/llama","parent":null},{"id":"alias"},
+              {"id":"adapter","parent":"meta/llama"},{"id":"llama:ray"},{"id":"own","parent":"own"},
+              {"id":"none","parent":""},{"id":"other:tag","parent":7}]}
+            """);
+
+    assertThat(told.bases())
+        .containsExactlyInAnyOrder("llama", "alias", "own", "none", "other:tag");
+    assertThat(told.names()).hasSize(7);
   }
 
   @Test

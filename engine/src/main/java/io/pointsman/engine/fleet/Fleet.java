@@ -91,7 +91,7 @@ public final class Fleet {
     Worker worker = new Worker(limited(spec), slot, board, settings, ticker);
     slotsInUse.set(slot);
     workers.put(spec.id(), worker);
-    served.put(worker, new ServedModels(spec.models(), false));
+    served.put(worker, ServedModels.configured(spec.models()));
     return worker;
   }
 
@@ -147,17 +147,16 @@ public final class Fleet {
    * @param models empty if it does not tell: then it is taken to serve any
    */
   public void learnModels(Worker worker, Set<String> models) {
-    learnModels(Map.of(worker, models));
+    learnModels(Map.of(worker, ServedModels.told(models)));
   }
 
   /** Takes note of the models that workers say they serve, as one change. */
-  public synchronized void learnModels(Map<Worker, Set<String>> learned) {
+  public synchronized void learnModels(Map<Worker, ServedModels> learned) {
     boolean changed = false;
-    for (Map.Entry<Worker, Set<String>> each : learned.entrySet()) {
+    for (Map.Entry<Worker, ServedModels> each : learned.entrySet()) {
       Worker worker = each.getKey();
       if (workers.get(worker.id()) == worker) {
-        ServedModels told = ServedModels.told(each.getValue());
-        changed |= !told.equals(served.put(worker, told));
+        changed |= !each.getValue().equals(served.put(worker, each.getValue()));
       }
     }
     if (changed) {

@@ -53,7 +53,7 @@ public final class Worker {
     this.slot = slot;
     this.board = board;
     this.ticker = ticker;
-    models = new ServedModels(spec.models(), false);
+    models = ServedModels.configured(spec.models());
     lastProgressAt = ticker.nanos();
     health = new HealthState(settings.health(), this::healthChanged);
     breaker = new CircuitBreaker(settings.breaker(), this::breakerChanged);
@@ -85,6 +85,13 @@ public final class Worker {
    */
   public Set<String> models() {
     return models.names();
+  }
+
+  /**
+   * Those of its {@link #models} that are no adapters of others; the same set until they change.
+   */
+  public Set<String> bases() {
+    return models.bases();
   }
 
   /** Whether it does not tell its models although it is well: it is taken to serve any. */

@@ -16,7 +16,6 @@ import io.pointsman.engine.policy.cost.Yardstick;
 import io.pointsman.engine.policy.cost.Yardstick.Reading;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,7 +80,7 @@ final class Course {
       }
     }
     boolean all = fleet.addCopies(present.workers());
-    Map<Worker, Set<String>> models = new HashMap<>();
+    Map<Worker, ServedModels> models = new HashMap<>();
     for (Worker worker : present.workers()) {
       Worker own = fleet.snapshot().worker(worker.id());
       if (own == null) {
@@ -92,7 +91,7 @@ final class Course {
       }
       ServedModels served = present.models(worker);
       if (served.known() && !served.equals(fleet.snapshot().models(own))) {
-        models.put(own, served.names());
+        models.put(own, served);
       }
     }
     fleet.learnModels(models);

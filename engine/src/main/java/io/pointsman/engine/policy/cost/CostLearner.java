@@ -19,7 +19,6 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -29,19 +28,11 @@ import org.jspecify.annotations.Nullable;
  * worker, one of each kind of worker, and the index of who holds which prefix.
  */
 public final class CostLearner implements AnswerLearner {
-  /** Kinds of workers told apart; those beyond share the last model. */
-  private static final int MOST_KINDS = 64;
-
   /** For what is found, wherever it was. */
   private static final KvCredits EVERY_TIER = new KvCredits(1, 1, 1);
 
   /** Half of the memory is the index's, to find holders by; half the models', to know when. */
   private static final int INDEX_SHARE = 2;
-
-  /** Workers are of one kind if they serve the same models in the same role. */
-  private record Kind(Role role, Set<String> models) {}
-
-  private static final Kind OTHERS = new Kind(Role.REGULAR, Set.of());
 
   /** From whom it takes how fast engines are, in place of learning it; null if it learns. */
   private @Nullable CostLearner teacher;
@@ -63,7 +54,7 @@ public final class CostLearner implements AnswerLearner {
   /** Of {@link KvIndex#allClears}, what models know of. */
   private volatile long clearsSeen;
 
-  /** Guarded by this. */
+  /** Guarded by this: those that have workers. */
   private final Map<Kind, PoolModel> kinds = new HashMap<>();
 
   /** For engines that announce nothing. */
@@ -160,7 +151,7 @@ public final class CostLearner implements AnswerLearner {
     if (present != null) {
       drop(present);
     }
-    PoolModel kind = kind(new Kind(worker.spec().role(), worker.models()));
+    PoolModel kind = kind(Kind.of(worker), null);
     WorkerModel model = new WorkerModel(worker, kind, shared, settings.kvTokens(), ticker.nanos());
     // It may have told other models in between.
     join(model);
@@ -176,27 +167,50 @@ public final class CostLearner implements AnswerLearner {
   }
 
   private synchronized void join(WorkerModel model) {
-    Worker worker = model.worker();
-    Set<String> served = worker.models();
-    model.join(kind(new Kind(worker.spec().role(), served)), served);
+    Kind kind = Kind.of(model.worker());
+    PoolModel former = model.kind();
+    PoolModel own = kind(kind, former);
+    model.join(own, kind.bases());
+    freeIfUnused(former);
+    // Whose worker has left joins none.
+    freeIfUnused(own);
   }
 
-  private PoolModel kind(Kind kind) {
+  /**
+   * @param former of which a worker has been that is now of this kind; null if it is new
+   */
+  private PoolModel kind(Kind kind, @Nullable PoolModel former) {
     PoolModel present = kinds.get(kind);
     if (present != null) {
       return present;
     }
-    Kind within = kinds.size() < MOST_KINDS ? kind : OTHERS;
-    PoolModel known = teacher == null ? null : teacher.learned(within);
-    return kinds.computeIfAbsent(within, _ -> new PoolModel(settings, known));
+    PoolModel created =
+        new PoolModel(kind, settings, teacher == null ? null : teacher.learned(kind));
+    if (former != null && kind.continues(former.kind())) {
+      created.beginFrom(former);
+    }
+    kinds.put(kind, created);
+    return created;
   }
 
   private synchronized PoolModel learned(Kind kind) {
-    return kind(kind);
+    return kind(kind, null);
+  }
+
+  private void freeIfUnused(PoolModel kind) {
+    if (kind.unused()) {
+      kinds.remove(kind.kind(), kind);
+    }
+  }
+
+  /** How many kinds of workers there are. */
+  synchronized int kinds() {
+    return kinds.size();
   }
 
   private void drop(WorkerModel model) {
     model.close();
+    freeIfUnused(model.kind());
     index.forget(model.worker().slot());
   }
 

@@ -72,6 +72,24 @@ final class LatencyModel {
     this.teacher = teacher;
   }
 
+  /** Goes on from what another one has learned, instead of from the prior. */
+  synchronized void beginFrom(LatencyModel other) {
+    synchronized (other) {
+      s11 = other.s11;
+      s12 = other.s12;
+      s13 = other.s13;
+      s22 = other.s22;
+      s23 = other.s23;
+      s33 = other.s33;
+      r1 = other.r1;
+      r2 = other.r2;
+      r3 = other.r3;
+      samples = other.samples;
+      weights = other.weights;
+      present = other.present;
+    }
+  }
+
   /** Whether it learns from first tokens. */
   boolean learns() {
     return teacher == null;

@@ -21,6 +21,7 @@ final class PoolModel {
   private static final double STEP_MILLIS = 30;
 
   final LatencyModel latency;
+  private final Kind kind;
   private final @Nullable PoolModel teacher;
   private final Delay ofIdle = new Delay();
   private final Delay ofBusy = new Delay();
@@ -62,23 +63,59 @@ final class PoolModel {
       priorShare = PRIOR_SAMPLES / (samples + PRIOR_SAMPLES);
     }
 
+    void beginFrom(Delay other) {
+      samples = other.samples;
+      sum = other.sum;
+      seen = other.seen;
+      priorShare = other.priorShare;
+    }
+
     double mean(double prior) {
       return Math.max(0, seen + priorShare * prior);
     }
   }
 
+  /** Of workers of which nothing is known. */
   PoolModel(CostSettings settings) {
-    this(settings, null);
+    this(Kind.UNKNOWN, settings, null);
   }
 
   /**
    * @param teacher whose times are used; null to learn them
    */
-  PoolModel(CostSettings settings, @Nullable PoolModel teacher) {
+  PoolModel(Kind kind, CostSettings settings, @Nullable PoolModel teacher) {
+    this.kind = kind;
     this.teacher = teacher;
     latency = new LatencyModel(settings.stepTokens(), teacher == null ? null : teacher.latency);
     priceFloor = settings.priceFloor();
     price = priceFloor;
+  }
+
+  Kind kind() {
+    return kind;
+  }
+
+  /** Goes on from what has been learned of another kind; what its workers have to do is theirs. */
+  synchronized void beginFrom(PoolModel former) {
+    synchronized (former) {
+      latency.beginFrom(former.latency);
+      ofIdle.beginFrom(former.ofIdle);
+      ofBusy.beginFrom(former.ofBusy);
+      wanted = former.wanted;
+      computed = former.computed;
+      answers = former.answers;
+      answerTokens = former.answerTokens;
+      meanAnswer = former.meanAnswer;
+      estimated = former.estimated;
+      reported = former.reported;
+      tokensPerEstimated = former.tokensPerEstimated;
+    }
+    reprice();
+  }
+
+  /** Whether no worker is of this kind. */
+  synchronized boolean unused() {
+    return workers == 0;
   }
 
   /**

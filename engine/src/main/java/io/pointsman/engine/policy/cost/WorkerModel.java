@@ -46,7 +46,7 @@ final class WorkerModel {
 
   private volatile PoolModel pool;
 
-  /** The models by which it was told to be of that kind. */
+  /** The base models by which it was told to be of that kind. */
   private volatile Set<String> served;
 
   private boolean closed;
@@ -79,7 +79,7 @@ final class WorkerModel {
   WorkerModel(Worker worker, PoolModel pool, Shared shared, int kvTokens, long joinedAt) {
     this.worker = worker;
     this.pool = pool;
-    served = worker.models();
+    served = worker.bases();
     index = shared.index();
     ghosts = shared.ghosts();
     ledger = shared.ledger();
@@ -155,9 +155,9 @@ final class WorkerModel {
     return worker;
   }
 
-  /** Whether other models have become known to be served since it joined its kind. */
+  /** Whether other base models have become known to be served since it joined its kind. */
   boolean misplaced() {
-    return !worker.models().equals(served);
+    return !worker.bases().equals(served);
   }
 
   /** What it shares with workers of its kind. */
@@ -166,8 +166,8 @@ final class WorkerModel {
   }
 
   /** Goes to another kind, because it has become known what it serves. */
-  synchronized void join(PoolModel other, Set<String> models) {
-    served = models;
+  synchronized void join(PoolModel other, Set<String> bases) {
+    served = bases;
     if (other != pool && !closed) {
       pool.workers(-1);
       pool = other;

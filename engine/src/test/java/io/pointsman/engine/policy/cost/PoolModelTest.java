@@ -42,7 +42,7 @@ class PoolModelTest {
 
   @Test
   void delaysOfTheTeacherAreUsed() {
-    PoolModel taught = new PoolModel(CostSettings.DEFAULTS, kind);
+    PoolModel taught = new PoolModel(Kind.UNKNOWN, CostSettings.DEFAULTS, kind);
     late(kind, false, 12);
     late(taught, false, 200);
 
