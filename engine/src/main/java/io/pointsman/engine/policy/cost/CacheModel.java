@@ -93,6 +93,11 @@ final class CacheModel {
     return pinnedTokens + idleTokens;
   }
 
+  /** Bytes that it has taken and uses for nothing, not even for what it keeps to be used again. */
+  long spareBytes() {
+    return spare - runs.keptBytes();
+  }
+
   /**
    * Whether the engine's memory has been too small for all that was sent to it since it was empty.
    */
@@ -180,7 +185,7 @@ final class CacheModel {
         idle = runs.oldest()) {
       evict(idle, idle.size);
     }
-    if (spare < runs.keptBytes()) {
+    if (spareBytes() < 0) {
       runs.dropKept();
     }
     return at;

@@ -222,6 +222,21 @@ class CacheModelTest {
   }
 
   @Test
+  void whatIsKeptToBeUsedAgainIsPartOfTheMemoryThatIsTaken() {
+    SplittableRandom random = new SplittableRandom(1);
+    long most = 0;
+    for (int n = 0; n < 2000; n++) {
+      int blocks = 1 + random.nextInt(60);
+      serve(Prompt.of(n, blocks));
+      assertThat(cache.spareBytes()).as("after %d prompts", n).isNotNegative();
+      cache.shrinkTo(20_000);
+      assertThat(cache.spareBytes()).as("after %d evictions", n).isNotNegative();
+      most = Math.max(most, cache.spareBytes());
+    }
+    assertThat(most).as("some of the memory is taken").isPositive();
+  }
+
+  @Test
   void cachesThatAreFullOfWhatIsInUseTakeNoMore() {
     CacheModel small = small();
     List<Integer> taken = new ArrayList<>();
