@@ -6,7 +6,6 @@ import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * whole runs, none missing before one that is held.
  *
  * <p>Not safe for several threads: guarded by its worker's lock. It grows as needed, within a
- * number of bytes that it shares with the other workers; when they are used up it forgets early.
+ * number of bytes that it shares with the other workers; when they are used up it forgets early,
+ * and may have to for others.
  */
 final class CacheModel {
   /** Runs that are evicted in one go. */
@@ -30,10 +30,7 @@ final class CacheModel {
   /** Once a cache is full, further runs are evicted ahead up to such a part of it. */
   static final int AHEAD_PART = 64;
 
-  /** Bytes are taken in such portions. */
-  static final int PORTION_BYTES = 4096;
-
-  private final AtomicLong bytesLeft;
+  private final CacheMemory.Part memory;
   private final Losses evicted;
   private final Losses withdrawn;
   private final Foresight foresight;
@@ -42,9 +39,7 @@ final class CacheModel {
   private long idleTokens;
   private long pinnedTokens;
 
-  /** Bytes taken from all workers' and, of these, bytes not in use; below 0 after a cut. */
-  private long taken;
-
+  /** Bytes taken of the memory that are not in use; below 0 after a cut. */
   private long spare;
 
   /** Whether anything had to make room since it was empty. */
@@ -71,13 +66,13 @@ final class CacheModel {
   }
 
   /**
-   * @param bytesLeft what all workers may still take
+   * @param memory what it may take, to be closed by its owner
    * @param evicted hears of blocks that had to make room
    * @param withdrawn hears of blocks that were expected and not computed
    * @param foresight hears of what will be told to {@code evicted}
    */
-  CacheModel(AtomicLong bytesLeft, Losses evicted, Losses withdrawn, Foresight foresight) {
-    this.bytesLeft = bytesLeft;
+  CacheModel(CacheMemory.Part memory, Losses evicted, Losses withdrawn, Foresight foresight) {
+    this.memory = memory;
     this.evicted = evicted;
     this.withdrawn = withdrawn;
     this.foresight = foresight;
@@ -327,8 +322,7 @@ final class CacheModel {
 
   /** Gives its memory back. */
   void close() {
-    bytesLeft.addAndGet(taken);
-    taken = 0;
+    memory.give(memory.bytes());
     spare = 0;
     runs.clear();
     idleTokens = 0;
@@ -389,14 +383,22 @@ final class CacheModel {
   }
 
   private boolean took(long bytes) {
-    long portion = Math.ceilDiv(bytes, PORTION_BYTES) * PORTION_BYTES;
-    if (bytesLeft.addAndGet(-portion) < 0) {
-      bytesLeft.addAndGet(portion);
-      return false;
+    long taken = memory.take(bytes);
+    spare += taken;
+    return taken > 0;
+  }
+
+  /** Forgets, the oldest first, until so many bytes can be given back, as far as it can. */
+  void giveBack(long bytes) {
+    while (spare < bytes && runs.oldest() != null) {
+      evict(runs.oldest(BATCH, Double.MAX_VALUE));
     }
-    taken += portion;
-    spare += portion;
-    return true;
+    long portions = Math.max(0, Math.min(spare, bytes)) / CacheMemory.PORTION_BYTES;
+    spare -= portions * CacheMemory.PORTION_BYTES;
+    memory.give(portions * CacheMemory.PORTION_BYTES);
+    if (spare < runs.keptBytes()) {
+      runs.dropKept();
+    }
   }
 
   /** A run's first {@code size} blocks as a run of their own. */

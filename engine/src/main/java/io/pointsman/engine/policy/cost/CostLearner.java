@@ -19,7 +19,6 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
@@ -93,7 +92,7 @@ public final class CostLearner implements AnswerLearner {
     long taken = indexBytes + GhostList.bytes() + HitLedger.bytes();
     shared =
         new WorkerModel.Shared(
-            index, ghosts, ledger, kv.index(), new AtomicLong(settings.maxBytes() - taken));
+            index, ghosts, ledger, kv.index(), new CacheMemory(settings.maxBytes() - taken));
   }
 
   /** Takes how fast engines are from {@code other}; to be said before workers are adopted. */
@@ -108,6 +107,11 @@ public final class CostLearner implements AnswerLearner {
 
   public Predictions predictions() {
     return predictions;
+  }
+
+  /** What the models of caches share. */
+  CacheMemory memory() {
+    return shared.memory();
   }
 
   LostHits lostHits() {
@@ -225,6 +229,24 @@ public final class CostLearner implements AnswerLearner {
     WorkerModel model = model(lease.worker());
     if (model != null) {
       model.placed(request, lease, model.kind().tokens(request.prefix()));
+      if (model.memory().wants()) {
+        makeRoom(model.memory());
+      }
+    }
+  }
+
+  /** Has whoever has most of the memory give some of it back; under no lock but that one's. */
+  private void makeRoom(CacheMemory.Part wanting) {
+    wanting.asked();
+    WorkerModel most = null;
+    for (int slot = 0; slot < models.length(); slot++) {
+      WorkerModel each = models.get(slot);
+      if (each != null && (most == null || each.memory().bytes() > most.memory().bytes())) {
+        most = each;
+      }
+    }
+    if (most != null) {
+      most.giveBack();
     }
   }
 

@@ -17,9 +17,8 @@ import org.jspecify.annotations.Nullable;
  * cache; costs that are about equal are decided by requests in flight, then by what is held, then
  * by chance. Derivation and evidence: docs/routing-quality.md.
  *
- * <p>Of a fleet larger than a few hundred workers, those that hold a part of the prompt are
- * compared with as many others as {@link #COMPARED}, from a random one on: the least cost among so
- * many is as good as the least of all.
+ * <p>Of more workers than {@link #COMPARED}, so many are compared, from a random one on, and those
+ * that hold a part of the prompt: the least cost among so many is as good as the least of all.
  */
 public final class CostPolicy implements Policy {
   private static final int COMPARED = 128;

@@ -15,7 +15,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +37,7 @@ final class WorkerModel {
   private final GhostList ghosts;
   private final HitLedger ledger;
   private final KvIndex announced;
+  private final CacheMemory.Part memory;
   private final CacheModel cache;
   private final CacheTruth truth;
   private final Progress progress;
@@ -63,14 +63,14 @@ final class WorkerModel {
    * @param ghosts hears of what each loses
    * @param ledger finds out what can be expected of prompts
    * @param announced what workers have announced of their caches
-   * @param bytesLeft what the caches' models may still take
+   * @param memory what the caches' models may take
    */
   record Shared(
       PrefixIndex index,
       GhostList ghosts,
       HitLedger ledger,
       KvIndex announced,
-      AtomicLong bytesLeft) {}
+      CacheMemory memory) {}
 
   /**
    * @param kvTokens tokens of its KV memory, unless it says so itself
@@ -86,7 +86,8 @@ final class WorkerModel {
     announced = shared.announced();
     this.joinedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
-    cache = new CacheModel(shared.bytesLeft(), this::evicted, this::withdrawn, index::touch);
+    memory = shared.memory().join();
+    cache = new CacheModel(memory, this::evicted, this::withdrawn, index::touch);
     truth = new CacheTruth(worker, announced, kvTokens);
     pool.workers(1);
     progress = new Progress(pool);
@@ -184,8 +185,19 @@ final class WorkerModel {
       pool.workers(-1);
       progress.close();
       cache.clear((blocks, from, to) -> remember(blocks, from, to, GhostList.Fate.LEFT));
+      memory.close();
       inFlight.clear();
     }
+  }
+
+  /** What the model of its cache has taken. */
+  CacheMemory.Part memory() {
+    return memory;
+  }
+
+  /** Forgets some of what its cache holds, so that the model of another one gets the memory. */
+  synchronized void giveBack() {
+    cache.giveBack(memory.owed());
   }
 
   /** What it stands at, for picks; any thread. */

@@ -8,14 +8,14 @@ import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class CacheModelTest {
-  private final AtomicLong bytes = new AtomicLong(1 << 20);
+  private final CacheMemory memory = new CacheMemory(1 << 20);
   private final List<Long> evicted = new ArrayList<>();
   private final List<Long> foreseen = new ArrayList<>();
-  private final CacheModel cache = new CacheModel(bytes, this::note, this::note, this::foresee);
+  private final CacheModel cache =
+      new CacheModel(memory.join(), this::note, this::note, this::foresee);
 
   private void note(Lengths blocks, int from, int to) {
     for (int i = from; i < to; i++) {
@@ -143,7 +143,7 @@ class CacheModelTest {
     PrefixIndex index = new PrefixIndex(1 << 20, 1);
     int tenancy = index.tenancy(0);
     CacheModel.Losses remove = (blocks, from, to) -> index.remove(blocks, from, to, tenancy);
-    CacheModel model = new CacheModel(bytes, remove, remove, index::touch);
+    CacheModel model = new CacheModel(memory.join(), remove, remove, index::touch);
     SplittableRandom random = new SplittableRandom(6);
     for (int i = 0; i < 20_000; i++) {
       PrefixBlocks prompt =
@@ -206,19 +206,19 @@ class CacheModelTest {
       small.release(Prompt.of(n, 10), small.acquire(Prompt.of(n, 10), 16, 0), true);
     }
 
-    assertThat(small.heldTokens()).isEqualTo(CacheModel.PORTION_BYTES / each * 160);
+    assertThat(small.heldTokens()).isEqualTo(CacheMemory.PORTION_BYTES / each * 160);
     assertThat(small.match(Prompt.of(49, 10))).isEqualTo(10);
     assertThat(small.match(Prompt.of(20, 10))).isZero();
 
     serve(Prompt.of(1, 30));
-    assertThat(bytes).hasValueLessThan(1 << 20);
+    assertThat(memory.left()).isLessThan(1 << 20);
     cache.close();
-    assertThat(bytes).hasValue(1 << 20);
+    assertThat(memory.left()).isEqualTo(1 << 20);
   }
 
   private CacheModel small() {
     return new CacheModel(
-        new AtomicLong(CacheModel.PORTION_BYTES), this::note, this::note, this::foresee);
+        new CacheMemory(CacheMemory.PORTION_BYTES).join(), this::note, this::note, this::foresee);
   }
 
   @Test
@@ -285,7 +285,7 @@ class CacheModelTest {
     }
 
     assertThat(small.heldTokens())
-        .isBetween(16L * 16, CacheModel.PORTION_BYTES / CachedRuns.bytes(1) * 16);
+        .isBetween(16L * 16, CacheMemory.PORTION_BYTES / CachedRuns.bytes(1) * 16);
     assertThat(small.match(Prompt.of(2, 16))).isEqualTo(16);
   }
 
@@ -354,7 +354,7 @@ class CacheModelTest {
     assertThat(cache.heldTokens()).isEqualTo(160);
     cache.clear(3, this::note);
     assertThat(cache.heldTokens()).isZero();
-    assertThat(bytes).as("memory comes back").hasValue(1 << 20);
+    assertThat(memory.left()).as("memory comes back").isEqualTo(1 << 20);
   }
 
   @Test

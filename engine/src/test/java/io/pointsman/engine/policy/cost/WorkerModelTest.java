@@ -9,7 +9,6 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class WorkerModelTest {
@@ -25,7 +24,7 @@ class WorkerModelTest {
             ghosts,
             new HitLedger(index, ghosts, _ -> null),
             new KvIndex(1 << 20, 64, fleet.clock::nanos),
-            new AtomicLong(bytes));
+            new CacheMemory(bytes));
     PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
     return new WorkerModel(fleet.worker(0), kind, shared, 10_000_000, fleet.now());
   }
@@ -47,7 +46,7 @@ class WorkerModelTest {
     assertThat(indexed(model(1 << 20), prompt)).containsExactly(whole, 0);
 
     // Four more leave room for a part of it.
-    WorkerModel narrow = model(CacheModel.PORTION_BYTES);
+    WorkerModel narrow = model(CacheMemory.PORTION_BYTES);
     for (int i = 2; i < 6; i++) {
       PrefixBlocks other = Prompt.of(i, 40_000);
       RoutingRequest request = RoutingRequest.builder().prefix(other).build();
