@@ -51,7 +51,7 @@ final class ClientFaultsTest {
   @ParameterizedTest
   @EnumSource(
       mode = EnumSource.Mode.EXCLUDE,
-      names = {"LEAVES", "IDLES_IN_THOUSANDS"})
+      names = {"LEAVES", "IDLES_IN_THOUSANDS", "SENDS_AHEAD"})
   void harmsNobody(ClientFault fault) throws Exception {
     switch (fault) {
       case SLOW_HEAD -> trickles("", "GET / HTTP/1.1\r\nx-endless: ");
@@ -61,7 +61,7 @@ final class ClientFaultsTest {
       case NEVER_READS -> neverReads(1);
       case PIPELINES -> pipelines();
       case PIPELINES_AND_NEVER_READS -> neverReads(MANY);
-      case LEAVES, IDLES_IN_THOUSANDS ->
+      case LEAVES, IDLES_IN_THOUSANDS, SENDS_AHEAD ->
           throw new AssertionError(fault + ": has a test of its own");
     }
   }

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * to the connection's event loop.
  *
  * <p>The client is read also while its answer is on the way, because that is how its leaving is
- * noticed; only when it sends ahead, or faster than a worker takes, reading pauses.
+ * noticed; only when it sends ahead, or faster than a worker takes, reading pauses: each of the two
+ * by itself is enough.
  */
 @SuppressWarnings({
   "FutureReturnValueIgnored", // a failed write closes the connection, which is seen
@@ -41,6 +42,9 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   private @Nullable Conversation current;
   private boolean lingering;
   private boolean closing;
+
+  /** Whether the request under way, if there is one, takes what the client sends. */
+  private boolean wanted = true;
 
   /** When the connection became idle, or the head that is coming began; or lingering began. */
   private long since;
@@ -243,8 +247,15 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     return channel;
   }
 
-  /** Reads on, or lets the client wait. */
+  /** Has the client send on, or wait, as far as the request under way goes. */
   void setReading(boolean reading) {
+    wanted = reading;
+    updateReading();
+  }
+
+  /** Reads if what comes is wanted and stands behind nothing that waits for its turn. */
+  void updateReading() {
+    boolean reading = lingering || (wanted && !decoder.holdsAhead());
     if (channel.config().isAutoRead() != reading) {
       channel.config().setAutoRead(reading);
     }
@@ -264,6 +275,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
       return;
     }
     since = state.now();
+    setReading(true);
     if (keep && !plane.gate().draining()) {
       decoder.resume();
     } else if (complete) {
@@ -280,7 +292,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
 
   private void linger() {
     lingering = true;
-    setReading(true);
+    updateReading();
     if (channel instanceof DuplexChannel duplex) {
       channel.write(channel.alloc().buffer(0)).addListener(_ -> duplex.shutdownOutput());
       flush();
