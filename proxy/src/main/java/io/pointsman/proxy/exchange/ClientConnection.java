@@ -46,7 +46,10 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   /** Whether the request under way, if there is one, takes what the client sends. */
   private boolean wanted = true;
 
-  /** When the connection became idle, or the head that is coming began; or lingering began. */
+  /**
+   * When the connection became idle, which it is also while the client does not read, or the head
+   * that is coming began; or lingering began.
+   */
   private long since;
 
   private boolean headComing;
@@ -110,12 +113,15 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (current != null) {
       current.clientWritable(channel.isWritable());
+    } else if (takesMore()) {
+      since = state.now();
+      decoder.resume();
     }
   }
 
-  /** Bytes came, of whatever. */
+  /** Bytes are about to be decoded, of whatever. */
   void bytesCame() {
-    if (current == null && !headComing && !lingering) {
+    if (current == null && !headComing && takesMore()) {
       headComing = true;
       since = state.now();
     }
@@ -137,9 +143,10 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     }
   }
 
+  /** The next request is not taken up before the client has read most of the answers so far. */
   @Override
   public boolean takesMore() {
-    return !ending() && !answering();
+    return !ending() && (current == null ? channel.isWritable() : !current.received());
   }
 
   @Override
@@ -333,9 +340,10 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
       return;
     }
     TimeoutSettings timeouts = plane.timeouts();
-    if (headComing && over(timeouts.clientHead().toNanos(), now)) {
+    boolean sendsHead = headComing && channel.isWritable();
+    if (sendsHead && over(timeouts.clientHead().toNanos(), now)) {
       headTimedOut();
-    } else if (!headComing && over(timeouts.clientIdle().toNanos(), now)) {
+    } else if (!sendsHead && over(timeouts.clientIdle().toNanos(), now)) {
       channel.close();
     }
   }

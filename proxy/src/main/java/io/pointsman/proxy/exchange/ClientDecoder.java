@@ -64,7 +64,7 @@ final class ClientDecoder {
   /** Takes up what the client sent ahead, and reads on if that was not another request. */
   void resume() {
     ByteBuf next = ahead;
-    if (next == null || decoding) {
+    if (next == null || decoding || !connection.takesMore()) {
       return;
     }
     ahead = null;
