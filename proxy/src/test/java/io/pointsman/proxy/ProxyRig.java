@@ -82,6 +82,9 @@ final class ProxyRig implements AutoCloseable {
   /** Finds the addresses of names. */
   volatile NameTable.Lookup lookup = InetAddress::getByName;
 
+  /** Decides who may send requests. */
+  volatile CallerCheck callers = CallerCheck.NONE;
+
   /** What was heard of a prompt. */
   record Prompt(@Nullable String worker, @Nullable String authorization, String body) {}
 
@@ -146,7 +149,7 @@ final class ProxyRig implements AutoCloseable {
                 engine,
                 AffinitySettings.DEFAULT,
                 routes,
-                CallerCheck.NONE,
+                new Callers(),
                 new Reports(),
                 RequestTracer.NONE,
                 new Prompts(),
@@ -196,6 +199,18 @@ final class ProxyRig implements AutoCloseable {
 
     @Override
     public void forget(Worker worker) {}
+  }
+
+  private final class Callers implements CallerCheck {
+    @Override
+    public Verdict known(@Nullable String authorization) {
+      return callers.known(authorization);
+    }
+
+    @Override
+    public Verdict ask(String authorization) {
+      return callers.ask(authorization);
+    }
   }
 
   private final class Prompts implements PromptListener {

@@ -1,6 +1,7 @@
 package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
@@ -23,6 +24,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class ClientFaultsTest {
   private static final int MANY = 200;
   private static final String HEAD = "POST %s HTTP/1.1\r\nhost: r\r\ncontent-length: %d\r\n\r\n";
+
+  /** More bytes than one answer and what waits in front of it take, with allocators' reserves. */
+  private static final long ANSWERS_TAKE = 8 << 20;
 
   private static FaultRig rig;
 
@@ -51,7 +55,7 @@ final class ClientFaultsTest {
   @ParameterizedTest
   @EnumSource(
       mode = EnumSource.Mode.EXCLUDE,
-      names = {"LEAVES", "IDLES_IN_THOUSANDS"})
+      names = {"LEAVES", "IDLES_IN_THOUSANDS", "SENDS_AHEAD"})
   void harmsNobody(ClientFault fault) throws Exception {
     switch (fault) {
       case SLOW_HEAD -> trickles("", "GET / HTTP/1.1\r\nx-endless: ");
@@ -60,8 +64,13 @@ final class ClientFaultsTest {
       case SLOW_BODY_TO_THE_ROUTER -> trickles(HEAD.formatted("/workers", 1_000_000), "{");
       case NEVER_READS -> neverReads(1);
       case PIPELINES -> pipelines();
-      case PIPELINES_AND_NEVER_READS -> neverReads(MANY);
-      case LEAVES, IDLES_IN_THOUSANDS ->
+      case PIPELINES_AND_NEVER_READS -> {
+        neverReads(MANY);
+        answersWaitForItToRead("GET /workers HTTP/1.1\r\nhost: r\r\n\r\n");
+        String one = FaultRig.request(false);
+        answersWaitForItToRead(HEAD.formatted("/v1/completions", one.length()) + one);
+      }
+      case LEAVES, IDLES_IN_THOUSANDS, SENDS_AHEAD ->
           throw new AssertionError(fault + ": has a test of its own");
     }
   }
@@ -121,6 +130,7 @@ final class ClientFaultsTest {
   private static void neverReads(int requests) throws Exception {
     rig.engine().now(FaultRig.healthy(endless()));
     long before = rig.requestsSeen();
+    long failures = rig.worker().failures();
     String one = FaultRig.request(true);
     String request = HEAD.formatted("/v1/completions", one.length()) + one;
     try (RawClient client = RawClient.connectSlow(rig.port(), 4 << 10)) {
@@ -130,6 +140,33 @@ final class ClientFaultsTest {
           "the engine is left alone", Await.LONG, () -> rig.engine().openConnections() == 0);
       Await.until("it is over", Await.LONG, () -> rig.cluster().router().running() == 0);
       assertThat(rig.requestsSeen()).isEqualTo(before + 1);
+      assertThat(rig.worker().failures()).as("failures, a lease ignored").isEqualTo(failures);
+      assertThatThrownBy(() -> readOn(client)).hasMessageContaining("reset");
+    }
+  }
+
+  private static void readOn(RawClient client) throws IOException {
+    byte[] into = new byte[4 << 10];
+    while (client.readSome(into, into.length) >= 0) {
+      // What had come before the end.
+    }
+  }
+
+  /**
+   * Sends 1 MB of {@code request} at once, whose answers are a multiple of it, and then a byte now
+   * and then; reads nothing until the router gives the client up.
+   */
+  private static void answersWaitForItToRead(String request) throws Exception {
+    rig.engine()
+        .now(
+            FaultRig.healthy(
+                (_, connection) -> connection.reply(200, "text/plain", "x".repeat(10_000))));
+    byte[] all = request.repeat((1 << 20) / request.length()).getBytes(StandardCharsets.UTF_8);
+    try (MemoryWatch memory = MemoryWatch.begin();
+        RawClient client = RawClient.connectSlow(rig.port(), 4 << 10)) {
+      client.send(all);
+      sendForever(client);
+      assertThat(memory.mostMoreInBuffers()).as("bytes of buffers").isLessThan(ANSWERS_TAKE);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.pointsman.it.fault;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
@@ -122,6 +123,19 @@ final class FaultRig implements AutoCloseable {
   /** Requests that the scripted engine got, probes aside. */
   long requestsSeen() {
     return engine().requests().stream().filter(FaultRig::isTraffic).count();
+  }
+
+  /**
+   * The router's view of the scripted engine, or of the first of them, when nothing is under way.
+   */
+  Worker worker() {
+    cluster.awaitQuiet();
+    for (Worker worker : cluster.router().workers()) {
+      if (worker.spec().url().equals(engine().url())) {
+        return worker;
+      }
+    }
+    throw new AssertionError("no worker at " + engine().url());
   }
 
   private static boolean isTraffic(EngineRequest request) {

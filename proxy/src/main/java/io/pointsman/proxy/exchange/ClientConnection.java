@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * to the connection's event loop.
  *
  * <p>The client is read also while its answer is on the way, because that is how its leaving is
- * noticed; only when it sends ahead, or faster than a worker takes, reading pauses.
+ * noticed; only when it sends ahead, or faster than a worker takes, reading pauses: each of the two
+ * by itself is enough.
  */
 @SuppressWarnings({
   "FutureReturnValueIgnored", // a failed write closes the connection, which is seen
@@ -42,7 +43,13 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   private boolean lingering;
   private boolean closing;
 
-  /** When the connection became idle, or the head that is coming began; or lingering began. */
+  /** Whether the request under way, if there is one, takes what the client sends. */
+  private boolean wanted = true;
+
+  /**
+   * When the connection became idle, which it is also while the client does not read, or the head
+   * that is coming began; or lingering began.
+   */
   private long since;
 
   private boolean headComing;
@@ -106,12 +113,15 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (current != null) {
       current.clientWritable(channel.isWritable());
+    } else if (takesMore()) {
+      since = state.now();
+      decoder.resume();
     }
   }
 
-  /** Bytes came, of whatever. */
+  /** Bytes are about to be decoded, of whatever. */
   void bytesCame() {
-    if (current == null && !headComing && !lingering) {
+    if (current == null && !headComing && takesMore()) {
       headComing = true;
       since = state.now();
     }
@@ -133,9 +143,10 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     }
   }
 
+  /** The next request is not taken up before the client has read most of the answers so far. */
   @Override
   public boolean takesMore() {
-    return !ending() && !answering();
+    return !ending() && (current == null ? channel.isWritable() : !current.received());
   }
 
   @Override
@@ -243,8 +254,15 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     return channel;
   }
 
-  /** Reads on, or lets the client wait. */
+  /** Has the client send on, or wait, as far as the request under way goes. */
   void setReading(boolean reading) {
+    wanted = reading;
+    updateReading();
+  }
+
+  /** Reads if what comes is wanted and stands behind nothing that waits for its turn. */
+  void updateReading() {
+    boolean reading = lingering || (wanted && !decoder.holdsAhead());
     if (channel.config().isAutoRead() != reading) {
       channel.config().setAutoRead(reading);
     }
@@ -264,6 +282,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
       return;
     }
     since = state.now();
+    setReading(true);
     if (keep && !plane.gate().draining()) {
       decoder.resume();
     } else if (complete) {
@@ -280,7 +299,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
 
   private void linger() {
     lingering = true;
-    setReading(true);
+    updateReading();
     if (channel instanceof DuplexChannel duplex) {
       channel.write(channel.alloc().buffer(0)).addListener(_ -> duplex.shutdownOutput());
       flush();
@@ -321,9 +340,10 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
       return;
     }
     TimeoutSettings timeouts = plane.timeouts();
-    if (headComing && over(timeouts.clientHead().toNanos(), now)) {
+    boolean sendsHead = headComing && channel.isWritable();
+    if (sendsHead && over(timeouts.clientHead().toNanos(), now)) {
       headTimedOut();
-    } else if (!headComing && over(timeouts.clientIdle().toNanos(), now)) {
+    } else if (!sendsHead && over(timeouts.clientIdle().toNanos(), now)) {
       channel.close();
     }
   }

@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decodes what a client sends, one request after the other. A request that the client sends ahead,
- * while another is being answered, is not decoded before its turn: it stays as bytes, of which
- * there are at most those of one read. Belongs to the connection's event loop.
+ * while another is being answered, is not decoded before its turn: it stays as bytes, and nothing
+ * is read behind them, so that they are those of one read, or of two where a second was under way.
+ * Belongs to the connection's event loop.
  */
 final class ClientDecoder {
   private final ClientConnection connection;
@@ -56,22 +57,25 @@ final class ClientDecoder {
       rest.release();
     } else {
       ahead = rest;
-      connection.setReading(false);
+      connection.updateReading();
     }
   }
 
   /** Takes up what the client sent ahead, and reads on if that was not another request. */
   void resume() {
     ByteBuf next = ahead;
-    if (next == null || decoding) {
+    if (next == null || decoding || !connection.takesMore()) {
       return;
     }
     ahead = null;
     connection.bytesCame();
     decode(next);
-    if (ahead == null) {
-      connection.setReading(true);
-    }
+    connection.updateReading();
+  }
+
+  /** Whether there is something that the client sent ahead. */
+  boolean holdsAhead() {
+    return ahead != null;
   }
 
   /** Lets go of what was not decoded. */

@@ -16,6 +16,8 @@ public enum ClientFault {
   PIPELINES,
   /** Sends requests without end and never reads an answer. */
   PIPELINES_AND_NEVER_READS,
+  /** Sends without end behind a request that is not answered. */
+  SENDS_AHEAD,
   /** Opens very many connections and says nothing. */
   IDLES_IN_THOUSANDS,
   /** Leaves, in each place where the bytes of a request or of its answer can be cut. */
