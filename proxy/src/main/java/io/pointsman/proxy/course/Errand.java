@@ -18,7 +18,7 @@ public interface Errand {
   HeadChanges head();
 
   /**
-   * How long the answer's head may take.
+   * How long the answer's head may take, and from there the first byte of its body.
    *
    * @param usual what other requests may take
    */

@@ -33,6 +33,10 @@ final class Attempt extends WorkerCall {
 
   private boolean requestSent;
   private boolean reached;
+
+  /** Whether a byte of the answer's body has come. */
+  private boolean begun;
+
   private int status;
   private long activeAt;
   private long progressAt;
@@ -177,6 +181,7 @@ final class Attempt extends WorkerCall {
       in.release();
       return;
     }
+    begun = true;
     exchange.bodyArrived(in, activeAt);
     if (signals != null) {
       signals.bodyArrived(in);
@@ -314,10 +319,11 @@ final class Attempt extends WorkerCall {
       if (over(silent, timeouts.clientIdle().toNanos())) {
         exchange.clientStalled();
       }
-    } else if (over(silent, timeouts.idle().toNanos())) {
-      breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
-    } else if (relay != null && headHeld(relay) && over(silent, firstByte(timeouts).toNanos())) {
+    } else if (!begun && over(silent, firstByte(timeouts).toNanos())) {
+      // Engines send the head of a stream at once: behind it they still compute the prompt.
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
+    } else if (begun && over(silent, timeouts.idle().toNanos())) {
+      breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
     } else if (over(silent, keepAliveNanos) && relay != null && !headHeld(relay)) {
       relay.keepAlive();
       exchange.flush();

@@ -107,16 +107,16 @@ public final class ForwardKeys {
           "timeouts.first-byte",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.firstByte(),
-          "Longest wait for the first byte of an answer.",
-          "Must exceed queueing and prefill of the longest prompt; without streaming, the whole"
-              + " generation.");
+          "Longest wait for the head of an answer, and from there for the first byte of its body.",
+          "Must exceed queueing and prefill of the longest prompt, also where the engine sends the"
+              + " head of a stream before them; without streaming, the whole generation.");
 
   public static final Key<Duration> IDLE_TIMEOUT =
       Key.of(
           "timeouts.idle",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.idle(),
-          "Longest silence within an answer.",
+          "Longest silence within an answer, from the first byte of its body on.",
           "Short breaks streams of engines that pause; off holds dead streams until TCP gives up.");
 
   public static final Key<Duration> TOTAL_TIMEOUT =
