@@ -41,6 +41,9 @@ final class Attempt extends WorkerCall {
   private long activeAt;
   private long progressAt;
 
+  /** When a comment last went to the client; before the first one, when the answer began. */
+  private long commentedAt;
+
   /**
    * @param errand what the worker is sent in place of the client's own request; null for that
    */
@@ -161,6 +164,7 @@ final class Attempt extends WorkerCall {
     }
     Relay begun = exchange.beginRelay(this, head);
     relay = begun;
+    commentedAt = activeAt;
     signals = lease.observed() ? AnswerSignals.of(lease, head) : null;
     if (begun.empty()) {
       boolean surplus = in.isReadable();
@@ -294,7 +298,7 @@ final class Attempt extends WorkerCall {
           late();
         }
       }
-      case ANSWERING -> checkRelay(silent, timeouts, keepAliveNanos);
+      case ANSWERING -> checkRelay(now, timeouts, keepAliveNanos);
       case CONNECTING, OVER -> {}
     }
   }
@@ -312,7 +316,8 @@ final class Attempt extends WorkerCall {
     return timeout > 0 && silent > timeout;
   }
 
-  private void checkRelay(long silent, TimeoutSettings timeouts, long keepAliveNanos) {
+  private void checkRelay(long now, TimeoutSettings timeouts, long keepAliveNanos) {
+    long silent = silent(now);
     if (!exchange.clientWritable()) {
       // It is the client that holds the answer up: the worker is not to count as stalled.
       lease.progressed();
@@ -324,7 +329,10 @@ final class Attempt extends WorkerCall {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
     } else if (begun && over(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
-    } else if (over(silent, keepAliveNanos) && relay != null && !headHeld(relay)) {
+    } else if (over(Math.min(silent, now - commentedAt), keepAliveNanos)
+        && relay != null
+        && !headHeld(relay)) {
+      commentedAt = now;
       relay.keepAlive();
       exchange.flush();
     }
