@@ -7,13 +7,18 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.testkit.FakeClock;
+import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.CloseAfter;
+import io.pointsman.testkit.engine.Faults.OneRequestPerConnection;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.Faults.ResetAfterBytes;
 import io.pointsman.testkit.engine.RefusedPort;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
@@ -32,6 +37,8 @@ class RetryTest {
   private static final String BODY = "{\"model\":\"m\"}";
 
   @Parameter Transport transport = Transport.AUTO;
+
+  private final Semaphore told = new Semaphore(0);
 
   private static final Outcome ERROR = new Outcome.Failed(Failure.ERROR);
 
@@ -213,6 +220,115 @@ class RetryTest {
       assertThat(rig.retried).hasSize(4).containsOnly(RetryReason.STALE);
       assertThat(rig.outcomes).hasSize(5).containsOnly(Outcome.SUCCEEDED);
       assertThat(rig.ended).allMatch(e -> e.attempts() == 1);
+    }
+  }
+
+  private static final ProxySettings AFTER_LATE_RESETS =
+      ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withAfterLateReset(true));
+
+  /** Answers, but breaks the connection under the second request when told to. */
+  private static EngineScript breaksUnderTheSecond(Semaphore told) {
+    AtomicInteger requests = new AtomicInteger();
+    return (request, connection) -> {
+      if (requests.incrementAndGet() == 2) {
+        told.acquire();
+        connection.reset();
+      } else {
+        Answer.ok().answer(request, connection);
+      }
+    };
+  }
+
+  private WireResponse afterALateReset(ProxyRig rig, FakeClock clock, ScriptedEngine breaking)
+      throws Exception {
+    WireClient client = rig.connect();
+    assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+    client.send(ProxyRig.post(CHAT, BODY));
+    ProxyRig.await("it has the second one", () -> breaking.requests().size() == 2);
+    clock.advance(Duration.ofSeconds(60));
+    told.release();
+    return client.read();
+  }
+
+  @Test
+  void connectionThatBreaksLateIsNoStaleOneAndItsRequestNotTriedElsewhere() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
+        ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(breaking.url());
+      rig.worker(whole.url());
+
+      WireResponse response = afterALateReset(rig, clock, breaking);
+
+      assertThat(response.status()).isEqualTo(502);
+      assertThat(response.text()).contains("\"code\":\"upstream_reset\"");
+      assertThat(rig.retried).isEmpty();
+      assertThat(rig.outcomes).containsExactly(Outcome.SUCCEEDED, ERROR);
+      assertThat(breaking.requests()).hasSize(2);
+      assertThat(whole.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void requestOfAConnectionThatBreaksLateIsTriedElsewhereIfWanted() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(transport, AFTER_LATE_RESETS, clock);
+        ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(breaking.url());
+      rig.worker(whole.url());
+
+      assertThat(afterALateReset(rig, clock, breaking).status()).isEqualTo(200);
+
+      assertThat(rig.retried).containsExactly(RetryReason.LATE_RESET);
+      assertThat(breaking.requests()).hasSize(2);
+      assertThat(whole.requests()).hasSize(1);
+    }
+  }
+
+  @Test
+  void staleConnectionIsReplacedWhereNothingIsTriedElsewhere() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withMaxAttempts(1));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine engine = ScriptedEngine.start(new OneRequestPerConnection(true))) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+
+      for (int i = 0; i < 2; i++) {
+        assertThat(client.send(ProxyRig.post(CHAT, BODY)).read().status()).isEqualTo(200);
+      }
+      assertThat(rig.retried).containsExactly(RetryReason.STALE);
+    }
+  }
+
+  @Test
+  void requestThatMayNotBeRepeatedGoesOutOnAConnectionThatIsCertainlyAlive() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine engine = ScriptedEngine.start(new OneRequestPerConnection(true))) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect();
+
+      for (int i = 0; i < 3; i++) {
+        assertThat(client.send(ProxyRig.post("/load_adapter", BODY)).read().status())
+            .isEqualTo(200);
+      }
+      assertThat(rig.retried).isEmpty();
+      assertThat(engine.requests()).hasSize(3);
+    }
+  }
+
+  @Test
+  void requestThatMayNotBeRepeatedIsNotTriedElsewhereOnceItWasSent() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine broken = ScriptedEngine.start(new ResetAfterBytes(""));
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(broken.url());
+      rig.worker(whole.url());
+
+      assertThat(rig.ask(ProxyRig.post("/load_adapter", BODY)).status()).isEqualTo(502);
+      assertThat(whole.requests()).isEmpty();
     }
   }
 

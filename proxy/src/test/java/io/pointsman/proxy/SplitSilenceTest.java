@@ -8,6 +8,7 @@ import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -45,6 +46,45 @@ class SplitSilenceTest {
         assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
       }
       assertThat(one.requests().size() + two.requests().size()).isEqualTo(2);
+    }
+  }
+
+  /** Decode waits for the blocks behind its head: that is no silence within an answer. */
+  @Test
+  void isLeftThatTimeWhateverSilenceWithinAnswersIsAllowed() throws Exception {
+    CountDownLatch transferred = new CountDownLatch(1);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withTimeouts(
+                TimeoutSettings.DEFAULTS
+                    .withAnswer(Duration.ofHours(5), Duration.ofSeconds(30))
+                    .withTotals(Duration.ZERO, Duration.ZERO))
+            .withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    try (SplitRig rig = new SplitRig("nixl", settings);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection.beginEvents();
+                  transferred.await();
+                  connection.chunk("data: {\"a\":1}\n\n").chunk("data: [DONE]\n\n").lastChunk();
+                })) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireClient idle = rig.proxy.connect();
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(SplitRig.request(",\"stream\":true"));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(StageSettings.DEFAULTS.decode().minusSeconds(1));
+        // The sweep that closes this one looks at the request first.
+        assertThat(idle.atEnd()).isTrue();
+        transferred.countDown();
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(200);
+        assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
+      }
+      assertThat(decode.requests()).hasSize(1);
     }
   }
 }

@@ -201,6 +201,60 @@ class StreamingTest {
     }
   }
 
+  /** Engines send the head of a stream before they have computed the prompt. */
+  @Test
+  void promptMayBeComputedForAsLongAsTheFirstByteMayTake() throws Exception {
+    CountDownLatch computed = new CountDownLatch(1);
+    FakeClock clock = new FakeClock();
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withTimeouts(
+                TimeoutSettings.DEFAULTS.withAnswer(Duration.ofSeconds(20), Duration.ofSeconds(1)))
+            .withSseKeepalive(Duration.ofSeconds(15));
+    try (ProxyRig rig = new ProxyRig(transport, settings, clock);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection.beginEvents();
+                  computed.await();
+                  connection.chunk("data: one\n\n").lastChunk();
+                })) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      client.head();
+
+      clock.advance(Duration.ofSeconds(19));
+
+      assertThat(client.chunk()).isEqualTo(": keep-alive\n\n");
+      computed.countDown();
+      assertThat(client.chunk()).isEqualTo("data: one\n\n");
+      assertThat(client.chunk()).isEmpty();
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+      assertThat(rig.outcomes).containsExactly(Outcome.SUCCEEDED);
+    }
+  }
+
+  @Test
+  void streamWithoutAnEventEndsWhenTheFirstByteIsLate() throws Exception {
+    FakeClock clock = new FakeClock();
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(
+            TimeoutSettings.DEFAULTS.withAnswer(Duration.ofSeconds(20), Duration.ofHours(1)));
+    try (ProxyRig rig = new ProxyRig(transport, settings, clock);
+        ScriptedEngine engine = ScriptedEngine.start(new HangAfter(EVENTS_HEAD))) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      client.head();
+
+      clock.advance(Duration.ofSeconds(21));
+
+      assertThat(client.chunk()).contains("\"code\":\"upstream_timeout\"");
+      assertThat(client.chunk()).isEmpty();
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+      assertThat(rig.outcomes).containsExactly(new Outcome.Failed(Failure.TIMEOUT));
+    }
+  }
+
   private void cutAnswerIsNotComplete(String bytes) throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = ScriptedEngine.start(new CloseAfter(bytes))) {
@@ -318,6 +372,47 @@ class StreamingTest {
         assertThat(next).isEqualTo(": keep-alive\n\n");
       }
       assertThat(next).isEqualTo("data: two\n\n");
+    }
+  }
+
+  @Test
+  void silenceBringsOneCommentForEachInterval() throws Exception {
+    CountDownLatch seen = new CountDownLatch(1);
+    FakeClock clock = new FakeClock();
+    Duration witness = Duration.ofMillis(100);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withSseKeepalive(Duration.ofSeconds(1))
+            .withTimeouts(
+                TimeoutSettings.DEFAULTS.withClient(
+                    Duration.ofHours(1), Duration.ofHours(1), witness))
+            .withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    try (ProxyRig rig = new ProxyRig(transport, settings, clock);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection.beginEvents().chunk("data: one\n\n");
+                  seen.await();
+                  connection.chunk("data: two\n\n").lastChunk();
+                })) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      client.head();
+      assertThat(client.chunk()).isEqualTo("data: one\n\n");
+
+      for (int passed = 0; passed < 12; passed++) {
+        // Is closed by the next sweep, which looks at the stream too.
+        WireClient idle = rig.connect().send(ProxyRig.post(CHAT, "{\"model\":\"none\"}"));
+        assertThat(idle.read().status()).isEqualTo(404);
+        clock.advance(witness.multipliedBy(3));
+        assertThat(idle.atEnd()).isTrue();
+      }
+
+      seen.countDown();
+      for (int interval = 0; interval < 3; interval++) {
+        assertThat(client.chunk()).isEqualTo(": keep-alive\n\n");
+      }
+      assertThat(client.chunk()).isEqualTo("data: two\n\n");
     }
   }
 }

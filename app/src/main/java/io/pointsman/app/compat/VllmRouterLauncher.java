@@ -78,6 +78,7 @@ public final class VllmRouterLauncher {
     values.set(RoutingKeys.UNKNOWN_MODEL, UnknownModel.ANY_WORKER);
     values.set(ForwardKeys.CONNECT_TIMEOUT, Duration.ofSeconds(10));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
+    values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
   }
 
   private static void environment(Map<String, String> environment, Translation into) {

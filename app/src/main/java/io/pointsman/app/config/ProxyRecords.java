@@ -109,6 +109,7 @@ final class ProxyRecords {
         values.get(ForwardKeys.RETRY_MULTIPLIER),
         values.get(ForwardKeys.RETRY_JITTER),
         values.get(ForwardKeys.RETRY_AFTER_TIMEOUT),
+        values.get(ForwardKeys.RETRY_AFTER_LATE_RESET),
         values.get(ForwardKeys.RETRY_BUDGET),
         values.get(ForwardKeys.RETRY_PER_SECOND));
   }

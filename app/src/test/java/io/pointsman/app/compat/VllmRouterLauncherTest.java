@@ -60,6 +60,7 @@ class VllmRouterLauncherTest {
     assertThat(config.fleet().breaker().openFor()).isEqualTo(Duration.ofMinutes(1));
     assertThat(config.fleet().breaker().window()).isEqualTo(Duration.ofMinutes(2));
     assertThat(config.proxy().retry().maxAttempts()).isEqualTo(5);
+    assertThat(config.proxy().retry().afterLateReset()).isTrue();
     assertThat(config.proxy().retry().initialBackoff()).isEqualTo(Duration.ofMillis(50));
     assertThat(config.proxy().retry().maxBackoff()).isEqualTo(Duration.ofSeconds(30));
     assertThat(config.proxy().timeouts().total()).isEqualTo(Duration.ofMinutes(30));

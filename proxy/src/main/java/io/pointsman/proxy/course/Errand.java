@@ -18,18 +18,18 @@ public interface Errand {
   HeadChanges head();
 
   /**
-   * How long the answer's head may take.
+   * How long the answer's head may take, and from there the first byte of its body.
    *
    * @param usual what other requests may take
    */
   Duration firstByte(Duration usual);
 
   /**
-   * Whether another worker is asked if it takes longer.
+   * Whether another worker is asked if it takes longer, or ends the connection late.
    *
    * @param usual what holds for other requests
    */
-  boolean againAfterTimeout(boolean usual);
+  boolean againWhereItMayHaveBegun(boolean usual);
 
   /** Whether the client gets no head, nor a comment, before the first byte of the answer's body. */
   boolean holdsHead();

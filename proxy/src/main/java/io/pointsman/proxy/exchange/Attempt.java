@@ -33,9 +33,16 @@ final class Attempt extends WorkerCall {
 
   private boolean requestSent;
   private boolean reached;
+
+  /** Whether a byte of the answer's body has come. */
+  private boolean begun;
+
   private int status;
   private long activeAt;
   private long progressAt;
+
+  /** When a comment last went to the client; before the first one, when the answer began. */
+  private long commentedAt;
 
   /**
    * @param errand what the worker is sent in place of the client's own request; null for that
@@ -157,6 +164,7 @@ final class Attempt extends WorkerCall {
     }
     Relay begun = exchange.beginRelay(this, head);
     relay = begun;
+    commentedAt = activeAt;
     signals = lease.observed() ? AnswerSignals.of(lease, head) : null;
     if (begun.empty()) {
       boolean surplus = in.isReadable();
@@ -177,6 +185,7 @@ final class Attempt extends WorkerCall {
       in.release();
       return;
     }
+    begun = true;
     exchange.bodyArrived(in, activeAt);
     if (signals != null) {
       signals.bodyArrived(in);
@@ -289,7 +298,7 @@ final class Attempt extends WorkerCall {
           late();
         }
       }
-      case ANSWERING -> checkRelay(silent, timeouts, keepAliveNanos);
+      case ANSWERING -> checkRelay(now, timeouts, keepAliveNanos);
       case CONNECTING, OVER -> {}
     }
   }
@@ -307,18 +316,23 @@ final class Attempt extends WorkerCall {
     return timeout > 0 && silent > timeout;
   }
 
-  private void checkRelay(long silent, TimeoutSettings timeouts, long keepAliveNanos) {
+  private void checkRelay(long now, TimeoutSettings timeouts, long keepAliveNanos) {
+    long silent = silent(now);
     if (!exchange.clientWritable()) {
       // It is the client that holds the answer up: the worker is not to count as stalled.
       lease.progressed();
       if (over(silent, timeouts.clientIdle().toNanos())) {
         exchange.clientStalled();
       }
-    } else if (over(silent, timeouts.idle().toNanos())) {
-      breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
-    } else if (relay != null && headHeld(relay) && over(silent, firstByte(timeouts).toNanos())) {
+    } else if (!begun && over(silent, firstByte(timeouts).toNanos())) {
+      // Engines send the head of a stream at once: behind it they still compute the prompt.
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
-    } else if (over(silent, keepAliveNanos) && relay != null && !headHeld(relay)) {
+    } else if (begun && over(silent, timeouts.idle().toNanos())) {
+      breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
+    } else if (over(Math.min(silent, now - commentedAt), keepAliveNanos)
+        && relay != null
+        && !headHeld(relay)) {
+      commentedAt = now;
       relay.keepAlive();
       exchange.flush();
     }

@@ -213,13 +213,21 @@ final class Attempts implements HeldRequest.Holder {
     tell(attempt, reason);
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
-    boolean again = reason != RetryReason.TIMEOUT || againAfterTimeout(attempt.errand());
-    tryAgainOrGiveUp(attempt.worker(), reason, again && exchange.replayable());
+    boolean possible = exchange.replayable() && mayGoElsewhere(reason, attempt.errand());
+    tryAgainOrGiveUp(attempt.worker(), reason, possible);
   }
 
-  private boolean againAfterTimeout(@Nullable Errand errand) {
-    boolean usual = plane.retry().afterTimeout();
-    return errand == null ? usual : errand.againAfterTimeout(usual);
+  private boolean mayGoElsewhere(RetryReason reason, @Nullable Errand errand) {
+    return switch (reason) {
+      case CONNECT, STATUS, BUSY, NOT_THERE, STALE -> true;
+      case RESET, PROTOCOL -> exchange.repeatable();
+      case LATE_RESET -> exchange.repeatable() && again(errand, plane.retry().afterLateReset());
+      case TIMEOUT -> exchange.repeatable() && again(errand, plane.retry().afterTimeout());
+    };
+  }
+
+  private static boolean again(@Nullable Errand errand, boolean usual) {
+    return errand == null ? usual : errand.againWhereItMayHaveBegun(usual);
   }
 
   /** An attempt has ended with an error that the client gets if nobody does better. */

@@ -301,9 +301,24 @@ final class Exchange implements Conversation, Place.Holder {
     report.headArrived(now);
   }
 
-  /** Whether part of the body has been let go, or will be, as it is sent. */
+  /**
+   * Whether a worker that may have begun with it does no harm if another one, or itself, begins
+   * with it again. Of a route that nobody knows only the method tells (RFC 9110, 9.2.2).
+   */
+  boolean repeatable() {
+    return endpoint != Endpoint.TRANSPARENT || idempotent(head.method());
+  }
+
+  private static boolean idempotent(String method) {
+    return switch (method) {
+      case "GET", "HEAD", "PUT", "DELETE", "OPTIONS" -> true;
+      default -> false;
+    };
+  }
+
+  /** Whether it must not be sent twice: it may not be repeated, or not all of it is kept. */
   boolean sendsOnce() {
-    return !body.complete();
+    return !body.complete() || !repeatable();
   }
 
   // Relaying the answer.

@@ -6,7 +6,9 @@ import java.time.Duration;
  * How long each part of a request may take. Zero switches a timeout off. They are looked at about
  * ten times within the shortest of them, at least every second.
  *
- * @param firstByte from the request's last byte to the head of the answer; 504
+ * @param firstByte from the request's last byte to the head of the answer, 504; and from there to
+ *     the first byte of its body, which engines send behind the head of a stream when the prompt is
+ *     computed: breaks the answer off
  * @param idle between two reads of the answer's body; breaks the answer off
  * @param total from the request's head to the end of an answer that is not a stream of events; 504,
  *     or the answer is broken off

@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.Connecting;
 import io.pointsman.proxy.upstream.Descriptors;
@@ -37,6 +38,8 @@ public abstract class WorkerCall implements UpstreamUser {
     OVER
   }
 
+  private static final long LATE_NANOS = RetrySettings.LATE.toNanos();
+
   private final LoopState state;
   private final Lease lease;
   private final String method;
@@ -49,6 +52,7 @@ public abstract class WorkerCall implements UpstreamUser {
   private boolean pooled;
   private boolean resent;
   private boolean reusable;
+  private long sentAt;
 
   /**
    * @param lease taken over
@@ -171,6 +175,7 @@ public abstract class WorkerCall implements UpstreamUser {
     connection = ready;
     pooled = ready.reused();
     phase = Phase.AWAITING_HEAD;
+    sentAt = state.now();
     send(ready);
     ready.flush();
   }
@@ -267,9 +272,11 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
-  /** A pooled connection may have been closed before the request came. */
+  /** A pooled connection may have been closed before the request came, which shows at once. */
   private void closedBeforeHead() {
-    if (pooled && !heads.begun() && !resent && resends()) {
+    if (state.now() - sentAt > LATE_NANOS) {
+      fail(RetryReason.LATE_RESET, ProxyError.UPSTREAM_RESET);
+    } else if (pooled && !heads.begun() && !resent && resends()) {
       resent = true;
       open();
     } else {

@@ -126,7 +126,7 @@ public final class RetryPlan {
   public long waitNanos(RetryReason reason) {
     return switch (reason) {
       case CONNECT, BUSY, NOT_THERE, STALE -> 0;
-      case RESET, PROTOCOL, TIMEOUT, STATUS -> backoff.nanos(waits++);
+      case RESET, LATE_RESET, PROTOCOL, TIMEOUT, STATUS -> backoff.nanos(waits++);
     };
   }
 

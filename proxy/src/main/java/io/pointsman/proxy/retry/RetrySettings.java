@@ -14,6 +14,9 @@ import java.time.Duration;
  * @param jitter share of the wait, 0 to 1, by which it varies both ways
  * @param afterTimeout whether a worker that sent no head of an answer in time is given up for
  *     another. Off by default: it may still be generating.
+ * @param afterLateReset whether a worker whose connection broke before an answer, but later than
+ *     {@link #LATE} after the request was sent, is given up for another. Off by default: it has
+ *     computed all that time, and what broke it may break the next one.
  * @param budgetShare retries allowed for each request, 0 to 1, so that retries cannot become a
  *     storm
  * @param budgetPerSecond retries per second allowed in any case; at least 0
@@ -25,11 +28,19 @@ public record RetrySettings(
     double multiplier,
     double jitter,
     boolean afterTimeout,
+    boolean afterLateReset,
     double budgetShare,
     double budgetPerSecond) {
 
+  /**
+   * Time since a request was sent after which the end of its connection tells nothing of whether
+   * the worker has begun with it. One that closes an unused connection does so within a round trip.
+   */
+  public static final Duration LATE = Duration.ofSeconds(1);
+
   public static final RetrySettings DEFAULTS =
-      new RetrySettings(5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, 0.2, 10);
+      new RetrySettings(
+          5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, false, 0.2, 10);
 
   public RetrySettings {
     if (maxAttempts < 1) {
@@ -68,6 +79,7 @@ public record RetrySettings(
         multiplier,
         jitter,
         afterTimeout,
+        afterLateReset,
         budgetShare,
         budgetPerSecond);
   }
@@ -75,7 +87,15 @@ public record RetrySettings(
   /** The same with other waits. */
   public RetrySettings withBackoff(Duration initial, Duration most) {
     return new RetrySettings(
-        maxAttempts, initial, most, multiplier, jitter, afterTimeout, budgetShare, budgetPerSecond);
+        maxAttempts,
+        initial,
+        most,
+        multiplier,
+        jitter,
+        afterTimeout,
+        afterLateReset,
+        budgetShare,
+        budgetPerSecond);
   }
 
   /** The same with another budget. */
@@ -87,7 +107,22 @@ public record RetrySettings(
         multiplier,
         jitter,
         afterTimeout,
+        afterLateReset,
         share,
         perSecond);
+  }
+
+  /** The same with another choice for connections that break late. */
+  public RetrySettings withAfterLateReset(boolean again) {
+    return new RetrySettings(
+        maxAttempts,
+        initialBackoff,
+        maxBackoff,
+        multiplier,
+        jitter,
+        afterTimeout,
+        again,
+        budgetShare,
+        budgetPerSecond);
   }
 }

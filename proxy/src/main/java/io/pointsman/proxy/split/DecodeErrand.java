@@ -114,7 +114,7 @@ final class DecodeErrand implements Errand {
   }
 
   @Override
-  public boolean againAfterTimeout(boolean usual) {
+  public boolean againWhereItMayHaveBegun(boolean usual) {
     return true;
   }
 

@@ -26,7 +26,7 @@ record WholeErrand(byte @Nullable [] body, HeadChanges head, String lines, Runna
   }
 
   @Override
-  public boolean againAfterTimeout(boolean usual) {
+  public boolean againWhereItMayHaveBegun(boolean usual) {
     return usual;
   }
 

@@ -6,6 +6,8 @@ public enum RetryReason {
   CONNECT,
   /** The connection broke before the head of an answer. */
   RESET,
+  /** The same, more than a second after the request was sent: the worker may have begun with it. */
+  LATE_RESET,
   /** What came back was not HTTP. */
   PROTOCOL,
   /** No head of an answer in time. */

@@ -73,6 +73,7 @@ public final class ProductionStackLauncher {
     values.set(ForwardKeys.STREAM_TOTAL_TIMEOUT, Duration.ZERO);
     values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
+    values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
   }
 
   private static void environment(Map<String, String> environment, Translation into) {

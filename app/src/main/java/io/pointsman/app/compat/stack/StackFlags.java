@@ -103,7 +103,10 @@ final class StackFlags {
             .refused("matches are judged by the share of the prompt (cache.threshold of serve)"),
         stack(REROUTES, "further engines that a failed request is tried on")
             .standard("0")
-            .honoured("also after a broken answer's head; each on another engine", wishes.keep()),
+            .honoured(
+                "also after a broken answer's head, and however late a connection broke; each on"
+                    + " another engine",
+                wishes.keep()),
         stack("--kv-aware-threshold", "tokens that kvaware lets be uncached")
             .standard("2000")
             .refused(CONTROLLER),

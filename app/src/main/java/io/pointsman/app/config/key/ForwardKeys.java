@@ -27,7 +27,9 @@ public final class ForwardKeys {
           bool(),
           true,
           "Whether a request that failed before its first byte is tried on another worker.",
-          "false hands every failure to the client.");
+          "false hands every failure to the client, but one that is none of the worker's: a request"
+              + " that met a kept connection just as the worker closed it (it broke within a"
+              + " second, before any byte of an answer) goes once more to the same worker.");
 
   public static final Key<Integer> RETRY_ATTEMPTS =
       Key.of(
@@ -94,6 +96,17 @@ public final class ForwardKeys {
           "Whether a request is tried again when timeouts.first-byte has passed.",
           "true may generate the same answer twice: the first engine may still be at it.");
 
+  public static final Key<Boolean> RETRY_AFTER_LATE_RESET =
+      Key.of(
+          "retry.after-late-reset",
+          bool(),
+          RETRY.afterLateReset(),
+          "Whether a request is tried again whose connection broke before an answer, more than a"
+              + " second after it was sent.",
+          "true hides engines that die from clients that do not stream, but may generate the same"
+              + " answer up to retry.max-attempts times, and lets a request that kills engines"
+              + " visit as many.");
+
   public static final Key<Duration> CONNECT_TIMEOUT =
       Key.of(
           "timeouts.connect",
@@ -107,16 +120,16 @@ public final class ForwardKeys {
           "timeouts.first-byte",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.firstByte(),
-          "Longest wait for the first byte of an answer.",
-          "Must exceed queueing and prefill of the longest prompt; without streaming, the whole"
-              + " generation.");
+          "Longest wait for the head of an answer, and from there for the first byte of its body.",
+          "Must exceed queueing and prefill of the longest prompt, also where the engine sends the"
+              + " head of a stream before them; without streaming, the whole generation.");
 
   public static final Key<Duration> IDLE_TIMEOUT =
       Key.of(
           "timeouts.idle",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.idle(),
-          "Longest silence within an answer.",
+          "Longest silence within an answer, from the first byte of its body on.",
           "Short breaks streams of engines that pause; off holds dead streams until TCP gives up.");
 
   public static final Key<Duration> TOTAL_TIMEOUT =
@@ -208,6 +221,7 @@ public final class ForwardKeys {
         RETRY_BUDGET,
         RETRY_PER_SECOND,
         RETRY_AFTER_TIMEOUT,
+        RETRY_AFTER_LATE_RESET,
         CONNECT_TIMEOUT,
         FIRST_BYTE_TIMEOUT,
         IDLE_TIMEOUT,

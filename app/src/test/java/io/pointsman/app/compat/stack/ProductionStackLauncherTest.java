@@ -107,6 +107,7 @@ class ProductionStackLauncherTest {
   @Test
   void aRequestIsTriedOnceUnlessToldOtherwise() {
     assertThat(launched(ROUND).proxy().retry().maxAttempts()).isEqualTo(1);
+    assertThat(launched(ROUND).proxy().retry().afterLateReset()).isTrue();
     assertThat(
             launched(ROUND + "--max-instance-failover-reroute-attempts 2")
                 .proxy()
