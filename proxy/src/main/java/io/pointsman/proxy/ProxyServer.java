@@ -14,6 +14,7 @@ import io.netty.util.concurrent.Future;
 import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.exchange.Cors;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.exchange.Plane;
@@ -145,6 +146,7 @@ public final class ProxyServer implements AutoCloseable {
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
+        new BodyBudget(settings.limits().maxBufferedTotal()),
         settings.sseKeepalive());
   }
 
@@ -208,6 +210,11 @@ public final class ProxyServer implements AutoCloseable {
   /** Requests that are held back because every worker is full. */
   public int heldBack() {
     return plane.holdBack().held();
+  }
+
+  /** What is kept of requests' bodies. */
+  public BodyBudget bodies() {
+    return plane.bodies();
   }
 
   /**

@@ -34,7 +34,7 @@ class LimitsTest {
 
   @Parameter Transport transport = Transport.AUTO;
 
-  private static final LimitSettings SMALL = new LimitSettings(2000, 1024, 256, 1000);
+  private static final LimitSettings SMALL = new LimitSettings(2000, 1024, 256, 1000, 1 << 20);
 
   @Test
   void announcedBodyAboveTheLimitIs413() throws Exception {

@@ -279,6 +279,7 @@ final class ProxyRig implements AutoCloseable {
       resource.close();
     }
     await("no request under way", () -> server.running() == 0);
+    await("no body kept", () -> server.bodies().taken() == 0);
     server.close();
     for (Worker worker : all) {
       assertThat(worker.inFlight()).as("in flight on " + worker).isZero();
