@@ -47,6 +47,9 @@ public final class ProxyServer implements AutoCloseable {
   private static final WriteBufferWaterMark CLIENT_WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 128 << 10);
 
+  /** The part of what may be kept of bodies that may lie on the heap, which is half as large. */
+  private static final int HEAP_SHARE = 4;
+
   private static final int STORED_RESPONSES = 100_000;
 
   private final ProxySettings settings;
@@ -147,6 +150,7 @@ public final class ProxyServer implements AutoCloseable {
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
         new BodyBudget(settings.limits().maxBufferedTotal()),
+        new BodyBudget(settings.limits().maxBufferedTotal() / HEAP_SHARE),
         settings.sseKeepalive());
   }
 

@@ -22,6 +22,7 @@ import java.time.Duration;
  * safe for use by several threads.
  *
  * @param bodies bounds what is kept of requests
+ * @param localBodies bounds the bodies, on the heap, that the router's own endpoints handle
  * @param sseKeepalive silence after which a stream of events gets a comment; 0 for none
  */
 public record Plane(
@@ -44,4 +45,5 @@ public record Plane(
     ResponseOwners owners,
     DrainGate gate,
     BodyBudget bodies,
+    BodyBudget localBodies,
     Duration sseKeepalive) {}

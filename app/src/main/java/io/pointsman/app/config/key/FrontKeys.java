@@ -80,7 +80,8 @@ public final class FrontKeys {
               "Most bytes that are kept of all requests together, outside of the heap; beyond it"
                   + " requests are answered with 503 and Retry-After. From three quarters of it on"
                   + " bodies above 64 KiB are streamed on without retries, unless the fleet has"
-                  + " prefill and decode workers.",
+                  + " prefill and decode workers. The router's own endpoints handle a quarter of"
+                  + " as much at a time, on the heap.",
               "Small refuses requests under load; more than half of the JVM's"
                   + " -XX:MaxDirectMemorySize, which is 2 GiB, lets memory run out.")
           .flag("--max-buffered-total");
