@@ -79,6 +79,9 @@ final class ProxyRig implements AutoCloseable {
   /** Happens in each decision, and may throw. */
   volatile Runnable inDecision = () -> {};
 
+  /** Happens when a lease has been settled, and may throw. */
+  volatile Runnable inSettled = () -> {};
+
   /** Finds the addresses of names. */
   volatile NameTable.Lookup lookup = InetAddress::getByName;
 
@@ -296,6 +299,7 @@ final class ProxyRig implements AutoCloseable {
     @Override
     public void settled(Lease lease, Outcome outcome) {
       outcomes.add(outcome);
+      inSettled.run();
     }
 
     @Override

@@ -82,7 +82,7 @@ final class Attempts implements HeldRequest.Holder {
       if (decision != null) {
         decided(decision);
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       exchange.failed(e);
     }
   }

@@ -475,7 +475,7 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /** Something threw that should not have: the client is told, and everything is let go of. */
-  void failed(RuntimeException defect) {
+  void failed(Throwable defect) {
     LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
     endEarly(ProxyError.INTERNAL, null);
   }
