@@ -14,6 +14,7 @@ import io.netty.util.concurrent.Future;
 import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.exchange.Cors;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.exchange.Plane;
@@ -45,6 +46,9 @@ public final class ProxyServer implements AutoCloseable {
    */
   private static final WriteBufferWaterMark CLIENT_WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 128 << 10);
+
+  /** The part of what may be kept of bodies that may lie on the heap, which is half as large. */
+  private static final int HEAP_SHARE = 4;
 
   private static final int STORED_RESPONSES = 100_000;
 
@@ -145,6 +149,8 @@ public final class ProxyServer implements AutoCloseable {
         new RequestIds(settings.headers().requestIdHeaders(), context.dice()),
         new ResponseOwners(STORED_RESPONSES),
         new DrainGate(),
+        new BodyBudget(settings.limits().maxBufferedTotal()),
+        new BodyBudget(settings.limits().maxBufferedTotal() / HEAP_SHARE),
         settings.sseKeepalive());
   }
 
@@ -208,6 +214,11 @@ public final class ProxyServer implements AutoCloseable {
   /** Requests that are held back because every worker is full. */
   public int heldBack() {
     return plane.holdBack().held();
+  }
+
+  /** What is kept of requests' bodies. */
+  public BodyBudget bodies() {
+    return plane.bodies();
   }
 
   /**

@@ -10,7 +10,10 @@ import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -124,6 +127,32 @@ class DefectTest {
       assertThat(rig.ask("GET /slow HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(504);
     } finally {
       never.countDown();
+    }
+  }
+
+  @Test
+  void oneClientWhoseTimeoutsCannotBeCheckedCostsNoOtherItsOwn() throws Exception {
+    TimeoutSettings soon =
+        TimeoutSettings.DEFAULTS.withAnswer(Duration.ofMillis(500), Duration.ZERO);
+    AtomicBoolean thrown = new AtomicBoolean();
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS.withTimeouts(soon));
+        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
+      rig.worker(engine.url());
+      rig.inSettled =
+          () -> {
+            if (!thrown.getAndSet(true)) {
+              throw new AssertionError("by design");
+            }
+          };
+      List<WireClient> clients = new ArrayList<>();
+      for (int i = 0; i < 12; i++) {
+        clients.add(rig.connect().send(REQUEST));
+      }
+      int answered = 0;
+      for (WireClient client : clients) {
+        answered += client.line() == null ? 0 : 1;
+      }
+      assertThat(answered).isEqualTo(clients.size() - 1);
     }
   }
 }

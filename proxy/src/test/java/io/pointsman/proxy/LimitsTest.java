@@ -13,6 +13,7 @@ import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -34,7 +35,7 @@ class LimitsTest {
 
   @Parameter Transport transport = Transport.AUTO;
 
-  private static final LimitSettings SMALL = new LimitSettings(2000, 1024, 256, 1000);
+  private static final LimitSettings SMALL = new LimitSettings(2000, 1024, 256, 1000, 1 << 20);
 
   @Test
   void announcedBodyAboveTheLimitIs413() throws Exception {
@@ -48,6 +49,42 @@ class LimitsTest {
       assertThat(response.header("connection")).isEqualTo("close");
       assertThat(engine.requests()).isEmpty();
       assertThat(rig.outcomes).isEmpty();
+    }
+  }
+
+  @Test
+  void aSlowUploaderReadsTheRefusalBehindItsBody() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withLimits(SMALL))) {
+      WireClient client = rig.connect();
+      client.send("POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ncontent-length: 3000000\r\n\r\n");
+      for (int i = 0; i < 30; i++) {
+        client.send(" ".repeat(100_000));
+        Thread.sleep(100); // what makes it slow
+      }
+
+      assertThat(client.read().status()).isEqualTo(413);
+    }
+  }
+
+  @Test
+  void anUploaderWhoGoesOnForTooLongIsCutOff() throws Exception {
+    FakeClock clock = new FakeClock();
+    ProxySettings settings = ProxySettings.DEFAULTS.withLimits(SMALL);
+    try (ProxyRig rig = new ProxyRig(transport, settings, clock)) {
+      WireClient client = rig.connect();
+      client.send("POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ncontent-length: 3000000\r\n\r\n");
+      assertThat(client.head().status()).isEqualTo(413);
+      clock.advance(Duration.ofSeconds(31));
+      ProxyRig.await(
+          "it cannot send any more",
+          () -> {
+            try {
+              client.send(" ");
+              return false;
+            } catch (IOException _) {
+              return true;
+            }
+          });
     }
   }
 

@@ -57,6 +57,11 @@ class LocalEndpointTest {
     }
 
     @Override
+    public int mostBytes() {
+      return Integer.MAX_VALUE;
+    }
+
+    @Override
     public LocalResponse handle(LocalRequest request) {
       return LocalResponse.text(200, request.body().length + " " + request.truncated());
     }
@@ -116,6 +121,38 @@ class LocalEndpointTest {
     try (ProxyRig rig = rig(settings)) {
       assertThat(rig.ask(ProxyRig.post("/echo", "12345678901")).status()).isEqualTo(413);
       assertThat(rig.ask(ProxyRig.post("/echo", "1234567890")).status()).isEqualTo(201);
+    }
+  }
+
+  @Test
+  void endpointsTakeNoMoreThanTheyHaveUseFor() throws Exception {
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS)) {
+      WireResponse refused = rig.ask(ProxyRig.post("/echo", "1".repeat(65_537)));
+      assertThat(refused.status()).isEqualTo(413);
+      assertThat(refused.text()).contains("at most 65536 bytes");
+      assertThat(rig.ask(ProxyRig.post("/echo", "1".repeat(65_536))).status()).isEqualTo(201);
+      String large = rig.ask(ProxyRig.post("/head", "1".repeat(3_000_000))).text();
+      assertThat(large).isEqualTo("3000000 false");
+    }
+  }
+
+  @Test
+  void bodiesAreRefusedWhereNothingMoreMayBeKept() throws Exception {
+    LimitSettings limits = LimitSettings.DEFAULTS.withMaxBufferedTotal(1 << 20);
+    try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withLimits(limits))) {
+      WireClient stalled = rig.connect();
+      String half = "1".repeat(400_000);
+      stalled.send(ProxyRig.post("/head", half + half).substring(0, 450_000));
+      ProxyRig.await("a part is kept", () -> rig.server().bodies().taken() > 400_000);
+
+      for (String body : List.of("1".repeat(300_000), "1".repeat(900_000))) {
+        WireResponse refused = rig.ask(ProxyRig.post("/head", body));
+        assertThat(refused.status()).as("%d bytes", body.length()).isEqualTo(503);
+        assertThat(refused.header("retry-after")).isEqualTo("1");
+        assertThat(refused.text()).contains("buffers_full");
+      }
+      assertThat(rig.ask(ProxyRig.post("/head", "1".repeat(200_000))).text())
+          .isEqualTo("200000 false");
     }
   }
 

@@ -59,7 +59,7 @@ class PromptsTest {
 
   @Test
   void bodyThatIsTooLargeToBeKeptIsNotHeardOf() throws Exception {
-    LimitSettings small = new LimitSettings(1 << 20, 1024, 256, 1000);
+    LimitSettings small = new LimitSettings(1 << 20, 1024, 256, 1000, 1 << 20);
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS.withLimits(small));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       serves(rig, engine);

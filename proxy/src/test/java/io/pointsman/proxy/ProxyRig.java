@@ -79,6 +79,9 @@ final class ProxyRig implements AutoCloseable {
   /** Happens in each decision, and may throw. */
   volatile Runnable inDecision = () -> {};
 
+  /** Happens when a lease has been settled, and may throw. */
+  volatile Runnable inSettled = () -> {};
+
   /** Finds the addresses of names. */
   volatile NameTable.Lookup lookup = InetAddress::getByName;
 
@@ -294,6 +297,7 @@ final class ProxyRig implements AutoCloseable {
       resource.close();
     }
     await("no request under way", () -> server.running() == 0);
+    await("no body kept", () -> server.bodies().taken() == 0);
     server.close();
     for (Worker worker : all) {
       assertThat(worker.inFlight()).as("in flight on " + worker).isZero();
@@ -310,6 +314,7 @@ final class ProxyRig implements AutoCloseable {
     @Override
     public void settled(Lease lease, Outcome outcome) {
       outcomes.add(outcome);
+      inSettled.run();
     }
 
     @Override

@@ -17,7 +17,7 @@ class ProxySettingsTest {
   @Test
   void defaultsAreThoseDocumented() {
     assertThat(LimitSettings.DEFAULTS)
-        .isEqualTo(new LimitSettings(536_870_912, 65_536, 16_384, 8_388_608));
+        .isEqualTo(new LimitSettings(536_870_912, 65_536, 16_384, 8_388_608, 1_073_741_824));
     assertThat(RetrySettings.DEFAULTS)
         .isEqualTo(
             new RetrySettings(

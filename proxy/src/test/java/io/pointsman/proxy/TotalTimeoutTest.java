@@ -31,7 +31,7 @@ class TotalTimeoutTest {
   private static final ProxySettings SETTINGS =
       ProxySettings.DEFAULTS
           .withTimeouts(TimeoutSettings.DEFAULTS.withTotals(TOTAL, TOTAL))
-          .withLimits(new LimitSettings(1 << 20, 8 << 10, 1024, 1000));
+          .withLimits(new LimitSettings(1 << 20, 8 << 10, 1024, 1000, 1 << 20));
 
   private static final Duration LONGER = TOTAL.plusSeconds(1);
 

@@ -87,7 +87,8 @@ final class ProxyRecords {
         values.get(FrontKeys.MAX_BODY),
         Math.toIntExact(values.get(FrontKeys.MAX_HEADER)),
         Math.toIntExact(values.get(FrontKeys.MAX_URI)),
-        Math.toIntExact(values.get(FrontKeys.MAX_BUFFERED_BODY)));
+        Math.toIntExact(values.get(FrontKeys.MAX_BUFFERED_BODY)),
+        values.get(FrontKeys.MAX_BUFFERED_TOTAL));
   }
 
   private static TimeoutSettings timeouts(ConfigValues values) {

@@ -18,6 +18,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
@@ -28,7 +29,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /** {@code POST /v1/decide}: where a request of another plane should go, and why. */
-public final class DecideApi {
+public final class DecideApi implements LocalEndpoint {
   private final Planes planes;
   private final RoutingEngine engine;
   private final Choices choices;
@@ -52,10 +53,17 @@ public final class DecideApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("POST", "/v1/decide", this::decide);
+    routes.on("POST", "/v1/decide", this);
   }
 
-  private LocalResponse decide(LocalRequest request) {
+  /** Prompts are part of what it is asked. */
+  @Override
+  public int mostBytes() {
+    return Integer.MAX_VALUE;
+  }
+
+  @Override
+  public LocalResponse handle(LocalRequest request) {
     DecideQuestion question;
     try {
       question = DecideQuestion.parse(request.body(), choices.settings());

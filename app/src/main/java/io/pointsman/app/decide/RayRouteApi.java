@@ -114,6 +114,12 @@ public final class RayRouteApi implements LocalEndpoint {
     return true;
   }
 
+  /** As much as the proxy looks at. */
+  @Override
+  public int mostBytes() {
+    return Integer.MAX_VALUE;
+  }
+
   @Override
   public LocalResponse handle(LocalRequest request) {
     RequestFacts facts = facts(request);

@@ -78,6 +78,17 @@ enum Metric {
       "pointsman_held_back_seconds",
       "seconds",
       "How long requests were held back that were held back at all."),
+  BUFFERED_BYTES(
+      Kind.GAUGE,
+      "pointsman_buffered_bytes",
+      "bytes",
+      "Memory taken by what is kept of requests' bodies; at most limits.max-buffered-total."),
+  BUFFERS_REFUSED(
+      Kind.COUNTER,
+      "pointsman_buffers_refused_total",
+      "requests",
+      "Requests that were refused because there was no room for their bodies"
+          + " (limits.max-buffered-total)."),
   RETRIES(
       Kind.COUNTER,
       "pointsman_retries_total",

@@ -16,6 +16,7 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.shadow.ShadowReport;
+import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -96,6 +97,13 @@ public final class RouterMetrics {
   /** Reads the number of requests that are held back because every worker is full. Call once. */
   public RouterMetrics heldBack(LongSupplier held) {
     meters.pulled(Metric.HELD_BACK, sink -> sink.put(held.getAsLong()));
+    return this;
+  }
+
+  /** Reads what is kept of requests' bodies. Call once. */
+  public RouterMetrics bodies(BodyBudget bodies) {
+    meters.pulled(Metric.BUFFERED_BYTES, sink -> sink.put(bodies.taken()));
+    meters.pulled(Metric.BUFFERS_REFUSED, sink -> sink.put(bodies.refused()));
     return this;
   }
 

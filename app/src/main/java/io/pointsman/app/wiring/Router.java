@@ -312,7 +312,7 @@ public final class Router implements AutoCloseable {
 
     /** What several policies remember is told as one figure. */
     private void measure(StagePolicies policies, ProxyServer server) {
-      metrics.queue(server::queued).heldBack(server::heldBack);
+      metrics.queue(server::queued).heldBack(server::heldBack).bodies(server.bodies());
       metrics.kvIndex(knowledge.index());
       if (config.metrics().vllmRouterNames()) {
         metrics.withVllmRouterNames();

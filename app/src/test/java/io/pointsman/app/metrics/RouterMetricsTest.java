@@ -38,6 +38,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.engine.shadow.ShadowReport.Side;
+import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.Endpoint;
@@ -462,6 +463,7 @@ class RouterMetricsTest {
     metrics
         .queue(() -> 0)
         .heldBack(() -> 0)
+        .bodies(new BodyBudget(0))
         .sessions(() -> 0)
         .prefixIndex(() -> 1, () -> 2, () -> 3);
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.course;
 
+import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.ResponseHead;
@@ -11,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * Belongs to the client's event loop.
  */
 public interface Errand {
-  /** The body, not to be changed; null for the client's own as it came. */
-  byte @Nullable [] body();
+  /** The body; null for the client's own as it came. */
+  @Nullable EditedBody body();
 
   /** What is changed in the client's headers. */
   HeadChanges head();

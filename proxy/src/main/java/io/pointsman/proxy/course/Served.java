@@ -3,6 +3,7 @@ package io.pointsman.proxy.course;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
@@ -21,8 +22,8 @@ public interface Served {
   /** The id that the client's answer carries. */
   String requestId();
 
-  /** A copy of the body; null if it is not there as a whole. */
-  byte @Nullable [] body();
+  /** The body, to be retained by who wants it for longer; null if it is not there as a whole. */
+  @Nullable KeptBody body();
 
   /** Follows a request to a worker that is not an attempt; null for nobody. */
   @Nullable SideTrace sideTrace(Worker worker, SideTrace.Purpose purpose);

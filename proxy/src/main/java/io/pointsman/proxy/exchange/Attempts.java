@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Courses;
 import io.pointsman.proxy.course.Errand;
@@ -81,7 +82,7 @@ final class Attempts implements HeldRequest.Holder {
       if (decision != null) {
         decided(decision);
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       exchange.failed(e);
     }
   }
@@ -200,9 +201,9 @@ final class Attempts implements HeldRequest.Holder {
     PromptListener prompts = plane.prompts();
     if (!told && exchange.replayable() && prompts.wants(facts)) {
       told = true;
-      byte[] body = exchange.wholeBody();
+      KeptBody body = exchange.wholeBody();
       if (body != null) {
-        prompts.sent(facts, to, exchange.head().first("authorization"), body);
+        prompts.sent(facts, to, exchange.head().first("authorization"), body.copy());
       }
     }
   }

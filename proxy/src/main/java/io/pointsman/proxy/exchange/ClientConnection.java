@@ -29,8 +29,14 @@ import org.jspecify.annotations.Nullable;
   "ReferenceEquality" // whether the conversation is still this one
 })
 final class ClientConnection extends ChannelInboundHandlerAdapter implements RequestDecoder.Sink {
-  /** How long a client that is told to go may go on sending what nobody reads. */
-  private static final long LINGER_NANOS = 2_000_000_000L;
+  /**
+   * How long a client that is told to go may go on sending what nobody reads: clients that are in
+   * the middle of a body look for their answer behind its end, and lose it if they are reset.
+   */
+  private static final long LINGER_NANOS = 30_000_000_000L;
+
+  /** How long such a client may be silent, or go on while the router stops. */
+  private static final long LINGER_SILENT_NANOS = 2_000_000_000L;
 
   private final LoopState state;
   private final Plane plane;
@@ -51,6 +57,9 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
    * that is coming began; or lingering began.
    */
   private long since;
+
+  /** When something came that nobody reads. */
+  private long discardedAt;
 
   private boolean headComing;
 
@@ -130,6 +139,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     if (lingering || closing || !(msg instanceof ByteBuf bytes)) {
+      discardedAt = state.now();
       ReferenceCountUtil.release(msg);
     } else {
       decoder.received(bytes);
@@ -298,6 +308,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   }
 
   private void linger() {
+    discardedAt = since;
     lingering = true;
     updateReading();
     if (channel instanceof DuplexChannel duplex) {
@@ -334,7 +345,8 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
       return;
     }
     if (lingering) {
-      if (now - since > LINGER_NANOS) {
+      long most = plane.gate().draining() ? LINGER_SILENT_NANOS : LINGER_NANOS;
+      if (now - since > most || now - discardedAt > LINGER_SILENT_NANOS) {
         channel.close();
       }
       return;

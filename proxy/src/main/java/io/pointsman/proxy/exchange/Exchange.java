@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
@@ -70,7 +71,13 @@ final class Exchange implements Conversation, Place.Holder {
             requestId,
             lastReadAt,
             plane.tracer().begin(endpoint, head.method(), head.uri(), head));
-    body = new RequestBody(head, state.allocator(), plane.limits().maxBufferedBody());
+    body =
+        new RequestBody(
+            head,
+            state.allocator(),
+            plane.limits().maxBufferedBody(),
+            plane.bodies(),
+            state.courses() == null);
     place = new Place(state, this);
     answers = new AnswerWriter(client, head, requestId, report);
     sender = new RequestSender(state.allocator(), head, body, report);
@@ -83,6 +90,8 @@ final class Exchange implements Conversation, Place.Holder {
     state.budget().deposit();
     if (head.contentLength() > plane.limits().maxBodyBytes()) {
       reply(ProxyError.BODY_TOO_LARGE, client.tooLarge());
+    } else if (!body.fits()) {
+      reply(ProxyError.BUFFERS_FULL);
     }
   }
 
@@ -100,12 +109,11 @@ final class Exchange implements Conversation, Place.Holder {
     } else if (worker != null) {
       body.stream(worker, part);
       attemptMoved();
-    } else {
-      body.keep(part);
-      if (phase == Phase.RECEIVING && body.outgrown()) {
-        client.setReading(false);
-        read();
-      }
+    } else if (!body.keep(part)) {
+      refuseBody(ProxyError.BUFFERS_FULL, Rejections.reply(ProxyError.BUFFERS_FULL));
+    } else if (phase == Phase.RECEIVING && body.outgrown()) {
+      client.setReading(false);
+      read();
     }
   }
 
@@ -258,9 +266,9 @@ final class Exchange implements Conversation, Place.Holder {
     return answers;
   }
 
-  /** A copy of the body; null if it is not there as a whole. */
-  byte @Nullable [] wholeBody() {
-    return body.complete() ? body.copy() : null;
+  /** The body, to be retained by who wants it for longer; null if it is not there as a whole. */
+  @Nullable KeptBody wholeBody() {
+    return body.whole();
   }
 
   LoopState state() {
@@ -393,8 +401,7 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** The client gets an error of the router's own. */
   void reply(ProxyError error) {
-    Reply reply = Reply.of(error, error.message());
-    reply(error, error == ProxyError.OUT_OF_DESCRIPTORS ? reply.retryAfter(0) : reply);
+    reply(error, Rejections.reply(error));
   }
 
   void reply(ProxyError error, Reply reply) {
@@ -489,7 +496,7 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /** Something threw that should not have: the client is told, and everything is let go of. */
-  void failed(RuntimeException defect) {
+  void failed(Throwable defect) {
     LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
     endEarly(ProxyError.INTERNAL, null);
   }

@@ -10,12 +10,18 @@ package io.pointsman.proxy.exchange;
  *     can be read whole and sent again; a larger one is routed on its head and streamed on, without
  *     retries. Eight times as much is kept, at most 1 GiB, of one whose head does not name the
  *     model that it must name. At most {@link Integer#MAX_VALUE} / 2; 0 keeps none.
+ * @param maxBufferedTotal bytes kept of all requests together, outside of the heap; 503 above it.
+ *     When three quarters are taken, bodies of which a part tells where they go are streamed on
  */
 public record LimitSettings(
-    long maxBodyBytes, int maxHeaderBytes, int maxUriBytes, int maxBufferedBody) {
+    long maxBodyBytes,
+    int maxHeaderBytes,
+    int maxUriBytes,
+    int maxBufferedBody,
+    long maxBufferedTotal) {
 
   public static final LimitSettings DEFAULTS =
-      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20);
+      new LimitSettings(512L << 20, 64 << 10, 16 << 10, 8 << 20, 1L << 30);
 
   public LimitSettings {
     if (maxBodyBytes < 0) {
@@ -32,15 +38,24 @@ public record LimitSettings(
       throw new IllegalArgumentException(
           "maxBufferedBody: " + maxBufferedBody + " (expected: 0 to 1 GiB)");
     }
+    if (maxBufferedTotal < 0) {
+      throw new IllegalArgumentException(
+          "maxBufferedTotal: " + maxBufferedTotal + " (expected: >= 0)");
+    }
   }
 
   /** The same with another largest body. */
   public LimitSettings withMaxBodyBytes(long bytes) {
-    return new LimitSettings(bytes, maxHeaderBytes, maxUriBytes, maxBufferedBody);
+    return new LimitSettings(bytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, maxBufferedTotal);
   }
 
   /** The same with another bound of what is kept. */
   public LimitSettings withMaxBufferedBody(int bytes) {
-    return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes);
+    return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal);
+  }
+
+  /** The same with another bound of what is kept of all requests. */
+  public LimitSettings withMaxBufferedTotal(long bytes) {
+    return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes);
   }
 }

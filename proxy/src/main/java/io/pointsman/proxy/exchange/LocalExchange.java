@@ -1,13 +1,15 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
+import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.RequestHead;
-import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,7 +32,7 @@ final class LocalExchange implements Conversation {
   private final RequestHead head;
   private final LocalEndpoint endpoint;
   private final String requestId;
-  private final ByteArrayOutputStream body = new ByteArrayOutputStream(0);
+  private @Nullable KeptBody body;
   private long dropped;
   private boolean received;
   private boolean over;
@@ -53,7 +56,8 @@ final class LocalExchange implements Conversation {
 
   private long mostKept() {
     LimitSettings limits = client.state().plane().limits();
-    return Math.min(limits.maxBodyBytes(), limits.maxBufferedBody());
+    long most = Math.min(limits.maxBodyBytes(), limits.maxBufferedBody());
+    return Math.min(most, endpoint.mostBytes());
   }
 
   @Override
@@ -73,28 +77,68 @@ final class LocalExchange implements Conversation {
   public void content(ByteBuf part) {
     lastReadAt = client.state().now();
     int length = part.readableBytes();
-    int kept = (int) Math.min(length, Math.max(0, mostKept() - body.size()));
-    if (body.size() + dropped + length > mostBytes()) {
+    int before = buffered();
+    int kept = (int) Math.min(length, Math.max(0, mostKept() - before));
+    if (over || before + dropped + length > mostBytes()) {
       part.release();
       reply(tooLarge());
       return;
     }
-    byte[] bytes = new byte[kept];
-    part.readBytes(bytes).release();
-    body.writeBytes(bytes);
     dropped += length - kept;
+    if (kept == 0) {
+      part.release();
+    } else if (!keep(part.writerIndex(part.readerIndex() + kept))) {
+      reply(Rejections.reply(ProxyError.BUFFERS_FULL));
+    }
+  }
+
+  private int buffered() {
+    return body == null ? 0 : body.length();
+  }
+
+  private boolean keep(ByteBuf part) {
+    KeptBody into = body;
+    if (into == null) {
+      into = new KeptBody(client.state().allocator(), client.state().plane().bodies());
+      body = into;
+    }
+    return into.add(part, part.readableBytes() == head.contentLength());
+  }
+
+  /** What was kept, as an array, whose length is taken of what may be handled at a time. */
+  private byte[] takeBody() {
+    KeptBody kept = body;
+    body = null;
+    if (kept == null) {
+      return new byte[0];
+    }
+    byte[] bytes = kept.copy();
+    kept.release();
+    return bytes;
+  }
+
+  private BodyBudget handling() {
+    return client.state().plane().localBodies();
   }
 
   @Override
   public void contentEnd() {
     received = true;
+    if (over) {
+      return;
+    }
+    int length = buffered();
+    if (length > 0 && !handling().take(length)) {
+      reply(Rejections.reply(ProxyError.BUFFERS_FULL));
+      return;
+    }
     LocalRequest request =
         new LocalRequest(
             head.method(),
             head.path(),
             head.query(),
             headers(),
-            body.toByteArray(),
+            takeBody(),
             dropped > 0,
             requestId);
     Thread.ofVirtual().name("pointsman-local").start(() -> handle(request));
@@ -119,6 +163,8 @@ final class LocalExchange implements Conversation {
     } catch (Throwable e) { // also what a defect throws that is no exception: the client waits
       LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, e);
       reply = Reply.of(ProxyError.INTERNAL, ProxyError.INTERNAL.message());
+    } finally {
+      handling().giveBack(request.body().length);
     }
     Reply made = reply;
     try {
@@ -130,7 +176,7 @@ final class LocalExchange implements Conversation {
 
   private void reply(Reply reply) {
     if (!over) {
-      over = true;
+      end();
       client.reply(head, requestId, reply, received);
     }
   }
@@ -150,7 +196,16 @@ final class LocalExchange implements Conversation {
 
   @Override
   public void clientGone() {
+    end();
+  }
+
+  private void end() {
     over = true;
+    KeptBody kept = body;
+    body = null;
+    if (kept != null) {
+      kept.release();
+    }
   }
 
   @Override

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What the exchanges of one event loop share: connections to workers, scratch memory, the retry
@@ -32,6 +34,8 @@ public final class LoopState {
 
   /** Scratch memory kept between requests; a larger body gets its own. */
   private static final int KEPT_SCRATCH = 1 << 20;
+
+  private static final Logger LOG = LoggerFactory.getLogger(LoopState.class);
 
   private final Plane plane;
   private final EventLoop loop;
@@ -194,12 +198,22 @@ public final class LoopState {
     long now = now();
     for (int i = clients.size() - 1; i >= 0; i--) {
       if (i < clients.size()) {
-        clients.get(i).checkTimeouts(now);
+        checkTimeouts(clients.get(i), now);
       }
     }
     boolean unused = pools.sweep(now);
     if (unused || !clients.isEmpty()) {
       sweepLater();
+    }
+  }
+
+  /** A defect costs the one client its connection, and nobody else a timeout. */
+  private static void checkTimeouts(ClientConnection client, long now) {
+    try {
+      client.checkTimeouts(now);
+    } catch (RuntimeException | Error e) {
+      LOG.error("timeouts of {} cannot be checked", client.channel(), e);
+      client.channel().close();
     }
   }
 

@@ -5,6 +5,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.local.CallerCheck;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.reply.RequestIds;
@@ -20,6 +21,8 @@ import java.time.Duration;
  * What all exchanges of the server share, whatever their event loop. Its parts are immutable or
  * safe for use by several threads.
  *
+ * @param bodies bounds what is kept of requests
+ * @param localBodies bounds the bodies, on the heap, that the router's own endpoints handle
  * @param sseKeepalive silence after which a stream of events gets a comment; 0 for none
  */
 public record Plane(
@@ -41,4 +44,6 @@ public record Plane(
     RequestIds requestIds,
     ResponseOwners owners,
     DrainGate gate,
+    BodyBudget bodies,
+    BodyBudget localBodies,
     Duration sseKeepalive) {}

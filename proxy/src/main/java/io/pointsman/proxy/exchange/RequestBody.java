@@ -2,11 +2,12 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.Decimals;
 import io.pointsman.proxy.wire.RequestHead;
-import java.util.ArrayList;
-import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The body of a request: the bytes as they came, kept until the answer begins, so that they can be
@@ -15,11 +16,6 @@ import java.util.List;
  * bound. Belongs to the client's event loop.
  */
 final class RequestBody {
-  /** Parts smaller than this are copied together; each would hold on to a whole read otherwise. */
-  private static final int SMALL_PART = 2048;
-
-  private static final int OWN_PART = 16_384;
-
   /** How many times the usual bound is kept of what must be looked through. */
   private static final int LOOKED_THROUGH = 8;
 
@@ -38,8 +34,11 @@ final class RequestBody {
   private final ByteBufAllocator allocator;
   private final int maxBuffered;
   private final long mostLookedThrough;
-  private final List<ByteBuf> parts = new ArrayList<>(2);
-  private int buffered;
+  private final BodyBudget budget;
+  private final boolean streamsIfTight;
+
+  /** Null while nothing is kept. */
+  private @Nullable KeptBody kept;
 
   /** What is to have come before the next look; 0 before the first, which comes when it can. */
   private long nextLook;
@@ -47,12 +46,24 @@ final class RequestBody {
   private long total;
   private boolean complete;
   private boolean streaming;
-  private boolean lastIsOwn;
 
-  RequestBody(RequestHead head, ByteBufAllocator allocator, int maxBuffered) {
+  /**
+   * @param maxBuffered bytes that are kept
+   * @param budget bounds what is kept of all requests
+   * @param streamsIfTight whether no more than a part of it need be kept when that is nearly
+   *     reached
+   */
+  RequestBody(
+      RequestHead head,
+      ByteBufAllocator allocator,
+      int maxBuffered,
+      BodyBudget budget,
+      boolean streamsIfTight) {
     this.head = head;
     this.allocator = allocator;
     this.maxBuffered = maxBuffered;
+    this.budget = budget;
+    this.streamsIfTight = streamsIfTight;
     mostLookedThrough = Math.min((long) maxBuffered * LOOKED_THROUGH, MOST_IN_AN_ARRAY);
   }
 
@@ -73,9 +84,17 @@ final class RequestBody {
   /** Whether it is, or is going to be, larger than what is kept before it is looked at. */
   boolean outgrown() {
     if (complete || nextLook > 0) {
-      return !complete && buffered >= nextLook;
+      return !complete && buffered() >= nextLook;
     }
-    return buffered >= maxBuffered || head.contentLength() > maxBuffered;
+    return buffered() >= maxBuffered
+        || head.contentLength() > maxBuffered
+        || (streamsIfTight && buffered() >= SECOND_LOOK && budget.tight());
+  }
+
+  /** Whether there is room for what is going to be kept, as far as that can be told. */
+  boolean fits() {
+    long announced = head.contentLength();
+    return streamsIfTight || announced <= 0 || announced > maxBuffered || budget.admits(announced);
   }
 
   /**
@@ -85,10 +104,10 @@ final class RequestBody {
    * @return whether more is kept; if not, it is complete or as much of it is kept as may be
    */
   boolean keepsMore() {
-    if (complete || buffered >= mostLookedThrough) {
+    if (complete || buffered() >= mostLookedThrough) {
       return false;
     }
-    nextLook = Math.min(mostLookedThrough, Math.max(2L * buffered, SECOND_LOOK));
+    nextLook = Math.min(mostLookedThrough, Math.max(2L * buffered(), SECOND_LOOK));
     return true;
   }
 
@@ -97,43 +116,38 @@ final class RequestBody {
     return !streaming;
   }
 
-  /** Keeps a part; takes over its ownership. */
-  void keep(ByteBuf part) {
+  /**
+   * Keeps a part.
+   *
+   * @param part taken over
+   * @return false if there is no room for it
+   */
+  boolean keep(ByteBuf part) {
     int length = part.readableBytes();
     total += length;
-    buffered += length;
-    if (length >= SMALL_PART || (parts.isEmpty() && total == head.contentLength())) {
-      parts.add(part);
-      lastIsOwn = false;
-      return;
+    KeptBody into = kept;
+    if (into == null) {
+      into = new KeptBody(allocator, budget);
+      kept = into;
     }
-    if (!lastIsOwn || parts.getLast().writableBytes() < length) {
-      parts.add(allocator.buffer(OWN_PART));
-      lastIsOwn = true;
-    }
-    parts.getLast().writeBytes(part);
-    part.release();
+    return into.add(part, length == head.contentLength());
   }
 
   /** Bytes kept. */
   int buffered() {
-    return buffered;
+    return kept == null ? 0 : kept.length();
+  }
+
+  /** All of it, owned by this; null if it is not there as a whole. */
+  @Nullable KeptBody whole() {
+    return complete && !streaming ? kept : null;
   }
 
   /** Copies what is kept into {@code target}, which has room for {@link #buffered} bytes. */
   void copyTo(byte[] target) {
-    int at = 0;
-    for (ByteBuf part : parts) {
-      part.getBytes(part.readerIndex(), target, at, part.readableBytes());
-      at += part.readableBytes();
+    if (kept != null) {
+      kept.copyTo(target);
     }
-  }
-
-  /** A copy of what is kept. */
-  byte[] copy() {
-    byte[] bytes = new byte[buffered];
-    copyTo(bytes);
-    return bytes;
   }
 
   /** The length to announce to the worker; {@link RequestHead#UNKNOWN} for chunks. */
@@ -148,16 +162,17 @@ final class RequestBody {
    */
   void send(UpstreamConnection to, ByteBuf headBytes) {
     boolean chunked = announced() == RequestHead.UNKNOWN;
-    if (complete && !chunked && buffered <= SENT_WITH_HEAD) {
-      for (ByteBuf part : parts) {
-        headBytes.writeBytes(part, part.readerIndex(), part.readableBytes());
-      }
+    KeptBody body = kept;
+    if (body == null) {
       to.write(headBytes);
-      return;
-    }
-    to.write(headBytes);
-    for (ByteBuf part : parts) {
-      forward(to, part.retainedDuplicate(), chunked);
+    } else if (complete && !chunked && body.length() <= SENT_WITH_HEAD) {
+      body.copyTo(headBytes);
+      to.write(headBytes);
+    } else {
+      to.write(headBytes);
+      for (ByteBuf part : body.slices()) {
+        forward(to, part, chunked);
+      }
     }
   }
 
@@ -196,10 +211,10 @@ final class RequestBody {
 
   /** Lets go of everything kept. */
   void release() {
-    for (ByteBuf part : parts) {
-      part.release();
+    KeptBody last = kept;
+    kept = null;
+    if (last != null) {
+      last.release();
     }
-    parts.clear();
-    buffered = 0;
   }
 }

@@ -2,12 +2,13 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.Unpooled;
+import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Writes a request to a worker: the client's own, or what takes its place there. */
@@ -31,13 +32,17 @@ final class RequestSender {
    * @return whether that was all of it
    */
   boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
-    byte[] changed = errand == null ? null : errand.body();
+    EditedBody changed = errand == null ? null : errand.body();
     if (errand != null && changed != null) {
       ByteBuf out = allocator.buffer(head.length() + 512);
       heads.write(
-          out, head, report.requestId(), changed.length, report.traceContext(), errand.head());
+          out, head, report.requestId(), changed.length(), report.traceContext(), errand.head());
       to.write(out);
-      to.write(Unpooled.wrappedBuffer(changed), errand::written);
+      List<ByteBuf> slices = changed.slices(allocator);
+      for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
+        to.write(slice);
+      }
+      to.write(slices.getLast(), errand::written);
       return true;
     }
     int room = head.length() + 512 + body.buffered();

@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.reply.ProxyError;
@@ -28,7 +29,7 @@ record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) i
   }
 
   @Override
-  public byte @Nullable [] body() {
+  public @Nullable KeptBody body() {
     return exchange.wholeBody();
   }
 

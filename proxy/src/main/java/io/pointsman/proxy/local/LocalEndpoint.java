@@ -6,7 +6,18 @@ package io.pointsman.proxy.local;
  */
 @FunctionalInterface
 public interface LocalEndpoint {
+  /** What endpoints take that are told a few members. */
+  int SMALL = 64 << 10;
+
   LocalResponse handle(LocalRequest request) throws Exception;
+
+  /**
+   * The largest body that it takes, in bytes, as far as {@code limits.max-buffered-body} allows it;
+   * a larger one is answered with 413.
+   */
+  default int mostBytes() {
+    return SMALL;
+  }
 
   /**
    * Whether it makes do with the head of a body that is too large to be kept; otherwise such a

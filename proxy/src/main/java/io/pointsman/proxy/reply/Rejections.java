@@ -20,6 +20,13 @@ public final class Rejections {
     };
   }
 
+  /** For a request that fails by {@code error}, with when to come again where that may help. */
+  public static Reply reply(ProxyError error) {
+    Reply reply = Reply.of(error, error.message());
+    boolean passing = error == ProxyError.OUT_OF_DESCRIPTORS || error == ProxyError.BUFFERS_FULL;
+    return passing ? reply.retryAfter(0) : reply;
+  }
+
   /** For a request that finds the queue full. */
   public static Reply queueFull(Admission admission) {
     ProxyError error = ProxyError.QUEUE_FULL;

@@ -10,6 +10,7 @@ import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.HandoverEnd;
@@ -224,8 +225,9 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
         free(course.body(), repliedAt);
       }
     } else if (leg.answering() && frees()) {
-      byte[] body = course.body();
-      leg.detach(new LateAnswer(course.plane().listener(), () -> free(body, course.now())));
+      KeptBody body = course.body();
+      body.retain();
+      leg.detach(new LateAnswer(course.plane().listener(), body, () -> free(body, course.now())));
     } else {
       leg.abort();
       course.plane().listener().prefill(PrefillEnd.ABORTED);
@@ -235,11 +237,11 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   /**
    * @param since when prefill has answered
    */
-  private void free(byte[] body, long since) {
+  private void free(KeptBody body, long since) {
     free(plan.decode()::to, body, since);
   }
 
-  private void free(Freeing.Fetch fetch, byte[] body, long since) {
+  private void free(Freeing.Fetch fetch, KeptBody body, long since) {
     long until = since + plan.terms().lease().toNanos();
     new Freeing(course, new Freeing.Held(split, plan.terms(), fetch, body, until)).begin();
   }

@@ -7,6 +7,7 @@ import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.prefix.PrefixMark;
+import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.course.BodyRewrite;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.split.SplitListener.Stage;
@@ -35,7 +36,7 @@ final class DecodeErrand implements Errand {
   private final HeadChanges head;
 
   /** Null once the client has got a part of the answer. */
-  private byte @Nullable [] body;
+  private @Nullable EditedBody body;
 
   private final Expected expected;
   private long sentAt;
@@ -48,7 +49,7 @@ final class DecodeErrand implements Errand {
   private @Nullable RetryReason failure;
   private int status;
 
-  DecodeErrand(SplitCourse course, PdRequest request, Leg leg, byte[] body, Expected expected) {
+  DecodeErrand(SplitCourse course, PdRequest request, Leg leg, EditedBody body, Expected expected) {
     this.course = course;
     this.request = request;
     worker = leg.worker();
@@ -95,8 +96,8 @@ final class DecodeErrand implements Errand {
   }
 
   @Override
-  public byte[] body() {
-    byte[] unsent = body;
+  public EditedBody body() {
+    EditedBody unsent = body;
     if (unsent == null) {
       throw new IllegalStateException("sent again after the client got a part of its answer");
     }

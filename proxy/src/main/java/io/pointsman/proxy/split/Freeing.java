@@ -9,6 +9,7 @@ import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.HandoverEnd;
@@ -50,8 +51,7 @@ final class Freeing implements SideLeg.Owner {
    * @param body the client's
    * @param until when prefill lets go of it by itself
    */
-  @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
-  record Held(Placement.Split pair, Terms terms, Fetch fetch, byte[] body, long until) {}
+  record Held(Placement.Split pair, Terms terms, Fetch fetch, KeptBody body, long until) {}
 
   private final SplitCourse course;
   private final SplitPlane plane;
@@ -90,8 +90,10 @@ final class Freeing implements SideLeg.Owner {
   }
 
   private boolean entered() {
-    boolean room = course.tools().bodies().enter(held.body().length);
-    if (!room) {
+    boolean room = course.tools().bodies().enter(held.body().length());
+    if (room) {
+      held.body().retain();
+    } else {
       plane.listener().handover(HandoverEnd.LEFT);
     }
     return room;
@@ -216,7 +218,8 @@ final class Freeing implements SideLeg.Owner {
   }
 
   private void end(HandoverEnd end) {
-    course.tools().bodies().leave(held.body().length);
+    course.tools().bodies().leave(held.body().length());
+    held.body().release();
     plane.listener().handover(end);
   }
 }

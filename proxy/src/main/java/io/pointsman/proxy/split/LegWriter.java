@@ -6,6 +6,8 @@ import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.Leg;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.telemetry.SideTrace;
@@ -37,13 +39,15 @@ final class LegWriter {
     this.served = served;
   }
 
-  /** A copy of {@code original}, the client's body, with {@code edits}. */
-  byte[] edited(byte[] original, List<BodyEdit> edits) {
-    Splice splice = tools.editor().edit(original, 0, original.length, edits);
+  /** {@code original}, the client's body, with {@code edits}. */
+  EditedBody edited(KeptBody original, List<BodyEdit> edits) {
+    byte[] bytes = state.scratch(original.length());
+    original.copyTo(bytes);
+    Splice splice = tools.editor().edit(bytes, 0, original.length(), edits);
     if (splice == null) {
       throw new IllegalStateException("a body that was read cannot be edited");
     }
-    return splice.toBytes(original, 0);
+    return new EditedBody(original, splice);
   }
 
   /**
@@ -55,17 +59,17 @@ final class LegWriter {
    * @param timeout from its start to the end of its answer; zero for no bound
    */
   SideLeg side(
-      byte[] original,
+      KeptBody original,
       Leg leg,
       List<BodyEdit> edits,
       Lease lease,
       Duration timeout,
       SideLeg.Owner owner) {
-    byte[] changed = edited(original, edits);
+    EditedBody changed = edited(original, edits);
     Purpose purpose =
         lease.worker().spec().role() == Role.DECODE ? Purpose.RELEASE : Purpose.PREFILL;
     SideTrace trace = served.sideTrace(lease.worker(), purpose);
-    byte[] head = head(leg, lease, changed.length, trace == null ? null : trace.context());
+    byte[] head = head(leg, lease, changed.length(), trace == null ? null : trace.context());
     SideLeg.Message message =
         new SideLeg.Message(head, changed, timeout, plane.stages().maxReplyBytes());
     return new SideLeg(state, lease, message, trace, owner);

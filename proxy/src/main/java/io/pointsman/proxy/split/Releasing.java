@@ -1,11 +1,13 @@
 package io.pointsman.proxy.split;
 
 import io.pointsman.engine.disagg.plan.PrefillReply;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.split.SplitListener.PrefillEnd;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.request.splice.ReplyReader;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Frees the blocks of a prefill whose answer was under way when its client left: cancelling it
@@ -14,7 +16,7 @@ import io.pointsman.request.splice.ReplyReader;
 final class Releasing implements SideLeg.Owner {
   private final SequentialRun run;
   private final SplitCourse course;
-  private final byte[] body;
+  private final KeptBody body;
   private final Settling settling;
 
   /** Made while the request is still there: {@code course} forgets its body after that. */
@@ -22,6 +24,7 @@ final class Releasing implements SideLeg.Owner {
     this.run = run;
     this.course = course;
     body = course.body();
+    body.retain();
     settling = new Settling(course.plane().listener());
   }
 
@@ -31,30 +34,47 @@ final class Releasing implements SideLeg.Owner {
     course.plane().listener().prefill(PrefillEnd.ABORTED);
     PrefillReply reply = null;
     try {
-      reply =
-          course.tools().replies().read(answer, 0, answer.length)
-                  instanceof ReplyReader.Result.Read(PrefillReply read)
-              ? read
-              : null;
+      reply = read(answer);
     } finally {
       if (reply == null) {
-        run.decodeLease().ignored();
+        end();
       }
     }
     if (reply != null) {
-      run.release(run.decodeLease(), reply, body, course.now());
+      release(reply);
     }
+  }
+
+  private @Nullable PrefillReply read(byte[] answer) {
+    return course.tools().replies().read(answer, 0, answer.length)
+            instanceof ReplyReader.Result.Read(PrefillReply read)
+        ? read
+        : null;
+  }
+
+  private void release(PrefillReply reply) {
+    try {
+      run.release(run.decodeLease(), reply, body, course.now());
+    } finally {
+      body.release();
+    }
+  }
+
+  /** Nothing is freed. */
+  private void end() {
+    body.release();
+    run.decodeLease().ignored();
   }
 
   @Override
   public void refused(SideLeg leg, HeldAnswer error) {
     settling.refused(leg, error);
-    run.decodeLease().ignored();
+    end();
   }
 
   @Override
   public void failed(SideLeg leg, RetryReason reason, ProxyError error) {
     settling.failed(leg, reason, error);
-    run.decodeLease().ignored();
+    end();
   }
 }

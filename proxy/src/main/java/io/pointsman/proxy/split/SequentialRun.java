@@ -15,6 +15,7 @@ import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
@@ -346,7 +347,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
    *
    * @param since when prefill has answered
    */
-  void release(Lease lease, PrefillReply read, byte[] body, long since) {
+  void release(Lease lease, PrefillReply read, KeptBody body, long since) {
     freeing(read, body, since).ifPresentOrElse(freeing -> freeing.begin(lease), lease::ignored);
   }
 
@@ -365,7 +366,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
   }
 
   /** Empty if nothing is held that a decode request may free. */
-  private Optional<Freeing> freeing(PrefillReply read, byte[] body, long since) {
+  private Optional<Freeing> freeing(PrefillReply read, KeptBody body, long since) {
     Terms terms = plan.terms();
     if (!freedByDecode() || nothingHeld(read) || mayBeTaken(errand)) {
       return Optional.empty();

@@ -5,6 +5,8 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.exchange.WorkerCall;
 import io.pointsman.proxy.reply.ProxyError;
@@ -50,17 +52,18 @@ final class SideLeg extends WorkerCall {
    * @param maxBytes largest answer that is read
    */
   @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
-  record Message(byte[] head, byte[] body, Duration timeout, int maxBytes) {}
+  record Message(byte[] head, EditedBody body, Duration timeout, int maxBytes) {}
 
   private static final String METHOD = "POST";
-  private static final byte[] NOTHING = {};
 
   private final LoopState state;
   private final Lease lease;
   private final @Nullable SideTrace trace;
 
-  /** Without its bytes once the head of the answer has come, since it is not sent again then. */
-  private Message message;
+  private final Message message;
+
+  /** From the start until the head of the answer has come: it is not sent again then. */
+  private @Nullable KeptBody unanswered;
 
   private final long startedAt;
   private Owner owner;
@@ -98,6 +101,9 @@ final class SideLeg extends WorkerCall {
   }
 
   private void start(boolean fresh) {
+    KeptBody sending = message.body().original();
+    sending.retain();
+    unanswered = sending;
     long timeout = message.timeout().toNanos();
     if (timeout > 0) {
       timer = state.loop().schedule(this::late, timeout, TimeUnit.NANOSECONDS);
@@ -142,7 +148,7 @@ final class SideLeg extends WorkerCall {
   protected void send(UpstreamConnection to) {
     lease.dispatched();
     to.write(Unpooled.wrappedBuffer(message.head()));
-    to.write(Unpooled.wrappedBuffer(message.body()));
+    message.body().slices(state.allocator()).forEach(to::write);
   }
 
   @Override
@@ -161,8 +167,16 @@ final class SideLeg extends WorkerCall {
   @Override
   protected boolean headArrived(ResponseHead head) {
     status = head.status();
-    message = new Message(NOTHING, NOTHING, message.timeout(), message.maxBytes());
+    letRequestGo();
     return head.status() >= 400;
+  }
+
+  private void letRequestGo() {
+    KeptBody sent = unanswered;
+    unanswered = null;
+    if (sent != null) {
+      sent.release();
+    }
   }
 
   /** The client's own errors reach it as they are, as far as good answers may be that large. */
@@ -259,6 +273,7 @@ final class SideLeg extends WorkerCall {
 
   @Override
   protected void dropped() {
+    letRequestGo();
     if (timer != null) {
       timer.cancel(false);
       timer = null;

@@ -14,6 +14,7 @@ import io.pointsman.engine.disagg.plan.Unsplittable;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Served;
 import io.pointsman.proxy.exchange.LoopState;
@@ -48,7 +49,8 @@ final class SplitCourse implements Course {
   private final WholeRequests wholes;
   private final PrefillRetries prefills;
   private final Waiting waiting;
-  private byte @Nullable [] body;
+  private @Nullable KeptBody body;
+  private boolean holdsBody;
   private @Nullable Run run;
   private @Nullable String prefilledBy;
   private SplitRule rule = SplitRule.SPLIT;
@@ -70,7 +72,7 @@ final class SplitCourse implements Course {
       SplitTools tools,
       Served served,
       SplitFacts facts,
-      byte @Nullable [] body) {
+      @Nullable KeptBody body) {
     this.state = state;
     this.plane = plane;
     this.tools = tools;
@@ -82,7 +84,7 @@ final class SplitCourse implements Course {
       request.onlyForRegular();
     }
     legs = new LegWriter(state, plane, tools, served);
-    wholes = new WholeRequests(plane, tools);
+    wholes = new WholeRequests(state, plane, tools);
     prefills = new PrefillRetries(state, plane, served);
     waiting = new Waiting(state, plane, this::lookAgain);
   }
@@ -123,6 +125,7 @@ final class SplitCourse implements Course {
 
   @Override
   public void place() {
+    holdBody();
     Run under = run;
     if (under != null && under.goOn()) {
       return;
@@ -157,7 +160,8 @@ final class SplitCourse implements Course {
     prefilledBy = null;
     rule = prefills.failed() && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
     decided = true;
-    wholes.send(served, lease, begun ? body : null, lines(), this::reached);
+    boolean own = begun || served.body() == null;
+    wholes.send(served, lease, own ? body : null, lines(), this::reached);
   }
 
   private void split(Placement.Split split) {
@@ -283,7 +287,7 @@ final class SplitCourse implements Course {
     if (run != null) {
       run.reached();
     }
-    body = null;
+    letBodyGo();
   }
 
   private void tellDecided() {
@@ -293,9 +297,25 @@ final class SplitCourse implements Course {
     }
   }
 
+  /** The exchange lets go of it when an answer begins, of which nothing may reach the client. */
+  private void holdBody() {
+    if (body != null && !holdsBody) {
+      body.retain();
+      holdsBody = true;
+    }
+  }
+
+  private void letBodyGo() {
+    KeptBody last = body;
+    body = null;
+    if (last != null && holdsBody) {
+      last.release();
+    }
+  }
+
   /** The client's body, which is there until a part of the answer has reached the client. */
-  byte[] body() {
-    byte[] kept = body;
+  KeptBody body() {
+    KeptBody kept = body;
     if (kept == null) {
       throw new IllegalStateException("no body is kept");
     }
@@ -417,7 +437,7 @@ final class SplitCourse implements Course {
       }
     } finally {
       prefills.release();
-      body = null;
+      letBodyGo();
     }
   }
 }

@@ -5,6 +5,7 @@ import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Courses;
 import io.pointsman.proxy.course.Served;
@@ -28,29 +29,31 @@ public final class SplitCourses implements Courses {
     this.state = state;
     this.plane = plane;
     tools = new SplitTools(plane.stages().maxReplyBytes());
-    wholes = new WholeRequests(plane, tools);
+    wholes = new WholeRequests(state, plane, tools);
   }
 
   @Override
   public Course of(Served request) {
-    byte[] body = mayBeSplit(request.facts()) ? request.body() : null;
+    KeptBody body = mayBeSplit(request.facts()) ? request.body() : null;
     return new SplitCourse(state, plane, tools, request, facts(request.facts(), body), body);
   }
 
-  /** Whether its body has to be looked at: a copy of it is made for that. */
+  /** Whether its body has to be looked at. */
   static boolean mayBeSplit(RequestFacts read) {
     return SplitFactsReader.splits(read.endpoint())
         && read.body().kind() == BodyVerdict.Kind.OBJECT;
   }
 
-  private SplitFacts facts(RequestFacts read, byte @Nullable [] body) {
+  private SplitFacts facts(RequestFacts read, @Nullable KeptBody body) {
     if (SplitFactsReader.promptless(read)) {
       return SplitFacts.ofNoPrompt();
     }
     if (body == null) {
       return tools.facts().read(read.endpoint(), new byte[0], 0, 0, false);
     }
-    return tools.facts().read(read.endpoint(), body, 0, body.length, estimates(read));
+    byte[] bytes = state.scratch(body.length());
+    body.copyTo(bytes);
+    return tools.facts().read(read.endpoint(), bytes, 0, body.length(), estimates(read));
   }
 
   /** What reading the request has counted is never less than the estimate. */

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.split;
 
+import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.course.BodyRewrite;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.telemetry.RetryReason;
@@ -11,14 +12,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The client's own request, served whole by one worker.
  *
- * @param body a copy of the client's body, or what is sent in its place; null for the one that is
- *     there
+ * @param body what is sent in place of the client's body; null for that
  * @param head what is changed in the client's headers
  * @param lines header lines for the client's answer
  * @param onReached called when the client gets the first bytes of the answer
  */
-@SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
-record WholeErrand(byte @Nullable [] body, HeadChanges head, String lines, Runnable onReached)
+record WholeErrand(@Nullable EditedBody body, HeadChanges head, String lines, Runnable onReached)
     implements Errand {
   @Override
   public Duration firstByte(Duration usual) {

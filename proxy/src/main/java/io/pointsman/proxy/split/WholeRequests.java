@@ -6,7 +6,10 @@ import io.pointsman.engine.disagg.plan.Unsplittable;
 import io.pointsman.engine.disagg.protocol.ForeignFields;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Served;
+import io.pointsman.proxy.exchange.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.HeadChanges;
@@ -33,10 +36,12 @@ final class WholeRequests {
   private static final String ROLES =
       " (expected: a JSON object in UTF-8, as the fleet has prefill and decode workers only)";
 
+  private final LoopState state;
   private final SplitPlane plane;
   private final SplitTools tools;
 
-  WholeRequests(SplitPlane plane, SplitTools tools) {
+  WholeRequests(LoopState state, SplitPlane plane, SplitTools tools) {
+    this.state = state;
     this.plane = plane;
     this.tools = tools;
   }
@@ -45,16 +50,16 @@ final class WholeRequests {
    * Begins an attempt, or refuses what cannot be looked at.
    *
    * @param lease of the worker; taken over
-   * @param kept a copy of the client's body; null if it is still there
+   * @param kept the client's body, where the exchange may have let go of it; null if it has not
    * @param lines header lines for the client's answer
    * @param onReached called when the client gets the first bytes of the answer
    */
-  void send(Served served, Lease lease, byte @Nullable [] kept, String lines, Runnable onReached) {
+  void send(Served served, Lease lease, @Nullable KeptBody kept, String lines, Runnable onReached) {
+    EditedBody body = kept == null ? null : EditedBody.unchanged(kept);
     if (lease.worker().spec().role() == Role.REGULAR) {
-      served.attempt(lease, new WholeErrand(kept, HeadChanges.NONE, lines, onReached));
+      served.attempt(lease, new WholeErrand(body, HeadChanges.NONE, lines, onReached));
       return;
     }
-    byte[] body = kept;
     if (hidden(served.facts())) {
       lease.ignored();
       refuse(served);
@@ -62,23 +67,26 @@ final class WholeRequests {
     }
     if (served.facts().body().kind() == BodyVerdict.Kind.OBJECT
         && !SplitFactsReader.promptless(served.facts())) {
-      byte[] original = kept == null ? served.body() : kept;
-      Splice cleaned =
-          original == null
-              ? null
-              : tools.editor().edit(original, 0, original.length, ForeignFields.removed());
+      KeptBody original = kept == null ? served.body() : kept;
+      Splice cleaned = original == null ? null : cleaned(original);
       if (original == null || cleaned == null) {
         lease.ignored();
         refuse(served);
         return;
       }
-      if (cleaned.length() < original.length) {
-        body = cleaned.toBytes(original, 0);
+      if (cleaned.length() < original.length()) {
+        body = new EditedBody(original, cleaned);
       }
     }
     Header id = new Header(Header.REQUEST_ID, PdRequests.id(served, plane));
     HeadChanges head = new HeadChanges(List.of(id), false, false);
     served.attempt(lease, new WholeErrand(body, head, lines, onReached));
+  }
+
+  private @Nullable Splice cleaned(KeptBody original) {
+    byte[] bytes = state.scratch(original.length());
+    original.copyTo(bytes);
+    return tools.editor().edit(bytes, 0, original.length(), ForeignFields.removed());
   }
 
   /**

@@ -17,6 +17,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.proxy.ProxySettings;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
+import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.exchange.AnswerReference.Chunks;
 import io.pointsman.proxy.exchange.AnswerReference.Framing;
 import io.pointsman.proxy.flush.Flushes;
@@ -310,6 +311,8 @@ public final class RelayFuzz {
             new RequestIds(settings.headers().requestIdHeaders(), bound -> 0),
             new ResponseOwners(1),
             new DrainGate(),
+            new BodyBudget(settings.limits().maxBufferedTotal()),
+            new BodyBudget(settings.limits().maxBufferedTotal()),
             settings.sseKeepalive());
     Flushes flushes = new Flushes(LOOP.eventLoop());
     NameTable names =

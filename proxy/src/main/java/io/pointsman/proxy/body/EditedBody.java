@@ -1,0 +1,52 @@
+package io.pointsman.proxy.body;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.pointsman.request.splice.Piece;
+import io.pointsman.request.splice.Splice;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A kept body with edits, which is sent without copying what is kept. Good for as long as its owner
+ * keeps the body.
+ */
+public record EditedBody(KeptBody original, Splice splice) {
+  /** Up to this size one buffer costs less than several parts. */
+  private static final int ONE_BUFFER = 8192;
+
+  /** The body as it came. */
+  public static EditedBody unchanged(KeptBody original) {
+    int length = original.length();
+    return new EditedBody(original, new Splice(List.of(new Piece.Original(0, length)), length));
+  }
+
+  /** Its size in bytes. */
+  public int length() {
+    return splice.length();
+  }
+
+  /** All of it, in at least one buffer; the caller owns them. */
+  public List<ByteBuf> slices(ByteBufAllocator allocator) {
+    List<ByteBuf> slices = new ArrayList<>();
+    for (Piece piece : splice.pieces()) {
+      switch (piece) {
+        case Piece.Original(int offset, int size) -> original.addSlices(offset, size, slices);
+        case Piece.Inserted(var text) ->
+            slices.add(allocator.buffer(text.length()).writeBytes(text.bytes()));
+      }
+    }
+    return slices.isEmpty() || length() <= ONE_BUFFER
+        ? List.of(together(slices, allocator))
+        : slices;
+  }
+
+  private ByteBuf together(List<ByteBuf> slices, ByteBufAllocator allocator) {
+    ByteBuf all = allocator.buffer(Math.max(1, length()));
+    for (ByteBuf slice : slices) {
+      all.writeBytes(slice);
+      slice.release();
+    }
+    return all;
+  }
+}
