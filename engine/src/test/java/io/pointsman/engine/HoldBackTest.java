@@ -190,6 +190,23 @@ class HoldBackTest {
   }
 
   @Test
+  void thoseThatAreAloneWhenHeldBackInVainAreCountedToo() {
+    waitMillis = 1000;
+    for (int i = 0; i < 20; i++) {
+      if (holdBack.decide(new Guest(TestFleet.MODEL)) == null) {
+        pass(SETTINGS.longest());
+      }
+    }
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    fleet.clock.advance(Duration.ofMinutes(1));
+    heldBack(0);
+    pass(SETTINGS.longest());
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+  }
+
+  @Test
   void whoComesJoinsTheLineThoughAWorkerHasRoom() {
     waitMillis = 1000;
     Guest first = heldBack(0);
