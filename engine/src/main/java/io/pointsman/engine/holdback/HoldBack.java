@@ -20,13 +20,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Those held back are looked at every few milliseconds while there are any. Of the first of a
  * line, those that a worker has room for go, the ones of which it holds most first: one may so be
  * overtaken, for as long as {@link HoldBackSettings#longest} at most. Who comes meanwhile joins the
- * line.
+ * line; when as many are held back as may be, the first of the line is placed in return.
  *
- * <p>A request that is still held back then was so in vain. When clearly more of a line are than
- * are not, there is more to do than can be done, or a worker does several prompts at once of which
- * the policy thinks that one waits for the other. All of it go then, and for a while none of its
- * kind is held back, in which the policy sees how long requests do wait. What was counted fades
- * within hours only: after that while few more in vain are enough.
+ * <p>A request that is still held back then was so in vain; one that had to make room was so by the
+ * part of the longest time that it had waited. When clearly more of a line are than are not, there
+ * is more to do than can be done, or a worker does several prompts at once of which the policy
+ * thinks that one waits for the other. All of it go then, and for a while none of its kind is held
+ * back, in which the policy sees how long requests do wait. What was counted fades within hours
+ * only: after that while few more in vain are enough.
  *
  * <p>Safe for use by several threads. A decision takes no lock unless it is put off.
  */
@@ -91,28 +92,53 @@ public final class HoldBack {
   public @Nullable Decision decide(Guest guest) {
     RoutingRequest request = guest.request();
     request.beside(0);
-    if (settings.off() || held.get() >= settings.most()) {
+    if (settings.off()) {
       return engine.decide(request);
     }
     Line line = lines.find(request);
-    if (line != null && line.paused(ticker.nanos())) {
+    int before = line == null ? 0 : line.size();
+    boolean paused = line != null && line.paused(ticker.nanos());
+    if (paused || (before == 0 && full())) {
       return engine.decide(request);
     }
-    int before = line == null ? 0 : line.size();
     request.beside(before);
     // Whose wait the policy does not tell, goes past the line.
     Decision decision = engine.decideWithin(request, before == 0 ? beyondMillis : NOT_AT_ALL);
     return decision != null || join(guest) ? decision : engine.decide(request);
   }
 
+  private boolean full() {
+    return held.get() >= settings.most();
+  }
+
   private synchronized boolean join(Guest guest) {
-    if (held.get() >= settings.most()) {
+    RoutingRequest request = guest.request();
+    long now = ticker.nanos();
+    if (full()) {
+      placeFirst(lines.find(request), now);
+    }
+    if (full()) {
       return false;
     }
-    long now = ticker.nanos();
-    lines.of(guest.request(), now).add(guest, now);
+    lines.of(request, now).add(guest, now);
     held.incrementAndGet();
     return true;
+  }
+
+  /**
+   * Makes room for one more in a line. If who comes were placed itself, it would overtake all that
+   * are held back, and its work would keep them from fitting.
+   */
+  private void placeFirst(@Nullable Line line, long now) {
+    if (line == null || line.size() == 0) {
+      return;
+    }
+    Guest first = line.first(1).getFirst();
+    long waited = line.waited(first, now);
+    first.request().beside(line.size());
+    if (decide(line, first, Double.POSITIVE_INFINITY, false)) {
+      line.inVain(waited, now);
+    }
   }
 
   /**
@@ -173,12 +199,13 @@ public final class HoldBack {
     List<Guest> fitting = new ArrayList<>();
     for (Guest guest : first) {
       guest.request().beside(line.size() - 1);
-      boolean over = line.waited(guest, now) >= settings.longest().toNanos();
+      long waited = line.waited(guest, now);
+      boolean over = waited >= settings.longest().toNanos();
       if (over) {
-        line.inVain(now);
+        line.inVain(waited, now);
       }
       if (over || line.paused(now)) {
-        decide(line, guest, Double.POSITIVE_INFINITY);
+        decide(line, guest, Double.POSITIVE_INFINITY, true);
       } else if (mayFit(line, guest)) {
         fitting.add(guest);
       }
@@ -186,7 +213,9 @@ public final class HoldBack {
     fitting.sort(Comparator.comparingDouble(guest -> -heldTokens(guest.request())));
     for (Guest guest : fitting) {
       guest.request().beside(line.size() - 1);
-      decide(line, guest, beyondMillis);
+      if (decide(line, guest, beyondMillis, false)) {
+        line.inTime(now);
+      }
     }
   }
 
@@ -205,27 +234,29 @@ public final class HoldBack {
     return request.prefix().tokens() * request.prefix().ratio(request.notes().matchedBlocks());
   }
 
-  /** Decides, unless it would wait longer, or all are too busy while it may still be held back. */
-  private void decide(Line line, Guest guest, double withinMillis) {
+  /**
+   * Decides, unless it would wait longer, or all are too busy while it may still be held back.
+   *
+   * @param last whether it may not
+   * @return whether it has been decided on
+   */
+  private boolean decide(Line line, Guest guest, double withinMillis, boolean last) {
     RoutingRequest request = guest.request();
-    boolean may = withinMillis == beyondMillis;
     try {
       Decision decision = engine.attemptWithin(request, withinMillis);
-      if (decision == null || (may && busy(decision))) {
-        return;
+      if (decision == null || (!last && busy(decision))) {
+        return false;
       }
       if (decision instanceof Decision.Rejected rejected) {
         engine.rejected(request, rejected);
       }
-      long now = ticker.nanos();
-      if (may) {
-        line.inTime(now);
-      }
-      long waited = line.waited(guest, now);
+      long waited = line.waited(guest, ticker.nanos());
       remove(line, guest);
       tell(guest, decision, waited);
+      return true;
     } catch (RuntimeException e) {
       failed(line, guest, e);
+      return false;
     }
   }
 

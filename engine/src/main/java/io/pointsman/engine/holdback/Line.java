@@ -79,9 +79,13 @@ final class Line {
     return now - requireNonNull(since.get(guest), "since");
   }
 
-  /** One more was held back in vain. */
-  void inVain(long now) {
-    vain = Math.min(VAIN, vain(now) + 1);
+  /**
+   * One more was held back in vain.
+   *
+   * @param waited for so many nanoseconds: less than the longest time counts as a part of one
+   */
+  void inVain(long waited, long now) {
+    vain = Math.min(VAIN, vain(now) + Math.min(1, (double) waited / longest));
     vainAt = now;
     if (vain >= VAIN) {
       pausedUntil = now + PAUSE * longest;

@@ -30,7 +30,7 @@ class LinesTest {
   private Line line(String model, int inVain) {
     Line line = lines.of(new Guest(model).request(), 0);
     for (int i = 0; i < inVain; i++) {
-      line.inVain(0);
+      line.inVain(LONGEST, 0);
     }
     return line;
   }
