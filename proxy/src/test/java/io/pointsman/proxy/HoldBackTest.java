@@ -2,11 +2,18 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.holdback.HoldBackSettings;
+import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
@@ -24,6 +31,10 @@ class HoldBackTest {
   private static final String BODY = "{\"model\":\"m\"}";
   private static final Duration BEYOND = Duration.ofMillis(50);
   private static final Duration LONG = Duration.ofMinutes(5);
+
+  private static final Duration TOTAL = Duration.ofSeconds(1);
+  private static final ProxySettings TIMED =
+      most(9, LONG).withTimeouts(TimeoutSettings.DEFAULTS.withTotals(TOTAL, TOTAL));
 
   @Parameter Transport transport = Transport.AUTO;
 
@@ -160,6 +171,117 @@ class HoldBackTest {
       assertThat(rig.heldBack).containsExactly(false);
       assertThat(engine.requests()).isEmpty();
       rig.close();
+    }
+  }
+
+  @Test
+  void requestWhoseTimeIsOverWhileItIsHeldBackIsToldSo() throws Exception {
+    FakeClock clock = new FakeClock();
+    try (ProxyRig rig = new ProxyRig(transport, TIMED, clock);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      full(rig);
+      WireClient client = held(rig, "/1", 0);
+      clock.advance(TOTAL.plusSeconds(1));
+
+      timeIsOver(client.read());
+      assertThat(rig.server().heldBack()).isZero();
+      assertThat(rig.heldBack).containsExactly(false);
+      assertThat(rig.outcomes).isEmpty();
+      assertThat(rig.ended.getFirst().blame()).isEqualTo("ROUTER");
+      rig.waitMillis = 0;
+      assertThat(client.send(ProxyRig.post("/2", BODY)).read().status()).isEqualTo(200);
+      assertThat(engine.requests().stream().map(EngineRequest::line))
+          .containsExactly("POST /2 HTTP/1.1");
+    }
+  }
+
+  private static void timeIsOver(WireResponse response) {
+    assertThat(response.status()).isEqualTo(503);
+    assertThat(response.header("retry-after")).isEqualTo("1");
+    assertThat(response.text())
+        .isEqualTo(
+            "{\"error\":{\"message\":\"waited too long for a worker that has room\","
+                + "\"type\":\"server_error\",\"param\":null,\"code\":\"queue_timeout\"}}");
+  }
+
+  @Test
+  void decisionForAClientThatHasLeftMeanwhileIsGivenBack() throws Exception {
+    ProxyRig rig = new ProxyRig(transport, onTwoLoops(most(9, LONG)));
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = heldAndDecidedOnElsewhere(rig);
+      whileItIsDecidedOn(rig, () -> close(client));
+      rig.close();
+
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+      assertThat(rig.heldBack).containsExactly(false, false);
+      assertThat(rig.ended.getLast().left()).isTrue();
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  @Test
+  void decisionForARequestWhoseTimeIsOverMeanwhileIsGivenBack() throws Exception {
+    FakeClock clock = new FakeClock();
+    ProxyRig rig = new ProxyRig(transport, onTwoLoops(TIMED), clock);
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = heldAndDecidedOnElsewhere(rig);
+      whileItIsDecidedOn(rig, () -> clock.advance(TOTAL.plusSeconds(1)));
+
+      timeIsOver(client.read());
+      rig.close();
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+      assertThat(rig.heldBack).containsExactly(false, false);
+      assertThat(engine.requests()).isEmpty();
+    }
+  }
+
+  private static ProxySettings onTwoLoops(ProxySettings settings) {
+    return settings.withListen(settings.listen().withEventLoops(2));
+  }
+
+  /** Clients take turns on the event loops; that of the first who is held back decides for all. */
+  private static WireClient heldAndDecidedOnElsewhere(ProxyRig rig) throws Exception {
+    full(rig);
+    WireClient first = held(rig, "/1", 0);
+    WireClient second = held(rig, "/2", 1);
+    first.close();
+    ProxyRig.await("the first is forgotten", () -> rig.server().heldBack() == 1);
+    return second;
+  }
+
+  /**
+   * Has the request decided on, and its own event loop let go of it before it hears so.
+   *
+   * @param lettingGo has the event loop do that
+   */
+  private static void whileItIsDecidedOn(ProxyRig rig, Runnable lettingGo) {
+    rig.inDecision =
+        () -> {
+          lettingGo.run();
+          ProxyRig.await("its event loop lets go", HoldBackTest::lettingGoWaits);
+        };
+    rig.waitMillis = 0;
+    ProxyRig.await("it is let go", () -> rig.server().running() == 0);
+  }
+
+  /** Whether somebody leaves the line while its lock is held, which is so during a decision. */
+  private static boolean lettingGoWaits() {
+    return Thread.getAllStackTraces().entrySet().stream().anyMatch(HoldBackTest::waitsToLeave);
+  }
+
+  private static boolean waitsToLeave(Map.Entry<Thread, StackTraceElement[]> thread) {
+    return thread.getKey().getState() == Thread.State.BLOCKED
+        && Arrays.stream(thread.getValue()).anyMatch(at -> at.getClassName().endsWith(".HoldBack"));
+  }
+
+  private static void close(WireClient client) {
+    try {
+      client.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 }

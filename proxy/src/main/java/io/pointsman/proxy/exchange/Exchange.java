@@ -229,10 +229,14 @@ final class Exchange implements Conversation, Place.Holder {
 
   @Override
   public void waitedTooLong() {
+    waitedTooLong(ProxyError.QUEUE_TIMEOUT.message());
+  }
+
+  private void waitedTooLong(String detail) {
     ProxyError error = ProxyError.QUEUE_TIMEOUT;
     int code = place.admission().settings().queueTimeoutStatus();
     long turn = place.admission().nanosToTurn();
-    reply(error, Reply.of(error, code, error.message()).retryAfter(turn));
+    reply(error, Reply.of(error, code, detail).retryAfter(turn));
   }
 
   // Being tried on one worker after the other.
@@ -436,8 +440,10 @@ final class Exchange implements Conversation, Place.Holder {
     long half = totalNanos(plane.timeouts()) / 2;
     if (waitsForClient()) {
       endEarly(ProxyError.REQUEST_TIMEOUT, null);
-    } else if (phase == Phase.ADMITTING || (attempts != null && attempts.heldBack())) {
+    } else if (phase == Phase.ADMITTING) {
       waitedTooLong();
+    } else if (attempts != null && attempts.heldBack()) {
+      waitedTooLong("waited too long for a worker that has room");
     } else if (attempt != null && attempt.relay() != null && !client.writable()) {
       clientStalled();
     } else if (attempt != null && attempt.relay() != null && attempt.silent(now) < half) {

@@ -87,18 +87,31 @@ class SimulationTest {
         .isNotEqualTo(told.predictions().meanAbsolute());
   }
 
-  /** Prompts come as text; the policy takes engines to have half the memory that they have. */
+  /**
+   * Prompts come as text; the policy takes engines to have half the memory that they have. Summed
+   * over eight workloads: the means of the differences are four and seven of their standard errors.
+   */
   @Test
   void announcementsTellTheSizeOfCaches() {
-    Trace trace = SIBLINGS.atRate(20);
     PolicySettings half =
         PolicySettings.DEFAULTS.withCost(CostSettings.DEFAULTS.withKvTokens(30_000));
-    RunResult told = cost(trace, half, new Announcements(0, 0, true));
-    RunResult untold = cost(trace, half, null);
+    Announcements sizes = new Announcements(0, 0, true);
+    double toldTtft = 0;
+    double untoldTtft = 0;
+    double toldHit = 0;
+    double untoldHit = 0;
+    for (int seed = 1; seed <= 8; seed++) {
+      Trace trace = Workloads.make("best-of-n", seed).first(1200).atRate(23);
+      RunResult told = cost(trace, half, sizes);
+      RunResult untold = cost(trace, half, null);
+      toldTtft += told.ttftMean();
+      untoldTtft += untold.ttftMean();
+      toldHit += told.hit();
+      untoldHit += untold.hit();
+    }
 
-    assertThat(told.ttftMean()).isLessThan(untold.ttftMean());
-    // One decision more or less changes hits by a percent.
-    assertThat(told.hit()).isGreaterThan(untold.hit() - 0.02);
+    assertThat(toldTtft).isLessThan(untoldTtft);
+    assertThat(toldHit).isGreaterThan(untoldHit);
   }
 
   private static RunResult cost(

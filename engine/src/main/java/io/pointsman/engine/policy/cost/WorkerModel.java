@@ -11,7 +11,6 @@ import io.pointsman.engine.policy.cost.Inquiry.Standing;
 import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
-import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -33,9 +32,6 @@ final class WorkerModel {
   /** A full worker is taken to become free within so many milliseconds, until it shows better. */
   private static final double DRAIN_PRIOR_MILLIS = 30_000;
 
-  /** An answer is early within this part of the time that its first token was expected to take. */
-  private static final double EARLY = 0.5;
-
   private final Worker worker;
   private final PrefixIndex index;
   private final int tenancy;
@@ -44,15 +40,9 @@ final class WorkerModel {
   private final KvIndex announced;
   private final CacheModel cache;
   private final CacheTruth truth;
-  private final Pace pace = new Pace();
+  private final Progress progress;
   private final long joinedAt;
   private final Map<Lease, InFlight> inFlight = new HashMap<>();
-
-  /** Those in flight of which nothing may be heard before their end, not computed yet, in order. */
-  private final ArrayDeque<InFlight> silent = new ArrayDeque<>();
-
-  /** Those of them that are taken to be computed and are not told to the pace, in order. */
-  private final ArrayDeque<InFlight> assumed = new ArrayDeque<>();
 
   private volatile PoolModel pool;
 
@@ -62,16 +52,6 @@ final class WorkerModel {
   private boolean closed;
   private double drained;
   private long drainedAt;
-  private long contextTokens;
-  private long aheadTokens;
-  private int notComputed;
-  private int computed;
-  private long changedAt;
-
-  /** Since when it has had something to compute, if it has. */
-  private long busySince;
-
-  private double speed = 1;
 
   /** What picks read. */
   private volatile Standing standing;
@@ -109,6 +89,7 @@ final class WorkerModel {
     cache = new CacheModel(shared.bytesLeft(), this::evicted, this::withdrawn, index::touch);
     truth = new CacheTruth(worker, announced, kvTokens);
     pool.workers(1);
+    progress = new Progress(pool);
     standing = figures();
   }
 
@@ -161,7 +142,7 @@ final class WorkerModel {
 
   /** Takes its speed over from one that has learned it. */
   synchronized void speed(double learned) {
-    speed = learned;
+    progress.speed(learned);
     standing = standing.withSpeed(learned);
   }
 
@@ -188,28 +169,22 @@ final class WorkerModel {
   synchronized void join(PoolModel other, Set<String> models) {
     served = models;
     if (other != pool && !closed) {
-      leavePool();
+      pool.workers(-1);
       pool = other;
       pool.workers(1);
-      pool.waiting(notComputed, notComputed > 0 ? 1 : 0);
+      progress.join(pool);
       publish();
     }
-  }
-
-  private void leavePool() {
-    pool.workers(-1);
-    pool.waiting(-notComputed, notComputed > 0 ? -1 : 0);
   }
 
   /** The worker has left: what is still in flight on it counts no more. */
   synchronized void close() {
     if (!closed) {
       closed = true;
-      leavePool();
+      pool.workers(-1);
+      progress.close();
       cache.clear((blocks, from, to) -> remember(blocks, from, to, GhostList.Fate.LEFT));
       inFlight.clear();
-      silent.clear();
-      assumed.clear();
     }
   }
 
@@ -233,7 +208,7 @@ final class WorkerModel {
     noticeClears(now);
     int blocks = cache.match(prefix);
     int held = tokensOf(blocks, prefix, tokens);
-    assumeComputed(now);
+    progress.assume(now);
     Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), blocks);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
@@ -248,10 +223,7 @@ final class WorkerModel {
       index.add(prefix, CacheModel.blocks(prefix, entry.taken), tenancy, blocks, now);
     }
     inFlight.put(lease, entry);
-    if (!request.heard()) {
-      silent.add(entry);
-    }
-    begin(entry, evicted, now);
+    progress.begin(entry, request.heard(), evicted);
     fit();
     publish();
   }
@@ -267,54 +239,10 @@ final class WorkerModel {
     return Math.min((int) (tokens * prefix.ratio(blocks)), Math.max(0, tokens - 1));
   }
 
-  /**
-   * Of answers in one piece and of those that pass by another way nothing is heard, or late: their
-   * prompts are computed when it was predicted.
-   */
-  private void assumeComputed(long now) {
-    for (InFlight first = silent.peek();
-        first != null && (first.computed || now - first.dueAt() >= 0);
-        first = silent.peek()) {
-      silent.remove();
-      if (!first.computed) {
-        computedOrGone(first, now);
-        decodes(first);
-        assumed.add(first);
-      }
-    }
-  }
-
   /** Share of a prompt, behind what is held, that was evicted of late. */
   private double evictedShare(PrefixBlocks prefix, int held) {
     int known = CacheModel.knownBeyond(prefix, held, ghosts);
     return prefix.ratio(known) - prefix.ratio(held);
-  }
-
-  private void begin(InFlight entry, double evicted, long now) {
-    aheadTokens += entry.uncached();
-    boolean idle = notComputed++ == 0;
-    if (idle) {
-      busySince = now;
-      changedAt = now;
-      pace.begins();
-    }
-    entry.busySince = busySince;
-    pool.placed(entry.uncached(), evicted, idle);
-  }
-
-  /** Takes a request off the list of what is to be computed. */
-  private void computedOrGone(InFlight entry, long now) {
-    aheadTokens -= entry.uncached();
-    if (now - changedAt > 0) {
-      changedAt = now;
-    }
-    pool.waiting(-1, --notComputed == 0 ? -1 : 0);
-  }
-
-  private void decodes(InFlight entry) {
-    entry.computed = true;
-    computed++;
-    contextTokens += entry.tokens;
   }
 
   /**
@@ -328,56 +256,9 @@ final class WorkerModel {
     if (entry == null || entry.heard || closed) {
       return false;
     }
-    hear(entry, at);
+    progress.hear(entry, at, standing.util());
     publish();
     return true;
-  }
-
-  private void hear(InFlight entry, long at) {
-    entry.heard = true;
-    Expectation expected = entry.expected;
-    if (!expected.waitsForRoom()) {
-      double took = (at - entry.placedAt) / 1e6;
-      pool.delayed(expected.busy(), took - (expected.ttft() - expected.delay()));
-    }
-    boolean inOrder = pace.firstToken(at, entry.busySince, standing.util(), pool.latency);
-    if (pool.latency.learns()) {
-      speed = pace.speed();
-    }
-    countAssumed(entry, inOrder);
-    // Prompts are computed in the order of their arrival, be their answers heard of or not.
-    for (InFlight first = silent.peek();
-        first != null && first.placedAt - entry.placedAt <= 0;
-        first = silent.peek()) {
-      silent.remove();
-      if (!first.computed) {
-        compute(first, at);
-      }
-    }
-    if (!entry.computed) {
-      compute(entry, at);
-    }
-  }
-
-  /**
-   * What was assumed to be computed up to {@code last}, and belongs to the same time of work, was
-   * computed by its first token; of what was told out of order nobody knows the interval.
-   */
-  private void countAssumed(InFlight last, boolean inOrder) {
-    for (InFlight first = assumed.peek();
-        first != null && first.placedAt - last.placedAt <= 0;
-        first = assumed.peek()) {
-      assumed.remove();
-      if (inOrder && first.busySince == last.busySince) {
-        pace.computed(first.uncached());
-      }
-    }
-  }
-
-  private void compute(InFlight entry, long now) {
-    pace.computed(entry.uncached());
-    computedOrGone(entry, now);
-    decodes(entry);
   }
 
   /**
@@ -391,22 +272,14 @@ final class WorkerModel {
       return null;
     }
     Usage usage = lease.usage();
-    assumeComputed(now);
+    progress.assume(now);
     // What counts no prompt may have computed none, as /tokenize.
     if (outcome instanceof Outcome.Succeeded(boolean served)
         && served
         && usage.promptTokens() > 0) {
-      wholeAnswer(entry, now);
+      progress.hearWhole(entry, now, standing.util());
     }
-    if (!entry.computed) {
-      silent.remove(entry);
-      computedOrGone(entry, now);
-      pace.spoilt();
-    } else {
-      assumed.remove(entry);
-      computed--;
-      contextTokens -= entry.tokens;
-    }
+    progress.end(entry, now);
     long before = cache.pinnedTokens();
     cache.release(entry.prefix, entry.taken, leavesPrompt(entry, outcome, usage));
     drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
@@ -421,30 +294,6 @@ final class WorkerModel {
     fit();
     publish();
     return entry;
-  }
-
-  /**
-   * The whole answer has come. If it was long before its first token was expected, this is known to
-   * have come no later. Of one that is only somewhat early no time is learned: of those that are
-   * late nobody knows by how much, so that all would seem faster than they are.
-   */
-  private void wholeAnswer(InFlight entry, long now) {
-    if (entry.heard) {
-      return;
-    }
-    if ((now - entry.placedAt) / 1e6 < EARLY * entry.expected.ttft()) {
-      hear(entry, now);
-      return;
-    }
-    boolean untold = !entry.computed || assumed.contains(entry);
-    if (!entry.computed) {
-      silent.remove(entry);
-      computedOrGone(entry, now);
-      decodes(entry);
-    }
-    if (untold && entry.busySince == busySince) {
-      pace.computedUnheard(entry.uncached());
-    }
   }
 
   /** Whether the worker has computed the prompt of a request that has ended, or will have. */
@@ -479,14 +328,14 @@ final class WorkerModel {
     double capacity = truth.declared();
     return new Standing(
         pool,
-        aheadTokens,
-        changedAt,
-        notComputed,
-        computed,
-        Math.min(1, contextTokens / capacity),
+        progress.aheadTokens(),
+        progress.changedAt(),
+        progress.notComputed(),
+        progress.computed(),
+        Math.min(1, progress.contextTokens() / capacity),
         capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer(),
         worker.kvTokens() > 0,
-        speed,
+        progress.speed(),
         Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS));
   }
 }

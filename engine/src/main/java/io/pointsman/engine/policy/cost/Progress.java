@@ -1,0 +1,246 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.policy.cost.Inquiry.Expectation;
+import java.util.ArrayDeque;
+
+/**
+ * How one worker gets on with the prompts that were placed on it: what it has yet to compute, what
+ * it has computed and decodes, and how fast it is. Prompts are taken to be computed in the order of
+ * their arrival.
+ *
+ * <p>A first token tells that its prompt has been computed, and those before it. Of answers in one
+ * piece and of those that pass by another way nothing is heard, or late: their prompts are assumed
+ * to be computed when it was predicted, unless an answer tells it sooner.
+ *
+ * <p>Guarded by its worker's lock.
+ */
+final class Progress {
+  /** An answer is early within this part of the time that its first token was expected to take. */
+  private static final double EARLY = 0.5;
+
+  private final Pace pace = new Pace();
+
+  /** Those in flight of which nothing may be heard before their end, not computed yet, in order. */
+  private final ArrayDeque<InFlight> silent = new ArrayDeque<>();
+
+  /** Those of them that are taken to be computed and are not told to the pace, in order. */
+  private final ArrayDeque<InFlight> assumed = new ArrayDeque<>();
+
+  private PoolModel pool;
+  private long aheadTokens;
+  private int notComputed;
+  private long changedAt;
+  private int computed;
+  private long contextTokens;
+
+  /** Since when it has had something to compute, if it has. */
+  private long busySince;
+
+  private double speed = 1;
+
+  /**
+   * @param pool what the worker shares with others of its kind; hears of what is to be computed and
+   *     of how long it took
+   */
+  Progress(PoolModel pool) {
+    this.pool = pool;
+  }
+
+  /** The worker goes to another kind, with what it has yet to compute. */
+  void join(PoolModel other) {
+    leave();
+    pool = other;
+    pool.waiting(notComputed, notComputed > 0 ? 1 : 0);
+  }
+
+  /** The worker has left its kind; nothing else follows. */
+  void close() {
+    leave();
+    silent.clear();
+    assumed.clear();
+  }
+
+  private void leave() {
+    pool.waiting(-notComputed, notComputed > 0 ? -1 : 0);
+  }
+
+  /** Prompt tokens that are yet to be computed. */
+  long aheadTokens() {
+    return aheadTokens;
+  }
+
+  /** Requests that these belong to. */
+  int notComputed() {
+    return notComputed;
+  }
+
+  /** When they have changed last. */
+  long changedAt() {
+    return changedAt;
+  }
+
+  /** Requests whose prompts are computed. */
+  int computed() {
+    return computed;
+  }
+
+  /** Tokens of their prompts. */
+  long contextTokens() {
+    return contextTokens;
+  }
+
+  /** Time that the worker takes, in parts of what its kind takes. */
+  double speed() {
+    return speed;
+  }
+
+  /** Takes its speed over from one that has learned it. */
+  void speed(double learned) {
+    speed = learned;
+  }
+
+  /**
+   * A request has been placed.
+   *
+   * @param heard whether its first token will be told
+   * @param evicted tokens of its prompt that the worker had until they were evicted
+   */
+  void begin(InFlight entry, boolean heard, double evicted) {
+    if (!heard) {
+      silent.add(entry);
+    }
+    aheadTokens += entry.uncached();
+    boolean idle = notComputed++ == 0;
+    if (idle) {
+      busySince = entry.placedAt;
+      changedAt = entry.placedAt;
+      pace.begins();
+    }
+    entry.busySince = busySince;
+    pool.placed(entry.uncached(), evicted, idle);
+  }
+
+  /** Assumes that to be computed of which nothing was heard until it was due. */
+  void assume(long now) {
+    for (InFlight first = silent.peek();
+        first != null && (first.computed || now - first.dueAt() >= 0);
+        first = silent.peek()) {
+      silent.remove();
+      if (!first.computed) {
+        assume(first, now);
+        assumed.add(first);
+      }
+    }
+  }
+
+  private void assume(InFlight entry, long now) {
+    computedOrGone(entry, now);
+    decodes(entry);
+  }
+
+  /**
+   * A request's first token has come.
+   *
+   * @param at when it came; may have passed
+   * @param util share of the KV memory that decoding has read until then
+   */
+  void hear(InFlight entry, long at, double util) {
+    entry.heard = true;
+    Expectation expected = entry.expected;
+    if (!expected.waitsForRoom()) {
+      double took = (at - entry.placedAt) / 1e6;
+      pool.delayed(expected.busy(), took - (expected.ttft() - expected.delay()));
+    }
+    boolean inOrder = pace.firstToken(at, entry.busySince, util, pool.latency);
+    if (pool.latency.learns()) {
+      speed = pace.speed();
+    }
+    countAssumed(entry, inOrder);
+    // Prompts are computed in the order of their arrival, be their answers heard of or not.
+    for (InFlight first = silent.peek();
+        first != null && first.placedAt - entry.placedAt <= 0;
+        first = silent.peek()) {
+      silent.remove();
+      if (!first.computed) {
+        compute(first, at);
+      }
+    }
+    if (!entry.computed) {
+      compute(entry, at);
+    }
+  }
+
+  /**
+   * What was assumed to be computed up to {@code last}, and belongs to the same time of work, was
+   * computed by its first token; of what was told out of order nobody knows the interval.
+   */
+  private void countAssumed(InFlight last, boolean inOrder) {
+    for (InFlight first = assumed.peek();
+        first != null && first.placedAt - last.placedAt <= 0;
+        first = assumed.peek()) {
+      assumed.remove();
+      if (inOrder && first.busySince == last.busySince) {
+        pace.computed(first.uncached());
+      }
+    }
+  }
+
+  private void compute(InFlight entry, long now) {
+    pace.computed(entry.uncached());
+    computedOrGone(entry, now);
+    decodes(entry);
+  }
+
+  /**
+   * A request's whole answer has come. If it was long before its first token was expected, this is
+   * known to have come no later. Of one that is only somewhat early no time is learned: of those
+   * that are late nobody knows by how much, so that all would seem faster than they are.
+   *
+   * @param util share of the KV memory that decoding has read until then
+   */
+  void hearWhole(InFlight entry, long now, double util) {
+    if (entry.heard) {
+      return;
+    }
+    if ((now - entry.placedAt) / 1e6 < EARLY * entry.expected.ttft()) {
+      hear(entry, now, util);
+      return;
+    }
+    boolean untold = !entry.computed || assumed.contains(entry);
+    if (!entry.computed) {
+      silent.remove(entry);
+      assume(entry, now);
+    }
+    if (untold && entry.busySince == busySince) {
+      pace.computedUnheard(entry.uncached());
+    }
+  }
+
+  /** A request has ended, computed or not. */
+  void end(InFlight entry, long now) {
+    if (!entry.computed) {
+      silent.remove(entry);
+      computedOrGone(entry, now);
+      pace.spoilt();
+    } else {
+      assumed.remove(entry);
+      computed--;
+      contextTokens -= entry.tokens;
+    }
+  }
+
+  /** Takes a request off the list of what is to be computed. */
+  private void computedOrGone(InFlight entry, long now) {
+    aheadTokens -= entry.uncached();
+    if (now - changedAt > 0) {
+      changedAt = now;
+    }
+    pool.waiting(-1, --notComputed == 0 ? -1 : 0);
+  }
+
+  private void decodes(InFlight entry) {
+    entry.computed = true;
+    computed++;
+    contextTokens += entry.tokens;
+  }
+}
