@@ -45,6 +45,7 @@ final class Inquiry {
    * @param ahead prompt tokens that it has yet to compute
    * @param progressFrom when these have changed last
    * @param pending requests that these belong to
+   * @param assumesAt when one of them is to be taken for computed, though nothing is heard of it
    * @param decoding requests that have their first token
    * @param util share of the KV memory that decoding reads
    * @param room tokens of KV memory that a further prompt may take without waiting
@@ -57,6 +58,7 @@ final class Inquiry {
       double ahead,
       long progressFrom,
       int pending,
+      long assumesAt,
       int decoding,
       double util,
       double room,
@@ -69,6 +71,7 @@ final class Inquiry {
           ahead,
           progressFrom,
           pending,
+          assumesAt,
           decoding,
           util,
           room,

@@ -18,6 +18,9 @@ final class Progress {
   /** An answer is early within this part of the time that its first token was expected to take. */
   private static final double EARLY = 0.5;
 
+  /** Nothing is assumed: later than any time. */
+  private static final long NEVER = Long.MAX_VALUE / 2;
+
   private final Pace pace = new Pace();
 
   /** Those in flight of which nothing may be heard before their end, not computed yet, in order. */
@@ -127,10 +130,16 @@ final class Progress {
         first = silent.peek()) {
       silent.remove();
       if (!first.computed) {
-        assume(first, now);
+        assume(first, first.dueAt());
         assumed.add(first);
       }
     }
+  }
+
+  /** When {@link #assume} has something to do at the latest. */
+  long assumesAt() {
+    InFlight first = silent.peek();
+    return first == null ? NEVER : first.dueAt();
   }
 
   private void assume(InFlight entry, long now) {

@@ -188,8 +188,17 @@ final class WorkerModel {
     }
   }
 
-  /** What it stands at, for picks; any thread. */
-  Standing standing() {
+  /** What it stands at, for picks; any thread. Takes a lock only if it is due to change by now. */
+  Standing standing(long now) {
+    Standing at = standing;
+    return now - at.assumesAt() < 0 ? at : assumed(now);
+  }
+
+  private synchronized Standing assumed(long now) {
+    if (!closed) {
+      progress.assume(now);
+      publish();
+    }
     return standing;
   }
 
@@ -331,6 +340,7 @@ final class WorkerModel {
         progress.aheadTokens(),
         progress.changedAt(),
         progress.notComputed(),
+        progress.assumesAt(),
         progress.computed(),
         Math.min(1, progress.contextTokens() / capacity),
         capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer(),
