@@ -43,6 +43,7 @@ final class Inquiry {
    *
    * @param kind what it shares with workers of its kind
    * @param ahead prompt tokens that it has yet to compute
+   * @param next how many of them come out next, all at once
    * @param progressFrom when these have changed last
    * @param pending requests that these belong to
    * @param assumesAt when one of them is to be taken for computed, though nothing is heard of it
@@ -56,6 +57,7 @@ final class Inquiry {
   record Standing(
       PoolModel kind,
       double ahead,
+      double next,
       long progressFrom,
       int pending,
       long assumesAt,
@@ -69,6 +71,7 @@ final class Inquiry {
       return new Standing(
           kind,
           ahead,
+          next,
           progressFrom,
           pending,
           assumesAt,
@@ -192,13 +195,22 @@ final class Inquiry {
     return ttft;
   }
 
-  /** The same where there is memory enough. */
+  /**
+   * The same where there is memory enough. Silence is progress with what comes out next, and with
+   * no more than that. When this is late, it is taken to need as much longer as it is late, but no
+   * more than from its beginning: a worker that hangs is no better than one that has just begun.
+   */
   private double computed(Standing at, double own, double uncached) {
     if (at.pending == 0) {
       return own + idleDelay;
     }
     double gone = (now - at.progressFrom) / 1e6;
-    double all = at.speed * latency.millis((at.ahead + uncached) * stepsPerToken, at.util);
-    return Math.max(own, all - gone) + busyDelay;
+    double all = behind(at, at.ahead, uncached);
+    double rest = behind(at, at.ahead - at.next, uncached);
+    return Math.min(all, rest + Math.abs(all - gone - rest)) + busyDelay;
+  }
+
+  private double behind(Standing at, double ahead, double uncached) {
+    return at.speed * latency.millis((ahead + uncached) * stepsPerToken, at.util);
   }
 }

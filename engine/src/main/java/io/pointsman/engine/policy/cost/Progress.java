@@ -23,6 +23,9 @@ final class Progress {
 
   private final Pace pace = new Pace();
 
+  /** Those in flight that are not computed yet, in order. */
+  private final ArrayDeque<InFlight> pending = new ArrayDeque<>();
+
   /** Those in flight of which nothing may be heard before their end, not computed yet, in order. */
   private final ArrayDeque<InFlight> silent = new ArrayDeque<>();
 
@@ -59,6 +62,7 @@ final class Progress {
   /** The worker has left its kind; nothing else follows. */
   void close() {
     leave();
+    pending.clear();
     silent.clear();
     assumed.clear();
   }
@@ -75,6 +79,13 @@ final class Progress {
   /** Requests that these belong to. */
   int notComputed() {
     return notComputed;
+  }
+
+  /** How many of the tokens come out next, all at once: a step's, or a prompt's that takes more. */
+  double nextTokens() {
+    InFlight first = pending.peek();
+    double most = first == null ? 0 : Math.max(pool.latency.stepTokens(), first.uncached());
+    return Math.min((double) aheadTokens, most);
   }
 
   /** When they have changed last. */
@@ -112,6 +123,7 @@ final class Progress {
     if (!heard) {
       silent.add(entry);
     }
+    pending.add(entry);
     aheadTokens += entry.uncached();
     boolean idle = notComputed++ == 0;
     if (idle) {
@@ -240,6 +252,7 @@ final class Progress {
 
   /** Takes a request off the list of what is to be computed. */
   private void computedOrGone(InFlight entry, long now) {
+    pending.remove(entry);
     aheadTokens -= entry.uncached();
     if (now - changedAt > 0) {
       changedAt = now;

@@ -338,6 +338,7 @@ final class WorkerModel {
     return new Standing(
         pool,
         progress.aheadTokens(),
+        progress.nextTokens(),
         progress.changedAt(),
         progress.notComputed(),
         progress.assumesAt(),
