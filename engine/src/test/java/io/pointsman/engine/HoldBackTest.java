@@ -57,7 +57,7 @@ class HoldBackTest {
     private @Nullable Decision decision;
     private long heldNanos;
 
-    Guest(String model) {
+    Guest(@Nullable String model) {
       PrefixBlocks prompt = new PrefixBlocks(new long[] {1, 2, 3, 4}, 4, 256, 64, 256);
       request = RoutingRequest.builder().model(model).prefix(prompt).build();
     }
@@ -190,6 +190,23 @@ class HoldBackTest {
   }
 
   @Test
+  void thoseThatAreAloneWhenHeldBackInVainAreCountedToo() {
+    waitMillis = 1000;
+    for (int i = 0; i < 20; i++) {
+      if (holdBack.decide(new Guest(TestFleet.MODEL)) == null) {
+        pass(SETTINGS.longest());
+      }
+    }
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    fleet.clock.advance(Duration.ofMinutes(1));
+    heldBack(0);
+    pass(SETTINGS.longest());
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+  }
+
+  @Test
   void whoComesJoinsTheLineThoughAWorkerHasRoom() {
     waitMillis = 1000;
     Guest first = heldBack(0);
@@ -216,15 +233,60 @@ class HoldBackTest {
     assertThat(guest.decision).isInstanceOf(Decision.Rejected.class);
   }
 
-  @Test
-  void beyondTheMostRequestsArePlacedAtOnce() {
+  private List<Guest> most() {
     waitMillis = 1000;
+    List<Guest> guests = new ArrayList<>();
     for (int i = 0; i < SETTINGS.most(); i++) {
+      guests.add(heldBack(0));
+    }
+    return guests;
+  }
+
+  @Test
+  void whoComesBeyondTheMostTakesThePlaceOfTheFirst() {
+    Guest first = most().getFirst();
+    Guest last = heldBack(0);
+
+    assertThat(order).containsExactly(first);
+    assertThat(first.decision).isInstanceOf(Decision.Routed.class);
+    assertThat(holdBack.held()).isEqualTo(SETTINGS.most());
+    assertThat(holdBack.leave(last)).isTrue();
+  }
+
+  @Test
+  void thoseThatMakeRoomWereHeldBackInVainByThePartThatTheyWaited() {
+    most();
+    for (int i = 0; i < 100; i++) {
+      heldBack(0);
+    }
+    fleet.clock.advance(Duration.ofMillis(4500));
+    for (int i = 0; i < 18; i++) {
       heldBack(0);
     }
 
     assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Routed.class);
+    pass(Duration.ofMillis(10));
+    assertThat(holdBack.held()).isZero();
+  }
+
+  @Test
+  void beyondTheMostThoseOfOtherLinesArePlacedAtOnce() {
+    most();
+    Guest other = new Guest(null);
+
+    assertThat(holdBack.decide(other)).isInstanceOf(Decision.Routed.class);
     assertThat(holdBack.held()).isEqualTo(SETTINGS.most());
+    assertThat(order).isEmpty();
+  }
+
+  @Test
+  void theFirstIsNotRefusedForOneThatComesBeyondTheMost() {
+    List<Guest> guests = most();
+    fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
+
+    assertThat(holdBack.decide(new Guest(TestFleet.MODEL))).isInstanceOf(Decision.Rejected.class);
+    assertThat(order).isEmpty();
+    assertThat(holdBack.leave(guests.getFirst())).isTrue();
   }
 
   @Test

@@ -73,6 +73,41 @@ class SignalsTest {
     }
   }
 
+  private static ScriptedEngine lines() throws Exception {
+    return ScriptedEngine.start(
+        (request, connection) ->
+            connection
+                .send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+                .chunk("{\"a\":1}\n")
+                .chunk("{" + USAGE + "\n")
+                .lastChunk());
+  }
+
+  @Test
+  void streamOfLinesTellsItsFirstTokenIfItWasAskedFor() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = lines()) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\",\"stream\":true}");
+      assertThat(rig.signals).containsExactly("first token", new Usage(12, 8, 3));
+
+      rig.signals.clear();
+      ask(rig, "{\"model\":\"m\"}");
+      assertThat(rig.signals).containsExactly(new Usage(12, 8, 3));
+    }
+  }
+
+  @Test
+  void answerOfKnownLengthToARequestForAStreamTellsNoFirstToken() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + USAGE))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\",\"stream\":true}");
+
+      assertThat(rig.signals).containsExactly(new Usage(12, 8, 3));
+    }
+  }
+
   private static ScriptedEngine compressed(String type, String body) throws Exception {
     return ScriptedEngine.start(
         (request, connection) ->

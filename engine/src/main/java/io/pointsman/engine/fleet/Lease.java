@@ -90,6 +90,11 @@ public final class Lease {
     worker.answersWhole(1);
   }
 
+  /** Whether the answer is to come in one piece, as far as was said. */
+  public boolean whole() {
+    return answeredWhole;
+  }
+
   /**
    * The place is kept for a request that is sent only later, when another worker has done its part:
    * until {@link #dispatched} the worker owes it nothing. To be said at most once, right after the

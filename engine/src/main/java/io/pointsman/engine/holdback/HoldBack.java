@@ -1,20 +1,13 @@
 package io.pointsman.engine.holdback;
 
-import static java.util.Objects.requireNonNull;
-
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.RoutingRequest;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -27,12 +20,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Those held back are looked at every few milliseconds while there are any. Of the first of a
  * line, those that a worker has room for go, the ones of which it holds most first: one may so be
  * overtaken, for as long as {@link HoldBackSettings#longest} at most. Who comes meanwhile joins the
- * line.
+ * line; when as many are held back as may be, the first of the line is placed in return.
  *
- * <p>A request that is still held back then was so in vain. When clearly more of a line are than
- * are not, there is more to do than can be done, or a worker does several prompts at once of which
- * the policy thinks that one waits for the other. All of it go then, and for a while none of its
- * kind is held back, in which the policy sees how long requests do wait.
+ * <p>A request that is still held back then was so in vain; one that had to make room was so by the
+ * part of the longest time that it had waited. When clearly more of a line are than are not, there
+ * is more to do than can be done, or a worker does several prompts at once of which the policy
+ * thinks that one waits for the other. All of it go then, and for a while none of its kind is held
+ * back, in which the policy sees how long requests do wait. What was counted fades within hours
+ * only: after that while few more in vain are enough.
  *
  * <p>Safe for use by several threads. A decision takes no lock unless it is put off.
  */
@@ -41,12 +36,6 @@ public final class HoldBack {
   public static final long NO_WAKE = -1;
 
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-
-  /** So many more in vain than not are too many. */
-  private static final int VAIN = 16;
-
-  /** For so many times the longest wait nobody is held back then: a minute. */
-  private static final int PAUSE = 12;
 
   /** Requests of a line that are looked at together. */
   private static final int LOOKED = 64;
@@ -70,69 +59,11 @@ public final class HoldBack {
     void failed(RuntimeException fault);
   }
 
-  /** Requests that compete for the same workers. */
-  private record Key(Role role, String model) {
-    static Key of(RoutingRequest request) {
-      String model = request.model();
-      return new Key(request.role(), model == null ? "" : model);
-    }
-  }
-
-  /** Changed under the lock of all; what is volatile may be read by any thread. */
-  private static final class Line {
-    private final Map<Guest, Long> since = new LinkedHashMap<>();
-    private volatile int size;
-
-    /** By how many more were held back in vain than not. */
-    private int vain;
-
-    private volatile boolean paused;
-    private volatile long pausedUntil;
-
-    void add(Guest guest, long now) {
-      since.put(guest, now);
-      size = since.size();
-    }
-
-    boolean remove(Guest guest) {
-      boolean was = since.remove(guest) != null;
-      size = since.size();
-      return was;
-    }
-
-    List<Guest> first() {
-      List<Guest> first = new ArrayList<>(LOOKED);
-      Iterator<Guest> each = since.keySet().iterator();
-      while (first.size() < LOOKED && each.hasNext()) {
-        first.add(each.next());
-      }
-      return first;
-    }
-
-    /** One more was held back in vain. */
-    void inVain(long now, long longest) {
-      if (++vain >= VAIN) {
-        vain = 0;
-        pausedUntil = now + PAUSE * longest;
-        paused = true;
-      }
-    }
-
-    /** One more was not. */
-    void inTime() {
-      vain = Math.max(0, vain - 1);
-    }
-
-    boolean paused(long now) {
-      return paused && now - pausedUntil < 0;
-    }
-  }
-
   private final RoutingEngine engine;
   private final HoldBackSettings settings;
   private final Ticker ticker;
   private final double beyondMillis;
-  private final Map<Key, Line> lines = new ConcurrentHashMap<>();
+  private final Lines lines;
   private final AtomicInteger held = new AtomicInteger();
 
   /** Guarded by this. */
@@ -149,6 +80,7 @@ public final class HoldBack {
     this.settings = settings;
     this.ticker = ticker;
     beyondMillis = settings.beyond().toNanos() / 1e6;
+    lines = new Lines(settings.longest().toNanos());
   }
 
   /**
@@ -160,28 +92,53 @@ public final class HoldBack {
   public @Nullable Decision decide(Guest guest) {
     RoutingRequest request = guest.request();
     request.beside(0);
-    if (settings.off() || held.get() >= settings.most()) {
+    if (settings.off()) {
       return engine.decide(request);
     }
-    Key key = Key.of(request);
-    Line line = lines.isEmpty() ? null : lines.get(key);
-    if (line != null && line.paused(ticker.nanos())) {
+    Line line = lines.find(request);
+    int before = line == null ? 0 : line.size();
+    boolean paused = line != null && line.paused(ticker.nanos());
+    if (paused || (before == 0 && full())) {
       return engine.decide(request);
     }
-    int before = line == null ? 0 : line.size;
     request.beside(before);
     // Whose wait the policy does not tell, goes past the line.
     Decision decision = engine.decideWithin(request, before == 0 ? beyondMillis : NOT_AT_ALL);
-    return decision != null || join(key, guest) ? decision : engine.decide(request);
+    return decision != null || join(guest) ? decision : engine.decide(request);
   }
 
-  private synchronized boolean join(Key key, Guest guest) {
-    if (held.get() >= settings.most()) {
+  private boolean full() {
+    return held.get() >= settings.most();
+  }
+
+  private synchronized boolean join(Guest guest) {
+    RoutingRequest request = guest.request();
+    long now = ticker.nanos();
+    if (full()) {
+      placeFirst(lines.find(request), now);
+    }
+    if (full()) {
       return false;
     }
-    lines.computeIfAbsent(key, _ -> new Line()).add(guest, ticker.nanos());
+    lines.of(request, now).add(guest, now);
     held.incrementAndGet();
     return true;
+  }
+
+  /**
+   * Makes room for one more in a line. If who comes were placed itself, it would overtake all that
+   * are held back, and its work would keep them from fitting.
+   */
+  private void placeFirst(@Nullable Line line, long now) {
+    if (line == null || line.size() == 0) {
+      return;
+    }
+    Guest first = line.first(1).getFirst();
+    long waited = line.waited(first, now);
+    first.request().beside(line.size());
+    if (decide(line, first, Double.POSITIVE_INFINITY, false)) {
+      line.inVain(waited, now);
+    }
   }
 
   /**
@@ -191,19 +148,15 @@ public final class HoldBack {
    *     its request
    */
   public synchronized boolean leave(Guest guest) {
-    Key key = Key.of(guest.request());
-    Line line = lines.get(key);
-    return line != null && remove(key, line, guest);
+    Line line = lines.find(guest.request());
+    return line != null && remove(line, guest);
   }
 
-  private boolean remove(Key key, Line line, Guest guest) {
+  private boolean remove(Line line, Guest guest) {
     if (!line.remove(guest)) {
       return false;
     }
     held.decrementAndGet();
-    if (line.size == 0 && !line.paused(ticker.nanos())) {
-      lines.remove(key);
-    }
     return true;
   }
 
@@ -232,45 +185,47 @@ public final class HoldBack {
   public synchronized void wake() {
     waking = false;
     more = false;
-    for (Map.Entry<Key, Line> each : lines.entrySet()) {
-      Line line = each.getValue();
-      List<Guest> first = line.first();
-      int before = line.size;
-      look(each.getKey(), line, first);
-      more |= line.size > 0 && before - line.size == first.size();
+    for (Line line : lines.all()) {
+      List<Guest> first = line.first(LOOKED);
+      int before = line.size();
+      look(line, first);
+      more |= line.size() > 0 && before - line.size() == first.size();
     }
+    lines.sweep(ticker.nanos());
   }
 
-  private void look(Key key, Line line, List<Guest> first) {
+  private void look(Line line, List<Guest> first) {
     long now = ticker.nanos();
     List<Guest> fitting = new ArrayList<>();
     for (Guest guest : first) {
-      guest.request().beside(line.size - 1);
-      long waited = now - requireNonNull(line.since.get(guest), "since");
+      guest.request().beside(line.size() - 1);
+      long waited = line.waited(guest, now);
       boolean over = waited >= settings.longest().toNanos();
       if (over) {
-        line.inVain(now, settings.longest().toNanos());
+        line.inVain(waited, now);
       }
       if (over || line.paused(now)) {
-        decide(key, line, guest, Double.POSITIVE_INFINITY);
-      } else if (mayFit(key, line, guest)) {
+        decide(line, guest, Double.POSITIVE_INFINITY, true);
+      } else if (mayFit(line, guest)) {
         fitting.add(guest);
       }
     }
     fitting.sort(Comparator.comparingDouble(guest -> -heldTokens(guest.request())));
     for (Guest guest : fitting) {
-      guest.request().beside(line.size - 1);
-      decide(key, line, guest, beyondMillis);
+      guest.request().beside(line.size() - 1);
+      if (decide(line, guest, beyondMillis, false)) {
+        line.inTime(now);
+      }
     }
   }
 
   /** Whether a worker has room, or none can be had at all. */
-  private boolean mayFit(Key key, Line line, Guest guest) {
+  private boolean mayFit(Line line, Guest guest) {
     RoutingRequest request = guest.request();
     try {
       return engine.preview(request) == null || !(request.notes().waitMillis() > beyondMillis);
     } catch (RuntimeException e) {
-      failed(key, line, guest, e);
+      failed(line, guest, e);
       return false;
     }
   }
@@ -279,26 +234,29 @@ public final class HoldBack {
     return request.prefix().tokens() * request.prefix().ratio(request.notes().matchedBlocks());
   }
 
-  /** Decides, unless it would wait longer, or all are too busy while it may still be held back. */
-  private void decide(Key key, Line line, Guest guest, double withinMillis) {
+  /**
+   * Decides, unless it would wait longer, or all are too busy while it may still be held back.
+   *
+   * @param last whether it may not
+   * @return whether it has been decided on
+   */
+  private boolean decide(Line line, Guest guest, double withinMillis, boolean last) {
     RoutingRequest request = guest.request();
-    boolean may = withinMillis == beyondMillis;
     try {
       Decision decision = engine.attemptWithin(request, withinMillis);
-      if (decision == null || (may && busy(decision))) {
-        return;
+      if (decision == null || (!last && busy(decision))) {
+        return false;
       }
       if (decision instanceof Decision.Rejected rejected) {
         engine.rejected(request, rejected);
       }
-      if (may) {
-        line.inTime();
-      }
-      long since = requireNonNull(line.since.get(guest), "since");
-      remove(key, line, guest);
-      tell(guest, decision, ticker.nanos() - since);
+      long waited = line.waited(guest, ticker.nanos());
+      remove(line, guest);
+      tell(guest, decision, waited);
+      return true;
     } catch (RuntimeException e) {
-      failed(key, line, guest, e);
+      failed(line, guest, e);
+      return false;
     }
   }
 
@@ -318,8 +276,8 @@ public final class HoldBack {
     }
   }
 
-  private void failed(Key key, Line line, Guest guest, RuntimeException fault) {
-    if (remove(key, line, guest)) {
+  private void failed(Line line, Guest guest, RuntimeException fault) {
+    if (remove(line, guest)) {
       try {
         guest.failed(fault);
       } catch (RuntimeException e) {

@@ -11,8 +11,8 @@ import java.time.Duration;
  *     too early.
  * @param longest then it is placed wherever it waits least, above 0. Short gives up what is gained;
  *     long lets prompts that nobody has memory for wait here rather than with a worker.
- * @param most most requests that are held back at once; further ones are placed at once. 0 holds
- *     none back.
+ * @param most most requests that are held back at once; when one more comes, the first of its line
+ *     is placed, or itself if nobody waits there. 0 holds none back.
  */
 public record HoldBackSettings(Duration beyond, Duration longest, int most) {
   /** What gains most on recorded conversations (docs/routing-quality.md). */

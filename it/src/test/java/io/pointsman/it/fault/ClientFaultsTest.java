@@ -61,7 +61,7 @@ final class ClientFaultsTest {
       case SLOW_HEAD -> trickles("", "GET / HTTP/1.1\r\nx-endless: ");
       case STOPS_WITHIN_BODY -> stopsWithinBody();
       case SLOW_BODY -> trickles(HEAD.formatted("/v1/completions", 1_000_000), "{");
-      case SLOW_BODY_TO_THE_ROUTER -> trickles(HEAD.formatted("/workers", 1_000_000), "{");
+      case SLOW_BODY_TO_THE_ROUTER -> trickles(HEAD.formatted("/workers", 60_000), "{");
       case NEVER_READS -> neverReads(1);
       case PIPELINES -> pipelines();
       case PIPELINES_AND_NEVER_READS -> {

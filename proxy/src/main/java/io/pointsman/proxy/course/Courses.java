@@ -30,4 +30,7 @@ public interface Courses {
    * @param model the model asked for; null if the request names none
    */
   List<Role> rolesOfKeepers(@Nullable String owner, boolean generates, @Nullable String model);
+
+  /** The event loop stops: what goes on without a client is given up. */
+  void close();
 }

@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a policy learns from an answer that passes: when a stream begins, and the token counts at
- * its end. No event is parsed; the last bytes are copied and looked at once. Of a compressed answer
- * only the beginning tells something. Belongs to the event loop.
+ * its end. What was asked for as a stream and has no length is one, whatever it consists of (lines
+ * of JSON, say). No event is parsed; the last bytes are copied and looked at once. Of a compressed
+ * answer only the beginning tells something. Belongs to the event loop.
  */
 final class AnswerSignals {
   private static final int OK = 200;
@@ -29,16 +30,21 @@ final class AnswerSignals {
   /** Bytes that are no token yet; below 0 when the first token is told, or will not be. */
   private int before;
 
-  private AnswerSignals(Lease lease, boolean events, boolean encoded) {
+  private AnswerSignals(Lease lease, boolean stream, boolean encoded) {
     this.lease = lease;
     tail = encoded ? null : new AnswerTail(UsageTail.BYTES);
-    before = events ? (encoded ? CODING_HEAD : 0) : -1;
+    before = stream ? (encoded ? CODING_HEAD : 0) : -1;
   }
 
   /** Null if the answer has nothing to learn from: an error, or compressed and no stream. */
   static @Nullable AnswerSignals of(Lease lease, ResponseHead head) {
-    boolean tells = head.status() == OK && (head.eventStream() || !head.encoded());
-    return tells ? new AnswerSignals(lease, head.eventStream(), head.encoded()) : null;
+    boolean stream = head.eventStream() || (!lease.whole() && unmeasured(head));
+    boolean tells = head.status() == OK && (stream || !head.encoded());
+    return tells ? new AnswerSignals(lease, stream, head.encoded()) : null;
+  }
+
+  private static boolean unmeasured(ResponseHead head) {
+    return head.chunked() || head.contentLength() == ResponseHead.UNKNOWN;
   }
 
   /** {@code in} continues the body; it is left as it is. */

@@ -235,5 +235,8 @@ public final class LoopState {
       client.cut();
     }
     pools.close();
+    if (courses != null) {
+      courses.close();
+    }
   }
 }

@@ -1,5 +1,6 @@
 package io.pointsman.proxy.split;
 
+import io.netty.util.concurrent.Future;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.disagg.Placement;
@@ -63,6 +64,8 @@ final class Freeing implements SideLeg.Owner {
   private int asked;
   private int refusals;
   private long pause = FIRST_PAUSE_NANOS;
+  private final Runnable giveUp = this::giveUp;
+  private @Nullable Future<?> timer;
 
   Freeing(SplitCourse course, Held held) {
     this.course = course;
@@ -172,8 +175,24 @@ final class Freeing implements SideLeg.Owner {
   }
 
   private void later() {
-    course.state().loop().schedule(this::next, pause, TimeUnit.NANOSECONDS);
+    if (!course.tools().bodies().waits(giveUp)) {
+      end(HandoverEnd.LEFT);
+      return;
+    }
+    timer = course.state().loop().schedule(this::goOn, pause, TimeUnit.NANOSECONDS);
     pause = Math.min(2 * pause, MOST_PAUSE_NANOS);
+  }
+
+  private void goOn() {
+    course.tools().bodies().goesOn(giveUp);
+    next();
+  }
+
+  private void giveUp() {
+    if (timer != null) {
+      timer.cancel(false);
+    }
+    end(HandoverEnd.LEFT);
   }
 
   @Override

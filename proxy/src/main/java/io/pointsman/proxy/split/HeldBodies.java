@@ -1,12 +1,18 @@
 package io.pointsman.proxy.split;
 
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
 /**
  * Bounds how many bytes of clients' bodies are kept after their requests, to free what prefill
  * holds for them. One for each event loop, to which it belongs.
  */
 final class HeldBodies {
   private final long most;
+  private final Set<Runnable> waiting = new HashSet<>();
   private long kept;
+  private boolean closed;
 
   /**
    * @param most bytes; a single body may be larger
@@ -22,6 +28,29 @@ final class HeldBodies {
     }
     kept += bytes;
     return true;
+  }
+
+  /**
+   * Somebody waits for a time to go on.
+   *
+   * @param giveUp what is to be done if the event loop stops before
+   * @return false if it stops already
+   */
+  boolean waits(Runnable giveUp) {
+    return !closed && waiting.add(giveUp);
+  }
+
+  /** The same goes on. */
+  void goesOn(Runnable giveUp) {
+    waiting.remove(giveUp);
+  }
+
+  /** The event loop stops. */
+  void close() {
+    closed = true;
+    List<Runnable> all = List.copyOf(waiting);
+    waiting.clear();
+    all.forEach(Runnable::run);
   }
 
   /** It is let go of. */

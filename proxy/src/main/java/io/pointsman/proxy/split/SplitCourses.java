@@ -64,6 +64,11 @@ public final class SplitCourses implements Courses {
   }
 
   @Override
+  public void close() {
+    tools.bodies().close();
+  }
+
+  @Override
   public Duration firstByte() {
     return plane.stages().decode();
   }

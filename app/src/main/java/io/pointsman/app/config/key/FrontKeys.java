@@ -169,10 +169,10 @@ public final class FrontKeys {
               "A request is held back in the router, and decided on when a worker has room, while"
                   + " every worker would make it wait longer than this before its prompt is"
                   + " computed. Only under policies that predict it (cost), only with 2 to 128"
-                  + " workers, and at most limits.queue-size requests at once; further ones are"
-                  + " placed at once. Only where requests pass through the router and one worker"
-                  + " serves them whole: /v1/decide, HAProxy and nginx are told of a worker at"
-                  + " once.",
+                  + " workers, and at most limits.queue-size requests at once; when one more comes,"
+                  + " the first of its model is placed at once. Only where requests pass through"
+                  + " the router and one worker serves them whole: /v1/decide, HAProxy and nginx"
+                  + " are told of a worker at once.",
               "0 holds none back. Short holds back what a free worker would have taken a moment"
                   + " later; long leaves requests to wait with a worker that was chosen too early."
                   + " Where a worker is several engines behind one address, requests may be held"

@@ -71,7 +71,7 @@ public final class CostInsight implements Insight {
     return new Inquiry()
         .about(model.kind(), request.prefix(), now)
         .beside(request.heldBack())
-        .estimate(model.standing(), held);
+        .estimate(model.standing(now), held);
   }
 
   /** Of a large pool those from the chosen one on, and the few that hold a part of the prompt. */

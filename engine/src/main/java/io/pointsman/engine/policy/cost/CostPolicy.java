@@ -97,7 +97,7 @@ public final class CostPolicy implements Policy {
     int held = all.held(pool, chosen);
     int known = holdings == null ? 0 : holdings.longest();
     request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
-    Standing at = models[chosen].standing();
+    Standing at = models[chosen].standing(now);
     request.notes().predict(all.inquiry(at.kind()).ttft(at, held));
     // With one worker nothing is gained by waiting but another order.
     if (looked == size && size > 1) {
@@ -164,7 +164,7 @@ public final class CostPolicy implements Policy {
       if (i == Pool.ABSENT || pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE) {
         return Double.POSITIVE_INFINITY;
       }
-      Standing at = models[i].standing();
+      Standing at = models[i].standing(now);
       Inquiry about = inquiry(at.kind());
       double cost = about.cost(at, held(pool, i));
       leastWait = Math.min(leastWait, about.waits());

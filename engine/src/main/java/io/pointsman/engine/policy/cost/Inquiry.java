@@ -43,8 +43,10 @@ final class Inquiry {
    *
    * @param kind what it shares with workers of its kind
    * @param ahead prompt tokens that it has yet to compute
+   * @param next how many of them come out next, all at once
    * @param progressFrom when these have changed last
    * @param pending requests that these belong to
+   * @param assumesAt when one of them is to be taken for computed, though nothing is heard of it
    * @param decoding requests that have their first token
    * @param util share of the KV memory that decoding reads
    * @param room tokens of KV memory that a further prompt may take without waiting
@@ -55,8 +57,10 @@ final class Inquiry {
   record Standing(
       PoolModel kind,
       double ahead,
+      double next,
       long progressFrom,
       int pending,
+      long assumesAt,
       int decoding,
       double util,
       double room,
@@ -67,8 +71,10 @@ final class Inquiry {
       return new Standing(
           kind,
           ahead,
+          next,
           progressFrom,
           pending,
+          assumesAt,
           decoding,
           util,
           room,
@@ -189,13 +195,22 @@ final class Inquiry {
     return ttft;
   }
 
-  /** The same where there is memory enough. */
+  /**
+   * The same where there is memory enough. Silence is progress with what comes out next, and with
+   * no more than that. When this is late, it is taken to need as much longer as it is late, but no
+   * more than from its beginning: a worker that hangs is no better than one that has just begun.
+   */
   private double computed(Standing at, double own, double uncached) {
     if (at.pending == 0) {
       return own + idleDelay;
     }
     double gone = (now - at.progressFrom) / 1e6;
-    double all = at.speed * latency.millis((at.ahead + uncached) * stepsPerToken, at.util);
-    return Math.max(own, all - gone) + busyDelay;
+    double all = behind(at, at.ahead, uncached);
+    double rest = behind(at, at.ahead - at.next, uncached);
+    return Math.min(all, rest + Math.abs(all - gone - rest)) + busyDelay;
+  }
+
+  private double behind(Standing at, double ahead, double uncached) {
+    return at.speed * latency.millis((ahead + uncached) * stepsPerToken, at.util);
   }
 }

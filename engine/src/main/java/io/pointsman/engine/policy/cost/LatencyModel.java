@@ -100,6 +100,11 @@ final class LatencyModel {
     return teacher == null ? present : teacher.present;
   }
 
+  /** Prompt tokens of a full step. */
+  double stepTokens() {
+    return stepTokens;
+  }
+
   /** Full steps that a prompt token is. */
   double stepsPerToken() {
     return 1 / stepTokens;

@@ -18,7 +18,13 @@ final class Progress {
   /** An answer is early within this part of the time that its first token was expected to take. */
   private static final double EARLY = 0.5;
 
+  /** Nothing is assumed: later than any time. */
+  private static final long NEVER = Long.MAX_VALUE / 2;
+
   private final Pace pace = new Pace();
+
+  /** Those in flight that are not computed yet, in order. */
+  private final ArrayDeque<InFlight> pending = new ArrayDeque<>();
 
   /** Those in flight of which nothing may be heard before their end, not computed yet, in order. */
   private final ArrayDeque<InFlight> silent = new ArrayDeque<>();
@@ -56,6 +62,7 @@ final class Progress {
   /** The worker has left its kind; nothing else follows. */
   void close() {
     leave();
+    pending.clear();
     silent.clear();
     assumed.clear();
   }
@@ -72,6 +79,13 @@ final class Progress {
   /** Requests that these belong to. */
   int notComputed() {
     return notComputed;
+  }
+
+  /** How many of the tokens come out next, all at once: a step's, or a prompt's that takes more. */
+  double nextTokens() {
+    InFlight first = pending.peek();
+    double most = first == null ? 0 : Math.max(pool.latency.stepTokens(), first.uncached());
+    return Math.min((double) aheadTokens, most);
   }
 
   /** When they have changed last. */
@@ -109,6 +123,7 @@ final class Progress {
     if (!heard) {
       silent.add(entry);
     }
+    pending.add(entry);
     aheadTokens += entry.uncached();
     boolean idle = notComputed++ == 0;
     if (idle) {
@@ -127,10 +142,16 @@ final class Progress {
         first = silent.peek()) {
       silent.remove();
       if (!first.computed) {
-        assume(first, now);
+        assume(first, first.dueAt());
         assumed.add(first);
       }
     }
+  }
+
+  /** When {@link #assume} has something to do at the latest. */
+  long assumesAt() {
+    InFlight first = silent.peek();
+    return first == null ? NEVER : first.dueAt();
   }
 
   private void assume(InFlight entry, long now) {
@@ -231,6 +252,7 @@ final class Progress {
 
   /** Takes a request off the list of what is to be computed. */
   private void computedOrGone(InFlight entry, long now) {
+    pending.remove(entry);
     aheadTokens -= entry.uncached();
     if (now - changedAt > 0) {
       changedAt = now;

@@ -200,8 +200,17 @@ final class WorkerModel {
     cache.giveBack(memory.owed());
   }
 
-  /** What it stands at, for picks; any thread. */
-  Standing standing() {
+  /** What it stands at, for picks; any thread. Takes a lock only if it is due to change by now. */
+  Standing standing(long now) {
+    Standing at = standing;
+    return now - at.assumesAt() < 0 ? at : assumed(now);
+  }
+
+  private synchronized Standing assumed(long now) {
+    if (!closed) {
+      progress.assume(now);
+      publish();
+    }
     return standing;
   }
 
@@ -341,8 +350,10 @@ final class WorkerModel {
     return new Standing(
         pool,
         progress.aheadTokens(),
+        progress.nextTokens(),
         progress.changedAt(),
         progress.notComputed(),
+        progress.assumesAt(),
         progress.computed(),
         Math.min(1, progress.contextTokens() / capacity),
         capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer(),

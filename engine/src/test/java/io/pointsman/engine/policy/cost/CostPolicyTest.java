@@ -292,6 +292,44 @@ class CostPolicyTest {
   }
 
   @Test
+  void nothingWaitsForPromptsOfWhichNothingIsHeardOnceTheyAreDue() {
+    for (int i = 0; i < 4; i++) {
+      engine.decide(unheard(Prompt.of(i, 1000)));
+    }
+    assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
+
+    fleet.clock.advance(Duration.ofSeconds(10));
+    assertThat(waitOf(Prompt.of(9, 1000))).isZero();
+  }
+
+  /** Whether the next goes elsewhere, with one prompt there and ten that hang for 10 s. */
+  private boolean avoidsTheOneThatHangs(int blocks) {
+    CostFleet two = new CostFleet(2, CostSettings.DEFAULTS);
+    Worker hangs = two.fleet.worker(0);
+    Worker other = two.fleet.worker(1);
+    other.drain(true);
+    for (int i = 0; i < 10; i++) {
+      two.place(Prompt.of(fresh++, blocks));
+    }
+    other.drain(false);
+    hangs.drain(true);
+    two.fleet.clock.advance(Duration.ofSeconds(10));
+    two.place(Prompt.of(fresh++, blocks));
+    hangs.drain(false);
+    return two.place(Prompt.of(fresh++, blocks)).worker() == other;
+  }
+
+  @Test
+  void workerThatHangsIsNoBetterThanOneThatHasJustBegun() {
+    assertThat(avoidsTheOneThatHangs(50)).as("within a step").isTrue();
+    assertThat(avoidsTheOneThatHangs(2000)).as("more than a step").isTrue();
+  }
+
+  private static RoutingRequest unheard(PrefixBlocks prompt) {
+    return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).stream(false).build();
+  }
+
+  @Test
   void requestWaitsForMemoryOnlyWhereEnginesTellHowMuchTheyHave() {
     fill(engine);
     assertThat(waitOf(Prompt.of(9, 10_000))).isZero();
@@ -477,14 +515,14 @@ class CostPolicyTest {
   /** Of a short prompt behind another one. */
   private static double waitBehindOne(PoolModel kind) {
     Inquiry inquiry = new Inquiry().about(kind, Prompt.of(1, 1), 0);
-    inquiry.cost(new Inquiry.Standing(kind, 16, 0, 1, 0, 0, 400_000, true, 1, 10), 0);
+    inquiry.cost(new Inquiry.Standing(kind, 16, 16, 0, 1, 1, 0, 0, 400_000, true, 1, 10), 0);
     return inquiry.waits();
   }
 
   @Test
   void newWorkCostsMoreWhileOthersAreHeldBack() {
     PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
-    Inquiry.Standing idle = new Inquiry.Standing(kind, 0, 0, 0, 0, 0, 400_000, true, 1, 10);
+    Inquiry.Standing idle = new Inquiry.Standing(kind, 0, 0, 0, 0, 1, 0, 0, 400_000, true, 1, 10);
     double alone = new Inquiry().about(kind, Prompt.of(2, 300), 0).cost(idle, 0);
     double beside = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(2).cost(idle, 0);
     double besideMany = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(4).cost(idle, 0);
