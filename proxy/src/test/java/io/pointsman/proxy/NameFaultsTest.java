@@ -2,6 +2,7 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.upstream.EngineKeys;
@@ -118,8 +119,19 @@ class NameFaultsTest {
       assertThat(rig.ask(REQUEST).status()).isEqualTo(502);
       recover(worker);
       rig.worker(other.url());
+      rig.outcomes.clear();
+      rig.retried.clear();
       assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+      assertTriedElsewhere(rig);
     }
+  }
+
+  /** The worker in front was picked, at first. */
+  private static void assertTriedElsewhere(ProxyRig rig) {
+    assertThat(rig.outcomes).hasSize(2);
+    assertThat(rig.outcomes.getFirst()).isInstanceOf(Outcome.Failed.class);
+    assertThat(rig.outcomes.getLast()).isEqualTo(Outcome.SUCCEEDED);
+    assertThat(rig.retried).hasSize(1);
   }
 
   /** The request goes elsewhere after the connect timeout, and the loop serves on meanwhile. */
@@ -140,7 +152,10 @@ class NameFaultsTest {
       assertThat(rig.ask(REQUEST).status()).isEqualTo(502);
       recover(worker);
       rig.worker(other.url());
+      rig.outcomes.clear();
+      rig.retried.clear();
       assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
+      assertTriedElsewhere(rig);
       answered.countDown();
     }
   }

@@ -2,6 +2,7 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.client.Cut;
@@ -57,6 +58,9 @@ final class ClientLeavesTest {
 
   private static void leaves(Cut cut, boolean reset) throws IOException {
     long before = rig.requestsSeen();
+    Worker worker = rig.worker();
+    long served = worker.served();
+    long failures = worker.failures();
     try (RawClient client = RawClient.connect(rig.port())) {
       if (cut.afterRequest()) {
         client.send("POST", "/v1/completions", FaultRig.request(true));
@@ -73,6 +77,8 @@ final class ClientLeavesTest {
     }
     Await.until("the engine is left alone", Await.LONG, () -> rig.engine().openConnections() == 0);
     assertThat(rig.requestsSeen()).isEqualTo(cut.afterRequest() ? before + 1 : before);
+    assertThat(rig.worker().failures()).as("failures, no lease or one ignored").isEqualTo(failures);
+    assertThat(worker.served()).as("served, no lease or one ignored").isEqualTo(served);
   }
 
   private static void read(RawClient client, int bytes) throws IOException {

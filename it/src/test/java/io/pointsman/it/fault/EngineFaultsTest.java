@@ -42,6 +42,9 @@ final class EngineFaultsTest {
   private static final Set<EngineFault> SERVES_ON =
       EnumSet.of(CLOSES_AS_REQUEST_COMES, RESETS_AS_REQUEST_COMES, TRICKLES);
 
+  /** What is not held against an engine: it did send when the time for the whole was over. */
+  private static final EngineFault STILL_SENDS = TRICKLES_FOREVER;
+
   private static @Nullable FaultRig current;
   private static String currentKey = "";
 
@@ -175,8 +178,14 @@ final class EngineFaultsTest {
   @MethodSource("grouped")
   void withNoOtherEngine(Row row) throws Exception {
     FaultRig rig = rig(0, row.settings());
+    long failures = rig.worker().failures();
     rig.strike(row.fault());
     assertThat(ask(rig, row)).isEqualTo(row.alone());
+    if (row.alone() == Seen.SERVED || row.fault() == STILL_SENDS) {
+      assertThat(rig.worker().failures()).as("failures, none").isEqualTo(failures);
+    } else {
+      assertThat(rig.worker().failures()).as("failures, a failed lease").isGreaterThan(failures);
+    }
     if (row.alone() == Seen.SERVED) {
       assertThat(ask(rig, row)).as("the next request").isEqualTo(Seen.SERVED);
     }

@@ -63,7 +63,7 @@ final class HostileRequestsTest {
 
   private static int status(HostileRequest request) {
     return switch (request) {
-      case LARGE_HEADER, MANY_HEADERS -> 431;
+      case LARGE_HEADER, MANY_HEADERS, MANY_SHORT_HEADERS -> 431;
       case LONG_URI -> 414;
       case LARGE_BODY_ANNOUNCED -> 413;
       case OTHER_VERSION, NEXT_PROTOCOL -> 505;

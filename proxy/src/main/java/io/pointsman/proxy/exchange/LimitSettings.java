@@ -4,7 +4,8 @@ package io.pointsman.proxy.exchange;
  * How large a client's request may be.
  *
  * @param maxBodyBytes largest body, in bytes; 413 above it
- * @param maxHeaderBytes largest header section, in bytes, at least 256; 431 above it
+ * @param maxHeaderBytes largest header section, in bytes, at least 256; 431 above it, and for more
+ *     than 1,000 lines
  * @param maxUriBytes longest request line, in bytes, at least 64; 414 above it
  * @param maxBufferedBody bodies up to so many bytes are kept until the answer begins, so that they
  *     can be read whole and sent again; a larger one is routed on its head and streamed on, without

@@ -50,6 +50,24 @@ final class Bytes {
     return true;
   }
 
+  /** Whether {@code bytes[from, to)} and {@code bytes[from2, to2)} differ in case at most. */
+  static boolean same(byte[] bytes, int from, int to, int from2, int to2) {
+    if (to - from != to2 - from2) {
+      return false;
+    }
+    for (int i = 0; i < to - from; i++) {
+      if (lower(bytes[from + i]) != lower(bytes[from2 + i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether {@code b} is white space that may surround a value. */
+  static boolean blank(byte b) {
+    return b == ' ' || b == '\t';
+  }
+
   static int lower(byte b) {
     return b >= 'A' && b <= 'Z' ? b + 32 : b;
   }

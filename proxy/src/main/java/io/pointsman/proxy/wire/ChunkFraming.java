@@ -42,6 +42,7 @@ public final class ChunkFraming {
   private final long maxSize;
   private final int maxTrailers;
   private final @Nullable ChunkExtensions strict;
+  private @Nullable TrailerName name;
   private State state = State.SIZE;
   private long size;
   private int digits;
@@ -161,7 +162,7 @@ public final class ChunkFraming {
       case DATA_CR -> b == '\r' && become(State.DATA_LF);
       case DATA_LF -> b == '\n' && nextChunk(next);
       case TRAILER_START -> b == '\r' ? become(State.END_LF) : trailerStart(b);
-      case TRAILER_NAME -> b == ':' ? trailer(b) : Bytes.token(b) && trailerName();
+      case TRAILER_NAME -> b == ':' ? trailerNamed(b) : trailerName(b);
       case TRAILER -> trailer(b);
       case TRAILER_LF -> b == '\n' && become(State.TRAILER_START);
       case END_LF -> b == '\n' && become(State.END);
@@ -213,11 +214,22 @@ public final class ChunkFraming {
 
   /** A client's trailer must look like one. */
   private boolean trailerStart(byte b) {
-    return strict == null ? trailer(b) : Bytes.token(b) && trailerName();
+    if (strict == null) {
+      return trailer(b);
+    }
+    name = new TrailerName();
+    return trailerName(b);
   }
 
-  private boolean trailerName() {
-    return become(State.TRAILER_NAME) && ++trailers <= maxTrailers;
+  private boolean trailerName(byte b) {
+    if (name != null) {
+      name.add(b);
+    }
+    return Bytes.token(b) && become(State.TRAILER_NAME) && ++trailers <= maxTrailers;
+  }
+
+  private boolean trailerNamed(byte colon) {
+    return (name == null || name.allowed()) && trailer(colon);
   }
 
   private boolean trailer(byte b) {

@@ -6,13 +6,13 @@ import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.function.BiConsumer;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The head of a client's request, checked, and kept as the bytes that came. What is well formed but
  * a server behind might read differently is refused here: more than one {@code Host} or {@code
- * Content-Length}, a transfer coding other than {@code chunked}, both kinds of framing at once.
+ * Content-Length}, a transfer coding other than {@code chunked}, both kinds of framing at once. So
+ * is a {@code Connection} that names more headers than anybody does.
  */
 public final class RequestHead implements RequestHeaders {
   /** What is wrong with a head. */
@@ -41,6 +41,7 @@ public final class RequestHead implements RequestHeaders {
   private final boolean chunked;
   private final boolean expectsContinue;
   private final long contentLength;
+  private final ConnectionOptions connection;
   private final @Nullable Fault fault;
 
   /**
@@ -64,6 +65,7 @@ public final class RequestHead implements RequestHeaders {
     chunked = framing.codings > 0;
     contentLength = framing.length;
     expectsContinue = framing.expectations == 1 && framing.continues == 1;
+    connection = framing.connection;
     fault = fault(framing, http10 || http11);
     keepAlive = fault == null && keepsAlive();
   }
@@ -81,6 +83,7 @@ public final class RequestHead implements RequestHeaders {
     chunked = false;
     expectsContinue = false;
     contentLength = UNKNOWN;
+    connection = ConnectionOptions.NONE;
     this.fault = fault;
   }
 
@@ -127,6 +130,7 @@ public final class RequestHead implements RequestHeaders {
     private int continues;
     private boolean otherCoding;
     private long length = UNKNOWN;
+    private ConnectionOptions connection = ConnectionOptions.NONE;
 
     Framing() {
       for (int i = 0; i < names.length; i++) {
@@ -146,9 +150,14 @@ public final class RequestHead implements RequestHeaders {
             expectations++;
             continues += Bytes.is(bytes, from, to, "100-continue") ? 1 : 0;
           }
+          case CONNECTION -> {
+            if (connection == ConnectionOptions.NONE) {
+              connection = new ConnectionOptions(bytes);
+            }
+            connection.add(from, to);
+          }
           case ACCEPT_ENCODING,
               AUTHORIZATION,
-              CONNECTION,
               KEEP_ALIVE,
               PROXY_AUTHORIZATION,
               PROXY_CONNECTION,
@@ -177,7 +186,7 @@ public final class RequestHead implements RequestHeaders {
       return Fault.VERSION;
     }
     boolean hostFits = framing.hosts == 1 || (framing.hosts == 0 && http10);
-    if (!targetFits() || !hostFits || !framing.fits()) {
+    if (!targetFits() || !hostFits || !framing.fits() || connection.tooMany()) {
       return Fault.MALFORMED;
     }
     return framing.expectations > 0 && !expectsContinue ? Fault.EXPECTATION : null;
@@ -190,21 +199,7 @@ public final class RequestHead implements RequestHeaders {
   }
 
   private boolean keepsAlive() {
-    return !anyOption(option -> option.equalsIgnoreCase("close"))
-        && (!http10 || anyOption(option -> option.equalsIgnoreCase("keep-alive")));
-  }
-
-  private boolean anyOption(Predicate<String> test) {
-    for (int i = 0; i < names.length; i++) {
-      if (names[i] == HeaderName.CONNECTION) {
-        for (String option : text(valueStart(i), valueEnd(i)).split(",", -1)) {
-          if (test.test(option.strip())) {
-            return true;
-          }
-        }
-      }
-    }
-    return false;
+    return !connection.close() && (!http10 || connection.keepAlive());
   }
 
   private int valueStart(int line) {
@@ -306,17 +301,12 @@ public final class RequestHead implements RequestHeaders {
 
   /** Whether {@code Connection} names other headers, which then are this hop's only. */
   boolean namesHopHeaders() {
-    return anyOption(
-        option ->
-            !option.isEmpty()
-                && !option.equalsIgnoreCase("close")
-                && !option.equalsIgnoreCase("keep-alive"));
+    return connection.nameHeaders();
   }
 
   /** Whether {@code Connection} names the header in {@code line}. */
   boolean namedByConnection(int line) {
-    String name = text(lines[line * NUMBERS], lines[line * NUMBERS + 1]);
-    return anyOption(name::equalsIgnoreCase);
+    return connection.name(lines[line * NUMBERS], lines[line * NUMBERS + 1]);
   }
 
   /** Copies header lines as they came, from {@code first} up to but not including {@code end}. */

@@ -21,6 +21,9 @@ final class RequestParser {
   /** Numbers kept for each header line: its start, its colon, and its value without white space. */
   static final int NUMBERS = 4;
 
+  /** More than anybody sends, and few enough to look at each of them for each of a few reasons. */
+  static final int MOST_LINES = 1000;
+
   private static final int MOST_EMPTY_BYTES = 16;
   private static final byte TOKEN = 1;
   private static final byte TEXT = 2;
@@ -223,6 +226,9 @@ final class RequestParser {
     }
     int result = lineBreak(bytes, length);
     if (result == GO_ON) {
+      if (lines == MOST_LINES) {
+        return fail(RequestHead.Fault.HEADERS_TOO_LARGE);
+      }
       addLine(bytes, end);
       lineStart = pos;
       phase = Phase.NAME;
@@ -233,10 +239,10 @@ final class RequestParser {
   private void addLine(byte[] bytes, int end) {
     int from = colon + 1;
     int to = end;
-    while (from < to && blank(bytes[from])) {
+    while (from < to && Bytes.blank(bytes[from])) {
       from++;
     }
-    while (to > from && blank(bytes[to - 1])) {
+    while (to > from && Bytes.blank(bytes[to - 1])) {
       to--;
     }
     int at = lines * NUMBERS;
@@ -248,10 +254,6 @@ final class RequestParser {
     index[at + 2] = from;
     index[at + 3] = to;
     lines++;
-  }
-
-  private static boolean blank(byte b) {
-    return b == ' ' || b == '\t';
   }
 
   private int fail(RequestHead.Fault why) {

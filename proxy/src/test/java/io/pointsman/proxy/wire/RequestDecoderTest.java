@@ -89,7 +89,10 @@ class RequestDecoderTest {
         "1\r\na\n",
         "0\r\nx\r\n",
         "0\r\n: y\r\n",
-        "0\r\nx: \u0000\r\n"
+        "0\r\nx: \u0000\r\n",
+        "0\r\ncontent-length: 5\r\n",
+        "0\r\nx: y\r\nTransfer-Encoding: chunked\r\n",
+        "0\r\nhost: other\r\n"
       })
   void otherChunksAreRefused(String chunks) {
     String text = POST + "transfer-encoding: chunked\r\n\r\n" + chunks;
@@ -121,15 +124,38 @@ class RequestDecoderTest {
     assertThat(fault(POST + "expect: other\r\n\r\n")).isEqualTo(Fault.EXPECTATION);
   }
 
+  @Test
+  void trailersWithOtherNamesAreLeftBehind() {
+    String trailers = "x: y\r\nhosts: z\r\ncontent-lengths: 5\r\ntransfer-encoding-: a\r\n\r\n";
+    String text = POST + "transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n" + trailers;
+    assertThat(decode(text).getFirst().end).isEqualTo(End.COMPLETE);
+  }
+
+  @Test
+  void moreLinesAndConnectionOptionsThanAnybodySendsAreRefused() {
+    int most = RequestParser.MOST_LINES;
+    String lines = "a:\r\n".repeat(most - 1);
+    assertThat(RequestHeads.of(POST + lines + "\r\n").fault()).isNull();
+    assertThat(large(POST + lines + "a:\r\n\r\n")).isEqualTo(Fault.HEADERS_TOO_LARGE);
+    String options = "close, ,keep-alive" + ",a".repeat(ConnectionOptions.MOST_NAMES);
+    assertThat(RequestHeads.of(POST + "connection: " + options + "\r\n\r\n").fault()).isNull();
+    assertThat(fault(POST + "connection: " + options + "\r\nconnection: b\r\n\r\n"))
+        .isEqualTo(Fault.MALFORMED);
+  }
+
+  private static Fault large(String text) {
+    return fault(text, 64 << 10);
+  }
+
   private static Fault fault(String text) {
+    return fault(text, Decoders.MAX_HEADERS);
+  }
+
+  private static Fault fault(String text, int maxHeaders) {
     Heads heads = new Heads();
     byte[] bytes = text.getBytes(ISO_8859_1);
     new RequestDecoder(
-            heads,
-            UnpooledByteBufAllocator.DEFAULT,
-            byte[]::new,
-            Decoders.MAX_LINE,
-            Decoders.MAX_HEADERS)
+            heads, UnpooledByteBufAllocator.DEFAULT, byte[]::new, Decoders.MAX_LINE, maxHeaders)
         .decode(Unpooled.wrappedBuffer(bytes));
     Fault fault = heads.all.getFirst().fault();
     assertThat(fault).isNotNull();

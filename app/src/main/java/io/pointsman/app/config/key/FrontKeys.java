@@ -91,7 +91,8 @@ public final class FrontKeys {
               "limits.max-header",
               bytes(256, 1L << 20),
               (long) LimitSettings.DEFAULTS.maxHeaderBytes(),
-              "Largest header section of a request; a larger one is answered with 431.",
+              "Largest header section of a request; a larger one, or one of more than 1,000 lines,"
+                  + " is answered with 431.",
               "Small refuses long cookies and tokens; large lets strangers hold memory.")
           .flag("--max-header");
 
