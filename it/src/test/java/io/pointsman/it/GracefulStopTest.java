@@ -10,7 +10,12 @@ import io.pointsman.it.support.RouterProcess;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** The program is told to stop (SIGTERM) while it serves. */
@@ -48,6 +53,62 @@ final class GracefulStopTest {
           .contains("\"error\"");
       assertThat(router.awaitExit()).isZero();
       Await.until("the engine hears of it", Await.LONG, () -> engine.state().abortedInAll() == 1);
+    }
+  }
+
+  @Test
+  void whileItsDelayLastsItServesAllThatComesAndASecondSignalEndsIt() throws Exception {
+    try (SimEngine engine = engine();
+        RouterProcess router = RouterProcess.serve(List.of(engine.url()), "--drain-delay", "1h")) {
+      AtomicBoolean over = new AtomicBoolean();
+      Queue<String> failures = new ConcurrentLinkedQueue<>();
+      AtomicInteger served = new AtomicInteger();
+      List<Thread> clients = new ArrayList<>();
+      for (boolean keeps : new boolean[] {true, true, false, false}) {
+        Runnable load = () -> load(router.port(), keeps, over, served, failures);
+        clients.add(Thread.ofVirtual().start(load));
+      }
+      Await.until("load", Await.LONG, () -> served.get() > 100);
+      router.terminate();
+      Await.until("readiness is false", Await.LONG, () -> readiness(router.port()) == 503);
+      int then = served.get();
+      Await.until("load goes on", Await.LONG, () -> served.get() > then + 200);
+      over.set(true);
+      for (Thread client : clients) {
+        client.join();
+      }
+
+      assertThat(failures).isEmpty();
+      router.terminate();
+      assertThat(router.awaitExit()).isEqualTo(130);
+    }
+  }
+
+  /** Sends one request after the other, on connections that are used for as long as they last. */
+  private static void load(
+      int port, boolean keeps, AtomicBoolean over, AtomicInteger served, Queue<String> failures) {
+    String body = "{\"model\":\"sim\",\"max_tokens\":1,\"prompt\":\"go on\"}";
+    while (!over.get()) {
+      try (RawClient client = RawClient.connect(port)) {
+        Answer answer;
+        do {
+          answer = client.send("POST", "/v1/completions", body).read();
+          if (answer.status() != 200 || !answer.complete()) {
+            failures.add(answer.status() + ": " + answer.text());
+          }
+          served.incrementAndGet();
+        } while (keeps && !over.get() && !"close".equals(answer.header("connection")));
+      } catch (IOException e) {
+        failures.add(e.toString());
+      }
+    }
+  }
+
+  private static int readiness(int port) {
+    try {
+      return RawClient.call(port, "GET", "/readiness", "").status();
+    } catch (IOException e) {
+      return 0;
     }
   }
 

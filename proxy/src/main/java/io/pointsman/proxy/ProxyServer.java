@@ -27,6 +27,7 @@ import io.pointsman.proxy.upstream.UpstreamPools;
 import io.pointsman.request.RequestReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -231,32 +232,44 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   /**
-   * Stops accepting connections, closes idle ones, and lets requests that are under way end.
-   * Returns at once; calling it again changes nothing.
+   * Stops accepting connections, closes idle ones, and lets requests that are under way, or whose
+   * head has begun to come, end. Returns at once; calling it again changes nothing.
    */
   public void beginDrain() {
-    plane.gate().drain();
+    plane.gate().stop();
     listener.close().awaitUninterruptibly();
+    // Loops run this behind the beginning of each connection that was accepted: all are counted.
     onEachLoop(LoopState::drain);
+    plane.gate().drain();
   }
 
   /**
-   * Drains, waits until all requests have ended or the drain timeout is over, cuts off the rest (a
-   * stream of events with an error event), and stops the event loops.
+   * Serves on for the drain delay, each answer saying that its connection closes; then drains,
+   * waits until all requests have ended or the drain timeout is over, cuts off the rest (a stream
+   * of events with an error event), and stops the event loops.
    */
   @Override
   public void close() {
     if (loops.isShuttingDown()) {
       return;
     }
+    plane.gate().stop();
+    await(settings.drainDelay());
     beginDrain();
+    await(settings.drainTimeout().minus(settings.drainDelay()));
+    onEachLoop(LoopState::cut);
+    loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+
+  /**
+   * Waits until the last connection has gone, for so long at most; before draining just so long.
+   */
+  private void await(Duration most) {
     try {
-      plane.gate().await(settings.drainTimeout().toNanos());
+      plane.gate().await(most.toNanos());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    onEachLoop(LoopState::cut);
-    loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
   }
 
   private void onEachLoop(Consumer<LoopState> action) {

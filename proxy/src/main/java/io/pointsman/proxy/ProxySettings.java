@@ -19,6 +19,9 @@ import java.time.Duration;
  *     comment line to keep its connection; 0 sends none
  * @param drainTimeout how long requests may take to end after the router was told to stop; what is
  *     left then is cut off
+ * @param drainDelay how long after that it still takes connections, as a part of {@code
+ *     drainTimeout}, or past it if it is longer: until all who send to it have learned that it
+ *     stops
  */
 public record ProxySettings(
     ListenSettings listen,
@@ -31,7 +34,8 @@ public record ProxySettings(
     HeaderSettings headers,
     CorsSettings cors,
     Duration sseKeepalive,
-    Duration drainTimeout) {
+    Duration drainTimeout,
+    Duration drainDelay) {
 
   public static final ProxySettings DEFAULTS =
       new ProxySettings(
@@ -45,7 +49,8 @@ public record ProxySettings(
           HeaderSettings.DEFAULTS,
           CorsSettings.DEFAULTS,
           Duration.ZERO,
-          Duration.ofSeconds(30));
+          Duration.ofSeconds(25),
+          Duration.ZERO);
 
   public ProxySettings {
     requireNonNull(listen, "listen");
@@ -63,6 +68,9 @@ public record ProxySettings(
     if (drainTimeout.isNegative()) {
       throw new IllegalArgumentException("drainTimeout: " + drainTimeout + " (expected: >= 0)");
     }
+    if (drainDelay.isNegative()) {
+      throw new IllegalArgumentException("drainDelay: " + drainDelay + " (expected: >= 0)");
+    }
   }
 
   /** The same with another {@code listen}. */
@@ -78,7 +86,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code limits}. */
@@ -94,7 +103,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code timeouts}. */
@@ -110,7 +120,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code admission}. */
@@ -126,7 +137,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code holdBack}. */
@@ -142,7 +154,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code retry}. */
@@ -158,7 +171,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code upstream}. */
@@ -174,7 +188,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code cors}. */
@@ -190,7 +205,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code sseKeepalive}. */
@@ -206,7 +222,8 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
   }
 
   /** The same with another {@code drainTimeout}. */
@@ -222,6 +239,24 @@ public record ProxySettings(
         headers,
         cors,
         sseKeepalive,
-        drainTimeout);
+        drainTimeout,
+        drainDelay);
+  }
+
+  /** The same with another {@code drainDelay}. */
+  public ProxySettings withDrainDelay(Duration drainDelay) {
+    return new ProxySettings(
+        listen,
+        limits,
+        timeouts,
+        admission,
+        holdBack,
+        retry,
+        upstream,
+        headers,
+        cors,
+        sseKeepalive,
+        drainTimeout,
+        drainDelay);
   }
 }

@@ -8,7 +8,13 @@ import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
@@ -74,6 +80,145 @@ class DrainTest {
       return client.atEnd();
     } catch (IOException _) {
       return true;
+    }
+  }
+
+  @Test
+  void untilTheDelayIsOverEveryConnectionAndRequestIsServed() throws Exception {
+    ProxyRig rig =
+        new ProxyRig(transport, within(Duration.ofHours(2)).withDrainDelay(Duration.ofHours(1)));
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      Load load = new Load(rig.server().port());
+      List<Thread> clients = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        boolean keeps = i % 2 == 0;
+        clients.add(Thread.ofVirtual().start(() -> load.run(keeps)));
+      }
+      ProxyRig.await("load", () -> load.served.get() > 50);
+      WireClient idle = rig.connect();
+      Thread closing = Thread.ofPlatform().start(() -> rig.server().close());
+      ProxyRig.await("answers say that they are the last", () -> load.last.get() > 200);
+
+      assertThat(closing.isAlive()).isTrue();
+      assertThat(idle.send(ProxyRig.post(CHAT, BODY)).read().header("connection"))
+          .isEqualTo("close");
+      load.over = true;
+      for (Thread client : clients) {
+        client.join();
+      }
+      closing.interrupt(); // ends the delay, and what follows it
+      closing.join();
+      assertThat(load.failures).isEmpty();
+      rig.close();
+    }
+  }
+
+  /** Clients that send one request after the other. */
+  private static final class Load {
+    private final int port;
+    final AtomicInteger served = new AtomicInteger();
+
+    /** Answers that said that their connection closes. */
+    final AtomicInteger last = new AtomicInteger();
+
+    final Queue<Object> failures = new ConcurrentLinkedQueue<>();
+    volatile boolean over;
+
+    Load(int port) {
+      this.port = port;
+    }
+
+    /**
+     * @param keeps whether a connection is used for as long as its answers let it be
+     */
+    void run(boolean keeps) {
+      while (!over) {
+        try (WireClient client = new WireClient(port)) {
+          boolean more = true;
+          while (more) {
+            more = ask(client) && keeps && !over;
+          }
+        } catch (IOException e) {
+          failures.add(e);
+        }
+      }
+    }
+
+    private boolean ask(WireClient client) throws IOException {
+      WireResponse response = client.send(ProxyRig.post(CHAT, BODY)).read();
+      if (response.status() != 200) {
+        failures.add(response.line());
+      }
+      served.incrementAndGet();
+      boolean closes = "close".equals(response.header("connection"));
+      if (closes) {
+        last.incrementAndGet();
+      }
+      return !closes;
+    }
+  }
+
+  @Test
+  void requestWhoseHeadHasBegunIsServed() throws Exception {
+    ProxyRig rig = new ProxyRig(transport, within(Duration.ofSeconds(30)));
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      String request = ProxyRig.post(CHAT, BODY);
+      WireClient idle = rig.connect().send(request);
+      idle.read();
+      WireClient client = rig.connect().send(request);
+      client.read();
+      client.send(request.substring(0, 20));
+      Thread.sleep(100); // until the router has read it
+
+      rig.server().beginDrain();
+
+      assertThat(idle.atEnd()).isTrue();
+      assertThat(client.send(request.substring(20)).read().header("connection")).isEqualTo("close");
+      assertThat(client.atEnd()).isTrue();
+      rig.close();
+    }
+  }
+
+  @Test
+  void requestThatLiesUnreadIsServed() throws Exception {
+    ProxySettings settings =
+        within(Duration.ofSeconds(30)).withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    ProxyRig rig = new ProxyRig(transport, settings);
+    try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      client.read();
+      CountDownLatch first = new CountDownLatch(1);
+      CountDownLatch second = new CountDownLatch(1);
+      rig.server().executeOnLoops(() -> await(first));
+      Thread draining = Thread.ofPlatform().start(() -> rig.server().beginDrain());
+      ProxyRig.await("it waits to close", () -> waitsIn(draining, "beginDrain"));
+      rig.server().executeOnLoops(() -> await(second));
+      first.countDown();
+      // A ring ends a socket only in the loop's next round: there the request comes before that.
+      String step = transport == Transport.AUTO ? "beginDrain" : "onEachLoop";
+      ProxyRig.await("it waits to drain", () -> waitsIn(draining, step));
+      client.send(ProxyRig.post(CHAT, BODY));
+      second.countDown();
+
+      assertThat(client.read().status()).isEqualTo(200);
+      assertThat(client.atEnd()).isTrue();
+      rig.close();
+    }
+  }
+
+  private static boolean waitsIn(Thread thread, String method) {
+    return thread.getState() == Thread.State.WAITING
+        && Arrays.stream(thread.getStackTrace()).anyMatch(f -> f.getMethodName().equals(method));
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

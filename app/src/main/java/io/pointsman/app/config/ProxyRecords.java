@@ -55,7 +55,8 @@ final class ProxyRecords {
                 new CorsSettings(
                     values.get(FrontKeys.CORS_ENABLED), values.get(FrontKeys.CORS_ORIGINS))),
         values.get(FrontKeys.SSE_KEEPALIVE),
-        values.get(OperationKeys.DRAIN_TIMEOUT));
+        values.get(OperationKeys.DRAIN_TIMEOUT),
+        values.get(OperationKeys.DRAIN_DELAY));
   }
 
   private static AdmissionSettings admission(ConfigValues values) {

@@ -479,8 +479,8 @@ public final class Router implements AutoCloseable {
   }
 
   /**
-   * Stops: readiness turns false, the port closes, requests that are under way end within the drain
-   * timeout; then everything ends.
+   * Stops: readiness turns false, the port closes after the drain delay, requests that are under
+   * way end within the drain timeout; then everything ends.
    */
   @Override
   public void close() {

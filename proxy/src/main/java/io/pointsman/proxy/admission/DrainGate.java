@@ -11,6 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class DrainGate {
   private final AtomicInteger connections = new AtomicInteger();
   private final CountDownLatch empty = new CountDownLatch(1);
+  private volatile boolean stopping;
   private volatile boolean draining;
 
   public void opened() {
@@ -23,20 +24,31 @@ public final class DrainGate {
     }
   }
 
-  /** Whether the server is about to stop: no connection is kept after its answer. */
+  /** Whether the server was told to stop: each answer says that its connection closes. */
+  public boolean stopping() {
+    return stopping;
+  }
+
+  /** Whether no more connections are let in, and none is kept between two requests. */
   public boolean draining() {
     return draining;
   }
 
-  /** Begins to drain. */
+  /** From now on answers say that their connections close. */
+  public void stop() {
+    stopping = true;
+  }
+
+  /** Begins to drain; connections that were let in have been counted. */
   public void drain() {
+    stopping = true;
     draining = true;
     if (connections.get() == 0) {
       empty.countDown();
     }
   }
 
-  /** Waits for the last connection to go; false if it has not gone in time. */
+  /** Waits for the last connection to go while it drains; false if it has not gone in time. */
   public boolean await(long nanos) throws InterruptedException {
     return empty.await(nanos, TimeUnit.NANOSECONDS);
   }

@@ -92,7 +92,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     since = state.now();
     index = state.add(this);
     if (plane.gate().draining()) {
-      channel.close();
+      state.drain();
     }
   }
 
@@ -230,7 +230,7 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
 
   /** Whether another request may follow on this connection. */
   boolean mayKeep(RequestHead head, boolean complete) {
-    return complete && head.keepAlive() && !plane.gate().draining();
+    return complete && head.keepAlive() && !plane.gate().stopping();
   }
 
   /** An answer of the router's own, as bytes. */
@@ -371,9 +371,9 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     finished(false);
   }
 
-  /** Closes unless a request is under way, behind what the client has not read yet. */
+  /** Closes unless a request comes or is under way, behind what the client has not read yet. */
   void drain() {
-    if (current == null && !ending()) {
+    if (current == null && !headComing && !ending()) {
       closing = true;
       closeAfterWrites();
     }

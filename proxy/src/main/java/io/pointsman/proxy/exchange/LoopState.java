@@ -32,6 +32,9 @@ public final class LoopState {
   private static final long LEAST_SWEEP_NANOS = 5_000_000L;
   private static final int SWEEPS_PER_TIMEOUT = 10;
 
+  /** Until the loop has looked at each of its sockets again. */
+  private static final long BEFORE_CLOSING_NANOS = 20_000_000L;
+
   /** Scratch memory kept between requests; a larger body gets its own. */
   private static final int KEPT_SCRATCH = 1 << 20;
 
@@ -222,8 +225,16 @@ public final class LoopState {
     ClientConnection.init(this, channel);
   }
 
-  /** Closes connections that are between two requests; the others close after theirs. */
+  /**
+   * Soon closes connections that are between two requests; the others close after theirs. What lies
+   * in their sockets already is read before, since it may be a request.
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // closing does not fail
   public void drain() {
+    loop.schedule(this::closeUnused, BEFORE_CLOSING_NANOS, TimeUnit.NANOSECONDS);
+  }
+
+  private void closeUnused() {
     for (ClientConnection client : List.copyOf(clients)) {
       client.drain();
     }
