@@ -21,7 +21,7 @@ class ProxySettingsTest {
     assertThat(RetrySettings.DEFAULTS)
         .isEqualTo(
             new RetrySettings(
-                5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, false, 0.2, 10));
+                5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, true, 0.2, 10));
     assertThat(UpstreamSettings.DEFAULTS.poolIdleTimeout()).isEqualTo(Duration.ofSeconds(2));
     assertThat(UpstreamSettings.DEFAULTS.connectTimeout()).isEqualTo(Duration.ofSeconds(10));
     assertThat(TimeoutSettings.DEFAULTS.firstByte()).isEqualTo(Duration.ofMinutes(10));

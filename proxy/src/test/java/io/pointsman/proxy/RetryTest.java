@@ -17,6 +17,7 @@ import io.pointsman.testkit.engine.Faults.ResetAfterBytes;
 import io.pointsman.testkit.engine.RefusedPort;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -223,8 +224,8 @@ class RetryTest {
     }
   }
 
-  private static final ProxySettings AFTER_LATE_RESETS =
-      ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withAfterLateReset(true));
+  private static final ProxySettings NOT_AFTER_LATE_RESETS =
+      ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withAfterLateReset(false));
 
   /** Answers, but breaks the connection under the second request when told to. */
   private static EngineScript breaksUnderTheSecond(Semaphore told) {
@@ -253,7 +254,7 @@ class RetryTest {
   @Test
   void connectionThatBreaksLateIsNoStaleOneAndItsRequestNotTriedElsewhere() throws Exception {
     FakeClock clock = new FakeClock();
-    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
+    try (ProxyRig rig = new ProxyRig(transport, NOT_AFTER_LATE_RESETS, clock);
         ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
       rig.worker(breaking.url());
@@ -271,9 +272,9 @@ class RetryTest {
   }
 
   @Test
-  void requestOfAConnectionThatBreaksLateIsTriedElsewhereIfWanted() throws Exception {
+  void requestOfAConnectionThatBreaksLateIsTriedElsewhere() throws Exception {
     FakeClock clock = new FakeClock();
-    try (ProxyRig rig = new ProxyRig(transport, AFTER_LATE_RESETS, clock);
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
         ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
       rig.worker(breaking.url());
@@ -284,6 +285,34 @@ class RetryTest {
       assertThat(rig.retried).containsExactly(RetryReason.LATE_RESET);
       assertThat(breaking.requests()).hasSize(2);
       assertThat(whole.requests()).hasSize(1);
+    }
+  }
+
+  @Test
+  void requestUnderWhichTwoConnectionsBreakLateIsGivenUp() throws Exception {
+    FakeClock clock = new FakeClock();
+    EngineScript breaks =
+        (request, connection) -> {
+          told.acquire();
+          connection.reset();
+        };
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
+        ScriptedEngine one = ScriptedEngine.start(breaks);
+        ScriptedEngine two = ScriptedEngine.start(breaks);
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      rig.worker(whole.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      for (ScriptedEngine breaking : List.of(one, two)) {
+        ProxyRig.await("it has the request", () -> breaking.requests().size() == 1);
+        clock.advance(Duration.ofSeconds(60));
+        told.release();
+      }
+
+      assertThat(client.read().status()).isEqualTo(502);
+      assertThat(rig.retried).containsExactly(RetryReason.LATE_RESET);
+      assertThat(whole.requests()).isEmpty();
     }
   }
 

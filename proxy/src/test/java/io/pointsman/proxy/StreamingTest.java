@@ -146,7 +146,7 @@ class StreamingTest {
 
       assertThat(response.complete()).isTrue();
       assertThat(response.text())
-          .startsWith("data: one\n\ndata: {\"error\":{\"message\":")
+          .matches("(?s)data: one\n\n(\n\n)?data: \\{\"error\":\\{\"message\":.*")
           .contains("\"code\":\"" + code + "\"")
           .doesNotContain("[DONE]")
           .endsWith("\n\n");

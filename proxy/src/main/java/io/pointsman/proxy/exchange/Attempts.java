@@ -39,6 +39,10 @@ final class Attempts implements HeldRequest.Holder {
   private @Nullable Attempt current;
   private boolean answeredWell;
   private boolean told;
+
+  /** Whether a worker's connection broke late, so that another one that does is the last. */
+  private boolean brokeLate;
+
   private @Nullable Future<?> timer;
 
   /** Null before the first decision. */
@@ -215,6 +219,7 @@ final class Attempts implements HeldRequest.Holder {
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
     boolean possible = exchange.replayable() && mayGoElsewhere(reason, attempt.errand());
+    brokeLate |= reason == RetryReason.LATE_RESET;
     tryAgainOrGiveUp(attempt.worker(), reason, possible);
   }
 
@@ -222,7 +227,8 @@ final class Attempts implements HeldRequest.Holder {
     return switch (reason) {
       case CONNECT, STATUS, BUSY, NOT_THERE, STALE -> true;
       case RESET, PROTOCOL -> exchange.repeatable();
-      case LATE_RESET -> exchange.repeatable() && again(errand, plane.retry().afterLateReset());
+      case LATE_RESET ->
+          exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
       case TIMEOUT -> exchange.repeatable() && again(errand, plane.retry().afterTimeout());
     };
   }

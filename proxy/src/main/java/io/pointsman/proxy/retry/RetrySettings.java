@@ -15,8 +15,8 @@ import java.time.Duration;
  * @param afterTimeout whether a worker that sent no head of an answer in time is given up for
  *     another. Off by default: it may still be generating.
  * @param afterLateReset whether a worker whose connection broke before an answer, but later than
- *     {@link #LATE} after the request was sent, is given up for another. Off by default: it has
- *     computed all that time, and what broke it may break the next one.
+ *     {@link #LATE} after the request was sent, is given up for another, once: it has computed all
+ *     that time, and what broke it may break the next one.
  * @param budgetShare retries allowed for each request, 0 to 1, so that retries cannot become a
  *     storm
  * @param budgetPerSecond retries per second allowed in any case; at least 0
@@ -40,7 +40,7 @@ public record RetrySettings(
 
   public static final RetrySettings DEFAULTS =
       new RetrySettings(
-          5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, false, 0.2, 10);
+          5, Duration.ofMillis(50), Duration.ofSeconds(30), 1.5, 0.2, false, true, 0.2, 10);
 
   public RetrySettings {
     if (maxAttempts < 1) {

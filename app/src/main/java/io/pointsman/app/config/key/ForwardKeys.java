@@ -101,11 +101,10 @@ public final class ForwardKeys {
           "retry.after-late-reset",
           bool(),
           RETRY.afterLateReset(),
-          "Whether a request is tried again whose connection broke before an answer, more than a"
-              + " second after it was sent.",
-          "true hides engines that die from clients that do not stream, but may generate the same"
-              + " answer up to retry.max-attempts times, and lets a request that kills engines"
-              + " visit as many.");
+          "Whether a request is tried again, once, whose connection broke before an answer, more"
+              + " than a second after it was sent.",
+          "true hides engines that die from clients that do not stream; false generates no answer"
+              + " twice, and a request that kills engines meets only one of them.");
 
   public static final Key<Duration> CONNECT_TIMEOUT =
       Key.of(

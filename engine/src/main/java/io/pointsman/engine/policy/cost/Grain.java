@@ -33,7 +33,7 @@ final class Grain {
    */
   static Grain of(PrefixBlocks key) {
     int length = key.text() ? TOKENS * BYTES_PER_TOKEN : TOKENS;
-    int factor = Math.clamp(length / key.blockLength(), 1, MOST);
+    int factor = key.count() == 0 ? 1 : Math.clamp(length / key.blockLength(), 1, MOST);
     return new Grain(factor, key.count(), factor == 1 ? key : key.inBlocksOf(factor));
   }
 

@@ -56,7 +56,7 @@ class GrainTest {
 
     assertThat(Grain.of(key).coarse()).isSameAs(key);
     assertThat(Grain.of(key).fine(2)).isEqualTo(2);
-    assertThat(Grain.of(PrefixBlocks.NONE).coarse().count()).isZero();
+    assertThat(Grain.of(PrefixBlocks.NONE).coarse()).isSameAs(PrefixBlocks.NONE);
     assertThat(Grain.of(PrefixBlocks.NONE).fine(0)).isZero();
   }
 }
