@@ -133,12 +133,12 @@ class HostileClientTest {
       rig.worker(engine.url());
       StringBuilder all = new StringBuilder();
       for (int i = 0; i < 30; i++) {
-        all.append(ProxyRig.post("/" + i, "body" + i));
+        all.append(ProxyRig.post(CHAT + "?n=" + i, BODY));
       }
       WireClient client = rig.connect().send(all.toString());
 
       for (int i = 0; i < 30; i++) {
-        assertThat(client.read().text()).isEqualTo("POST /" + i + " HTTP/1.1body" + i);
+        assertThat(client.read().text()).isEqualTo("POST " + CHAT + "?n=" + i + " HTTP/1.1" + BODY);
       }
       assertThat(engine.connections()).isEqualTo(1);
       assertThat(engine.requests().stream().map(EngineRequest::connection)).containsOnly(1);
