@@ -239,8 +239,10 @@ public final class ProxyServer implements AutoCloseable {
     plane.gate().stop();
     listener.close().awaitUninterruptibly();
     // Loops run this behind the beginning of each connection that was accepted: all are counted.
-    onEachLoop(LoopState::drain);
+    onEachLoop(_ -> {});
+    // Before loops look for idle connections: one that becomes idle later is closed by that.
     plane.gate().drain();
+    onEachLoop(LoopState::drain);
   }
 
   /**
