@@ -35,7 +35,7 @@ final class Attempt extends WorkerCall {
   private boolean reached;
 
   /** Whether a byte of the answer's body has come. */
-  private boolean begun;
+  private boolean bodyBegun;
 
   private int status;
   private long activeAt;
@@ -185,7 +185,7 @@ final class Attempt extends WorkerCall {
       in.release();
       return;
     }
-    begun = true;
+    bodyBegun = true;
     exchange.bodyArrived(in, activeAt);
     if (signals != null) {
       signals.bodyArrived(in);
@@ -324,10 +324,10 @@ final class Attempt extends WorkerCall {
       if (over(silent, timeouts.clientIdle().toNanos())) {
         exchange.clientStalled();
       }
-    } else if (!begun && over(silent, firstByte(timeouts).toNanos())) {
+    } else if (!bodyBegun && over(silent, firstByte(timeouts).toNanos())) {
       // Engines send the head of a stream at once: behind it they still compute the prompt.
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
-    } else if (begun && over(silent, timeouts.idle().toNanos())) {
+    } else if (bodyBegun && over(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
     } else if (over(Math.min(silent, now - commentedAt), keepAliveNanos)
         && relay != null

@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Courses;
 import io.pointsman.proxy.flush.Flushes;
 import io.pointsman.proxy.retry.RetryBudget;
@@ -162,6 +163,13 @@ public final class LoopState {
       scratch = new byte[Math.max(length, Math.min(scratch.length * 2, KEPT_SCRATCH))];
     }
     return scratch;
+  }
+
+  /** A copy of {@code body} at the beginning of memory for the moment. */
+  public byte[] scratch(KeptBody body) {
+    byte[] bytes = scratch(body.length());
+    body.copyTo(bytes);
+    return bytes;
   }
 
   /** Requests for workers under way on this loop; read by any thread. */

@@ -41,9 +41,7 @@ final class LegWriter {
 
   /** {@code original}, the client's body, with {@code edits}. */
   EditedBody edited(KeptBody original, List<BodyEdit> edits) {
-    byte[] bytes = state.scratch(original.length());
-    original.copyTo(bytes);
-    Splice splice = tools.editor().edit(bytes, 0, original.length(), edits);
+    Splice splice = tools.editor().edit(state.scratch(original), 0, original.length(), edits);
     if (splice == null) {
       throw new IllegalStateException("a body that was read cannot be edited");
     }

@@ -51,8 +51,7 @@ public final class SplitCourses implements Courses {
     if (body == null) {
       return tools.facts().read(read.endpoint(), new byte[0], 0, 0, false);
     }
-    byte[] bytes = state.scratch(body.length());
-    body.copyTo(bytes);
+    byte[] bytes = state.scratch(body);
     return tools.facts().read(read.endpoint(), bytes, 0, body.length(), estimates(read));
   }
 

@@ -84,8 +84,7 @@ final class WholeRequests {
   }
 
   private @Nullable Splice cleaned(KeptBody original) {
-    byte[] bytes = state.scratch(original.length());
-    original.copyTo(bytes);
+    byte[] bytes = state.scratch(original);
     return tools.editor().edit(bytes, 0, original.length(), ForeignFields.removed());
   }
 

@@ -104,8 +104,8 @@ final class StackFlags {
         stack(REROUTES, "further engines that a failed request is tried on")
             .standard("0")
             .honoured(
-                "also after a broken answer's head, and however late a connection broke; each on"
-                    + " another engine",
+                "also after a broken answer's head; where a connection broke more than a second"
+                    + " after the request was sent, on one; each on another engine",
                 wishes.keep()),
         stack("--kv-aware-threshold", "tokens that kvaware lets be uncached")
             .standard("2000")
