@@ -204,6 +204,17 @@ static void burst(connection *c) {
   end_stream(c);
 }
 
+/*
+ * Half a gap to one and a half, evenly spread (multiples of the golden ratio). With the same gap for all, streams whose
+ * requests came in one batch would send all their events in one batch, so that each proxy would set its own task: one
+ * that forwards in batches has fewer, longer bursts to carry.
+ */
+static uint64_t first_gap(uint64_t gap) {
+  static uint32_t phase;
+  phase += 2654435769u;
+  return gap / 2 + (gap * (phase >> 16) >> 16);
+}
+
 static void begin_stream(connection *c) {
   transmit(c, STREAM_HEAD, sizeof STREAM_HEAD - 1);
   c->chunks = (uint32_t)set_chunks;
@@ -211,7 +222,7 @@ static void begin_stream(connection *c) {
   if (c->gap == 0 || c->chunks == 0) {
     burst(c);
   } else {
-    c->due = now_ns() + c->gap;
+    c->due = now_ns() + first_gap(c->gap);
     schedule(c);
   }
 }

@@ -36,7 +36,8 @@ final class ChaosTest {
       List.of(
           Path.of(System.getProperty("java.home"), "bin", "java").toString(),
           "-XX:+UseSerialGC",
-          "-Xms24m",
+          "-Xms48m",
+          "-XX:SurvivorRatio=2",
           "-XX:+UseCompactObjectHeaders",
           "--enable-native-access=ALL-UNNAMED",
           "--sun-misc-unsafe-memory-access=allow",

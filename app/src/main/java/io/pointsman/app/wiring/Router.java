@@ -281,7 +281,7 @@ public final class Router implements AutoCloseable {
               two == null ? CourseFactory.NONE : courses(two, engine));
       ProxyServer server = ProxyServer.start(config.proxy(), context);
       control.push(server);
-      ShortSlices.request(server);
+      LoopScheduling.request(server);
       measure(policies, server);
       if (two != null) {
         PeerListeners.open(config.peers(), two, fleet, maxWorkers, ticker, control);

@@ -26,7 +26,8 @@ public final class RouterProcess implements AutoCloseable {
   private static final List<String> LIKE_THE_LAUNCHER =
       List.of(
           "-XX:+UseSerialGC",
-          "-Xms24m",
+          "-Xms48m",
+          "-XX:SurvivorRatio=2",
           "-XX:MaxDirectMemorySize=2g",
           "-XX:+UseCompactObjectHeaders",
           "-XX:ReservedCodeCacheSize=64m",

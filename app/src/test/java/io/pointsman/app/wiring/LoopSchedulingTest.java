@@ -1,0 +1,89 @@
+package io.pointsman.app.wiring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.SynchronousQueue;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class LoopSchedulingTest {
+  @TempDir Path tasks;
+
+  @Test
+  void threadKeepsItsNicenessAndIsGivenTheSliceWhereTheSystemTakesNotice() {
+    if (!SchedulerCalls.available()) {
+      return;
+    }
+    SchedulerCalls calls = new SchedulerCalls();
+    MemorySegment before = told(calls, 0);
+    LoopScheduling.askForShortSlices(calls);
+    MemorySegment after = told(calls, 0);
+    // Before Linux 6.12 a slice is neither told nor taken.
+    long slice = before.get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME);
+    assertThat(after.get(ValueLayout.JAVA_LONG, SchedulerCalls.RUNTIME))
+        .isEqualTo(slice == 0 ? 0 : LoopScheduling.SLICE_NANOS);
+    assertThat(after.get(ValueLayout.JAVA_INT, SchedulerCalls.NICE))
+        .isEqualTo(before.get(ValueLayout.JAVA_INT, SchedulerCalls.NICE));
+    assertThat(after.get(ValueLayout.JAVA_INT, SchedulerCalls.POLICY))
+        .isEqualTo(before.get(ValueLayout.JAVA_INT, SchedulerCalls.POLICY));
+  }
+
+  @Test
+  void threadsThatCompileBecomeNicerAndNoOthers() throws Exception {
+    if (!SchedulerCalls.available()) {
+      return;
+    }
+    SchedulerCalls calls = new SchedulerCalls();
+    CountDownLatch seen = new CountDownLatch(1);
+    try {
+      long compiler = task("C2 CompilerThre", seen);
+      long other = task("VM Thread", seen);
+      Files.createDirectory(tasks.resolve("1")); // one that has ended has no name
+      int before = nice(calls, compiler);
+      LoopScheduling.makeCompilerNicer(calls, tasks);
+      assertThat(nice(calls, compiler))
+          .isEqualTo(Math.min(before + LoopScheduling.COMPILER_NICENESS, 19));
+      assertThat(nice(calls, other)).isEqualTo(before);
+    } finally {
+      seen.countDown();
+    }
+  }
+
+  /** Starts a thread, lists it by a name and answers the system's id of it. */
+  private long task(String name, CountDownLatch until) throws IOException, InterruptedException {
+    SynchronousQueue<String> id = new SynchronousQueue<>();
+    Thread.ofPlatform()
+        .daemon()
+        .start(
+            () -> {
+              try {
+                id.put(
+                    Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName().toString());
+                until.await();
+              } catch (IOException | InterruptedException e) {
+                throw new AssertionError(e);
+              }
+            });
+    String thread = id.take();
+    Files.writeString(Files.createDirectory(tasks.resolve(thread)).resolve("comm"), name + "\n");
+    return Long.parseLong(thread);
+  }
+
+  private static int nice(SchedulerCalls calls, long thread) {
+    return told(calls, thread).get(ValueLayout.JAVA_INT, SchedulerCalls.NICE);
+  }
+
+  private static MemorySegment told(SchedulerCalls calls, long thread) {
+    MemorySegment attributes = calls.attributes(thread);
+    return attributes == null ? fail("sched_getattr: refused") : attributes;
+  }
+}
