@@ -19,6 +19,8 @@ final class Capacity {
   /**
    * Requests a second that round robin completes when they all wait from the beginning on and every
    * engine has its usual speed.
+   *
+   * @throws IllegalArgumentException if engines have room for none of them
    */
   static double ofRoundRobin(Trace trace, SimulationSettings settings) {
     SimulationSettings whole =
@@ -32,6 +34,10 @@ final class Capacity {
     List<TraceRequest> all = trace.requests();
     Trace flood = new Trace(trace.name(), trace.blockTokens(), all).atRate(FLOOD);
     RunResult result = Simulation.run(flood, ReplayPolicies.of("round_robin"), whole);
+    if (result.requests() == 0) {
+      throw new IllegalArgumentException(
+          "kv-tokens: " + settings.kvTokens() + " (expected: room for one of the requests)");
+    }
     return result.requests() / result.seconds();
   }
 }

@@ -88,6 +88,7 @@ record ReplayRow(String policy, double load, double rate, double took, RunResult
   private void write(ObjectNode row, double windowSeconds) {
     row.put("policy", policy);
     row.put("requests", result.requests());
+    row.put("not_served", result.rejected());
     row.put("rate", rate);
     row.put("hit", result.hit());
     row.put("merged_cache_hit", result.mergedHit());

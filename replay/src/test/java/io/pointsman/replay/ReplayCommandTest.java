@@ -204,6 +204,61 @@ class ReplayCommandTest {
     assertThat(read.requests().get(1).blocks()).startsWith(read.requests().get(0).blocks());
   }
 
+  /** As after the first of a capture's files is full: times count from the router's start. */
+  @Test
+  void traceThatBeginsLateIsTheSameAsOneThatBeginsAtOnce(@TempDir Path directory) throws Exception {
+    String line =
+        """
+        {"timestamp": %d, "input_length": 1000, "output_length": 5, "hash_ids": [%d]}
+        """;
+    Path early = directory.resolve("early.jsonl");
+    Files.writeString(early, line.formatted(0, 1) + line.formatted(2000, 2));
+    Path late = directory.resolve("late.jsonl");
+    Files.writeString(late, line.formatted(3_602_000, 2) + line.formatted(3_600_000, 1));
+
+    Trace expected = MooncakeTrace.read(early);
+    Trace read = MooncakeTrace.read(late);
+    assertThat(read.rate()).isEqualTo(expected.rate()).isEqualTo(1);
+    assertThat(read.requests())
+        .usingRecursiveFieldByFieldElementComparator()
+        .isEqualTo(expected.requests());
+  }
+
+  @Test
+  void requestsThatEnginesRefusedAreNoWork(@TempDir Path directory) throws Exception {
+    Path trace = directory.resolve("trace.jsonl");
+    Files.writeString(
+        trace,
+        """
+        {"timestamp": 0, "input_length": 1000, "output_length": 5, "hash_ids": [1, 2], "end": "ok"}
+        {"timestamp": 9, "input_length": 500000, "output_length": 256, "hash_ids": [3], "end": "refused"}
+        {"timestamp": 10, "input_length": 1000, "output_length": 5, "hash_ids": [1, 2], "end": "cut"}
+        """);
+
+    assertThat(MooncakeTrace.read(trace).requests()).hasSize(2);
+    int code = run(trace.toString(), "--policy", "cost", "--json");
+    assertThat(code).as(err.toString()).isZero();
+    JsonNode row = new ObjectMapper().readTree(out.toString()).get(0);
+    assertThat(row.get("requests").asInt()).isEqualTo(2);
+    assertThat(row.get("not_served").asInt()).isZero();
+  }
+
+  @Test
+  void requestsThatNoEngineHasRoomForAreNotServed(@TempDir Path directory) throws Exception {
+    Path trace = directory.resolve("trace.jsonl");
+    Files.writeString(
+        trace,
+        """
+        {"timestamp": 0, "input_length": 2000, "output_length": 5, "hash_ids": [1, 2, 3, 4]}
+        {"timestamp": 10, "input_length": 400000, "output_length": 1, "hash_ids": [5]}
+        """);
+
+    assertThat(run(trace.toString(), "--policy", "cost")).as(err.toString()).isZero();
+    assertThat(out.toString()).contains("  1 not served");
+    assertThat(run(trace.toString(), "--policy", "cost", "--kv-tokens", "2000")).isEqualTo(2);
+    assertThat(err.toString()).contains("kv-tokens: 2000 (expected: room for one of the requests)");
+  }
+
   @Test
   void brokenTraceIsRefusedWithItsLine(@TempDir Path directory) throws Exception {
     Path trace = directory.resolve("trace.jsonl");

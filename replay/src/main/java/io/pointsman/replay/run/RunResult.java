@@ -84,7 +84,7 @@ public final class RunResult {
     return ttft.length;
   }
 
-  /** Requests that were not. */
+  /** Requests that were not: those too long for every engine, and what would have followed them. */
   public int rejected() {
     return rejected;
   }

@@ -92,6 +92,9 @@ public final class Simulation {
   /** Tokens of an engine's block. */
   private final int blockSize;
 
+  /** Of each engine. */
+  private final EngineLimits limits;
+
   private record Arrival(long at, int index) {}
 
   private Simulation(Trace trace, PolicyMaker policy, SimulationSettings settings) {
@@ -99,6 +102,8 @@ public final class Simulation {
     this.settings = settings;
     changes = new ArrayDeque<>(settings.changes());
     blockSize = trace.blockTokens() % BLOCK_TOKENS == 0 ? BLOCK_TOKENS : trace.blockTokens();
+    int blocks = Math.max(1, settings.kvTokens() / blockSize);
+    limits = new EngineLimits(blocks, blockSize, BATCH, STEP_TOKENS, Integer.MAX_VALUE, 0, 0);
     merged = new MergedCache(trace.blockTokens(), (long) settings.workers() * settings.kvTokens());
     exchanges = new Exchange[trace.requests().size()];
     SplittableRandom random = new SplittableRandom(settings.seed());
@@ -126,7 +131,8 @@ public final class Simulation {
   }
 
   /**
-   * Runs {@code trace} to its end.
+   * Runs {@code trace} to its end. Requests that are longer than an engine's KV memory are not
+   * served.
    *
    * @throws IllegalStateException if the policy throws
    */
@@ -135,9 +141,6 @@ public final class Simulation {
   }
 
   private void add(int index) {
-    int blocks = Math.max(1, settings.kvTokens() / blockSize);
-    EngineLimits limits =
-        new EngineLimits(blocks, blockSize, BATCH, STEP_TOKENS, Integer.MAX_VALUE, 0, 0);
     Worker worker = fleet.add(WorkerSpec.of("http://engine-" + index));
     fleet.learnModels(worker, Set.of("replayed"));
     if (settings.policies().cost().kvTokens() == settings.kvTokens()) {
@@ -225,6 +228,10 @@ public final class Simulation {
   private void arrive(int index) {
     lines.values().forEach(EventLine::deliver);
     TraceRequest request = trace.requests().get(index);
+    if ((long) request.inputTokens() + request.outputTokens() > limits.longestRequest()) {
+      // No engine could ever serve it; nor is what would have followed it asked for.
+      return;
+    }
     merged.take(request);
     boolean told = settings.untold() == 0;
     Exchange exchange =

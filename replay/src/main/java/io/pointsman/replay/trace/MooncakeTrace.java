@@ -17,8 +17,9 @@ import java.util.List;
  * Traces in the format of the Mooncake project: one JSON object a line with {@code timestamp} (ms),
  * {@code input_length}, {@code output_length} (tokens) and {@code hash_ids}, one for each 512
  * tokens, chained by prefix. Lines with {@code block_tokens} say that their blocks have another
- * length; of several, as in captures of this router, the mean of all blocks is taken. Lines may
- * stand in any order.
+ * length; of several, as in captures of this router, the mean of all blocks is taken. Requests that
+ * an engine refused, by the {@code end} of such captures, were no work and are left out. Lines may
+ * stand in any order, and their times count from anywhere: the first request comes at 0.
  */
 public final class MooncakeTrace {
   private static final int BLOCK_TOKENS = 512;
@@ -52,13 +53,15 @@ public final class MooncakeTrace {
         }
       }
     }
+    read.removeIf(Line::refused);
     int blockTokens = blockTokens(read);
     read.sort(Comparator.comparingDouble(Line::at));
+    double first = read.isEmpty() ? 0 : read.getFirst().at;
     String name = String.valueOf(file.getFileName());
     return new Trace(
         name.replaceFirst("\\.jsonl$", ""),
         blockTokens,
-        read.stream().map(line -> line.request(blockTokens)).toList());
+        read.stream().map(line -> line.request(first, blockTokens)).toList());
   }
 
   private static int blockTokens(List<Line> lines) {
@@ -77,9 +80,11 @@ public final class MooncakeTrace {
    * One line.
    *
    * @param blockTokens tokens of its blocks; 0 if it does not say
+   * @param refused whether an engine answered with an error of the client's
    */
   @SuppressWarnings("ArrayRecordComponent") // read, used once
-  private record Line(double at, int input, int output, double blockTokens, long[] ids) {
+  private record Line(
+      double at, int input, int output, double blockTokens, long[] ids, boolean refused) {
     static Line of(JsonNode line) {
       JsonNode written = field(line, "hash_ids");
       long[] ids = new long[written.size()];
@@ -96,12 +101,20 @@ public final class MooncakeTrace {
               ids);
       double blockTokens = Math.max(0, line.path("block_tokens").asDouble(0));
       return new Line(
-          checked.at(), checked.inputTokens(), checked.outputTokens(), blockTokens, ids);
+          checked.at(),
+          checked.inputTokens(),
+          checked.outputTokens(),
+          blockTokens,
+          ids,
+          line.path("end").asText().equals("refused"));
     }
 
-    TraceRequest request(int blockTokens) {
+    /**
+     * @param begins when the trace does
+     */
+    TraceRequest request(double begins, int blockTokens) {
       int most = Math.min(ids.length, Math.ceilDiv(input, blockTokens));
-      return new TraceRequest(at, -1, input, output, Arrays.copyOf(ids, most));
+      return new TraceRequest(at - begins, -1, input, output, Arrays.copyOf(ids, most));
     }
   }
 
