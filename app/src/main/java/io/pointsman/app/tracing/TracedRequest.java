@@ -101,6 +101,11 @@ final class TracedRequest implements RequestTrace {
   }
 
   @Override
+  public void withdrawn() {
+    endAttempt(0, TracedSide.ABORTED);
+  }
+
+  @Override
   public void answered(int status) {
     if (attempt != null) {
       attempt.setAttribute(SpanKeys.STATUS, status);
@@ -137,7 +142,7 @@ final class TracedRequest implements RequestTrace {
     }
     if (error != null) {
       under.setAttribute(SpanKeys.ERROR, error);
-      if (!error.equals(CLIENT_LEFT)) {
+      if (!error.equals(CLIENT_LEFT) && !error.equals(TracedSide.ABORTED)) {
         under.setStatus(StatusCode.ERROR);
       }
     }

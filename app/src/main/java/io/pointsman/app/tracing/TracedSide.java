@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * The span of a request whose answer the router reads itself. Belongs to the client's event loop.
  */
 record TracedSide(Span span) implements SideTrace {
-  private static final String ABORTED = "aborted";
+  /** What is told of a request to a worker that was given up. */
+  static final String ABORTED = "aborted";
 
   @Override
   public TraceContext context() {

@@ -311,6 +311,38 @@ class TracedRouterTest {
         .doesNotContainKey("http.response.status_code");
   }
 
+  /** Each prefill fails while decode, which was asked at the same time, waits for it. */
+  @Test
+  void aDecodeThatIsTakenBackEndsItsSpan() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    opened.add(never::countDown);
+    Engine decode = opened(new Engine(List.of(200), never));
+    values.set(DisaggKeys.PROTOCOL, "sglang");
+    Router router =
+        router(
+            List.of(
+                WorkerSpec.of(engine(500).url()).withRole(Role.PREFILL),
+                WorkerSpec.of(engine(500).url()).withRole(Role.PREFILL),
+                WorkerSpec.of(decode.url()).withRole(Role.DECODE)));
+    assertThat(post(router, CHAT).statusCode()).isEqualTo(500);
+    List<Span> spans = received.await(5);
+    Span server =
+        spans.stream()
+            .filter(each -> each.getKind() == Span.SpanKind.SPAN_KIND_SERVER)
+            .findFirst()
+            .orElseThrow();
+    assertThat(Received.attributes(server)).containsEntry("pointsman.attempts", "2");
+    assertThat(spans)
+        .filteredOn(each -> decode.id().equals(Received.attributes(each).get("pointsman.worker")))
+        .filteredOn(each -> each.getKind() == Span.SpanKind.SPAN_KIND_CLIENT)
+        .hasSize(2)
+        .allSatisfy(
+            each -> {
+              assertThat(Received.attributes(each)).containsEntry("error.type", "aborted");
+              assertThat(each.getStatus().getCode()).isEqualTo(Status.StatusCode.STATUS_CODE_UNSET);
+            });
+  }
+
   private static Span of(Engine engine, List<Span> spans) {
     return spans.stream()
         .filter(span -> engine.id().equals(Received.attributes(span).get("pointsman.worker")))

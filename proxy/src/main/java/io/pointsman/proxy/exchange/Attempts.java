@@ -328,6 +328,7 @@ final class Attempts implements HeldRequest.Holder {
     if (unsent != null) {
       unsent.release();
     }
+    exchange.report().withdrawn();
     return true;
   }
 

@@ -441,6 +441,9 @@ final class Exchange implements Conversation, Place.Holder {
     if (relay != null) {
       relay.release();
       report.sent(relay.bytesOut());
+      if (relay.bytesOut() == 0) {
+        report.unanswered();
+      }
     }
   }
 

@@ -83,16 +83,34 @@ final class ExchangeReport implements RequestReport {
    * @param code the status of its answer; 0 for none
    */
   void gaveUp(RetryReason reason, int code) {
+    unanswered();
     if (trace != null) {
       trace.gaveUp(reason, code);
     }
+  }
+
+  /** The attempt under way, if there is one, has been taken back. */
+  void withdrawn() {
+    unanswered();
+    if (trace != null) {
+      trace.withdrawn();
+    }
+  }
+
+  /** Nothing of the answer that had begun has reached the client, and nothing of it will. */
+  void unanswered() {
+    status = CLIENT_LEFT;
+    blame = Blame.NONE;
+    streamed = false;
+    nanosToFirstByte = NEVER;
+    chunksOut = 0;
   }
 
   void headArrived(long now) {
     nanosToHead = now - startedAt;
   }
 
-  /** The answer's head goes to the client. */
+  /** The answer's head goes to the client, maybe with the first part of its body only. */
   void answers(int code, Worker by, boolean events) {
     status = code;
     blame = code < 400 ? Blame.NONE : code < 500 ? Blame.CLIENT : Blame.UPSTREAM;

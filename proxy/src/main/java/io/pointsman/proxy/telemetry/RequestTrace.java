@@ -20,6 +20,9 @@ public interface RequestTrace {
    */
   void gaveUp(RetryReason reason, int status);
 
+  /** The attempt under way, if there is one, is given up: nobody needs its answer any more. */
+  void withdrawn();
+
   /** The attempt under way is answered, and the client gets that answer. */
   void answered(int status);
 
