@@ -69,13 +69,18 @@ record CapturedRequest(
         request.prefix(),
         lease.promptTokens(),
         lease.usage(),
-        request.model(),
+        cut(request.model()),
         lease.worker().id(),
         request.notes().reason(),
         request.notes().matchedBlocks(),
         request.notes().predictedMillis(),
         firstToken == null ? Double.NaN : (firstToken - lease.placedAt()) / 1e6,
         (now - lease.placedAt()) / 1e6);
+  }
+
+  /** What waits to be written is weighed by its hashes: a name must not be what is heavy. */
+  private static @Nullable String cut(@Nullable String name) {
+    return name == null || name.length() <= LONGEST_NAME ? name : name.substring(0, LONGEST_NAME);
   }
 
   /** The line, with its end. */
@@ -96,7 +101,7 @@ record CapturedRequest(
       line.append(usage.cachedTokens());
     }
     name(line.append(",\"model\":"), model);
-    name(line.append(",\"worker\":"), worker);
+    name(line.append(",\"worker\":"), cut(worker));
     line.append(",\"reason\":\"").append(reason.name().toLowerCase(Locale.ROOT));
     line.append("\",\"matched_blocks\":").append(matchedBlocks);
     number(line.append(",\"predicted_ttft_ms\":"), predicted);
@@ -139,7 +144,7 @@ record CapturedRequest(
       return;
     }
     line.append('"');
-    for (int i = 0; i < Math.min(name.length(), LONGEST_NAME); i++) {
+    for (int i = 0; i < name.length(); i++) {
       char c = name.charAt(i);
       if (c == '"' || c == '\\') {
         line.append('\\').append(c);

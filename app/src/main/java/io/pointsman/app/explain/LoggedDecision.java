@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * that place and settle, read by any.
  */
 final class LoggedDecision {
+  /** Names of models come from clients; longer ones are cut. */
+  private static final int LONGEST_NAME = 200;
+
   /**
    * How a request ended.
    *
@@ -50,7 +53,9 @@ final class LoggedDecision {
     PickNotes notes = request.notes();
     placedAt = lease.placedAt();
     role = request.role();
-    model = request.model();
+    String asked = request.model();
+    model =
+        asked == null || asked.length() <= LONGEST_NAME ? asked : asked.substring(0, LONGEST_NAME);
     reason = notes.reason();
     worker = lease.worker().id();
     promptTokens = lease.promptTokens();

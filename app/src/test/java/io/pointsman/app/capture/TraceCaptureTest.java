@@ -9,6 +9,7 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -62,7 +63,7 @@ class TraceCaptureTest implements EngineListener {
     return new RoutingEngine(
         fleet,
         Policies.create("cost", parts).withAnswers(capture),
-        EngineSettings.DEFAULTS,
+        new EngineSettings(UnknownModel.ANY_WORKER),
         this,
         clock::nanos,
         dice::roll);
@@ -127,6 +128,21 @@ class TraceCaptureTest implements EngineListener {
     assertThat(line.path("ttft_ms").asDouble()).isEqualTo(40);
     assertThat(line.path("e2e_ms").asDouble()).isEqualTo(100);
     assertThat(line.path("end").asText()).isEqualTo("ok");
+  }
+
+  /** What waits to be written is weighed by its hashes. */
+  @Test
+  void longNameOfAModelIsNotKept() throws Exception {
+    try (TraceCapture capture = capture(LEAST, 1)) {
+      String model = "x".repeat(1 << 20);
+      RoutingRequest request = RoutingRequest.builder().model(model).prefix(prompt(1, 4)).build();
+      Lease lease = ((Decision.Routed) engine(capture).decide(request)).lease();
+      CapturedRequest captured =
+          CapturedRequest.of(request, lease, CapturedRequest.End.OK, 0, null, clock.nanos());
+      lease.ignored();
+
+      assertThat(captured.model()).hasSize(200);
+    }
   }
 
   @Test

@@ -9,6 +9,7 @@ import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
@@ -53,19 +54,23 @@ class DecisionsApiTest implements EngineListener {
     return new RoutingEngine(
         fleet,
         Policies.create(policy, parts).withAnswers(log),
-        EngineSettings.DEFAULTS,
+        new EngineSettings(UnknownModel.ANY_WORKER),
         this,
         clock::nanos,
         dice::roll);
   }
 
   private Lease place(long prompt) {
+    return place(prompt, "m");
+  }
+
+  private Lease place(long prompt, String model) {
     long[] pieces = new long[100];
     for (int i = 0; i < pieces.length; i++) {
       pieces[i] = PrefixBlocks.mix(prompt * 1000 + i);
     }
     PrefixBlocks prefix = PrefixBlocks.chain(1, pieces, 100, 1600, 16, 1600);
-    RoutingRequest request = RoutingRequest.builder().model("m").prefix(prefix).build();
+    RoutingRequest request = RoutingRequest.builder().model(model).prefix(prefix).build();
     return ((Decision.Routed) engine.decide(request)).lease();
   }
 
@@ -112,6 +117,13 @@ class DecisionsApiTest implements EngineListener {
     assertThat(decision.path("candidates").get(1).path("predicted_ttft_ms").asDouble())
         .isPositive();
     assertThat(log.inFlight()).isZero();
+  }
+
+  @Test
+  void longNameOfAModelIsCut() throws Exception {
+    place(1, "x".repeat(1 << 20)).ignored();
+
+    assertThat(decisions("").get(0).path("model").asText()).isEqualTo("x".repeat(200));
   }
 
   @Test
