@@ -40,6 +40,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
@@ -47,7 +48,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A proxy in front of scripted engines, which it tries in the order in which they were added. On
- * closing it checks that every lease is settled, every request ended once, and no buffer was lost.
+ * closing it checks that every lease is settled, every request ended once and held one lease at a
+ * time, and no buffer was lost.
  */
 @SuppressWarnings("try") // closing may be interrupted, as tests may
 final class ProxyRig implements AutoCloseable {
@@ -72,6 +74,11 @@ final class ProxyRig implements AutoCloseable {
 
   /** What learners heard of answers, in order: first tokens, and what was said of tokens. */
   final List<Object> signals = new CopyOnWriteArrayList<>();
+
+  private final Set<RoutingRequest> placed = ConcurrentHashMap.newKeySet();
+
+  /** Requests placed once more before their lease was settled: its learners see the later pick. */
+  private final List<RoutingRequest> placedTwice = new CopyOnWriteArrayList<>();
 
   /** Prompts that were heard of: those for the model {@code told}. */
   final List<Prompt> prompts = new CopyOnWriteArrayList<>();
@@ -188,7 +195,11 @@ final class ProxyRig implements AutoCloseable {
   /** Notes what policies learn from answers. */
   private final class Signals implements AnswerLearner {
     @Override
-    public void placed(RoutingRequest request, Lease lease) {}
+    public void placed(RoutingRequest request, Lease lease) {
+      if (!placed.add(request)) {
+        placedTwice.add(request);
+      }
+    }
 
     @Override
     public void answered(RoutingRequest request, Lease lease) {
@@ -198,6 +209,7 @@ final class ProxyRig implements AutoCloseable {
     @Override
     public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
       signals.add(lease.usage());
+      placed.remove(request);
     }
 
     @Override
@@ -302,6 +314,7 @@ final class ProxyRig implements AutoCloseable {
     for (Worker worker : all) {
       assertThat(worker.inFlight()).as("in flight on " + worker).isZero();
     }
+    assertThat(placedTwice).isEmpty();
     assertThat(BufferLeaks.found()).isEmpty();
   }
 

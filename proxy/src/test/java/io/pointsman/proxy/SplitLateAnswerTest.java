@@ -97,4 +97,32 @@ class SplitLateAnswerTest {
       breaksOff(rig);
     }
   }
+
+  /** The rig checks that the new decision is not that of the prefill which is still under way. */
+  @Test
+  void oneThatBreaksOffAfterBothWereDecidedAnewIsCounted() throws Exception {
+    CountDownLatch fails = new CountDownLatch(1);
+    try (SplitRig rig = new SplitRig("mooncake");
+        ScriptedEngine prefill = ScriptedEngine.start(half());
+        ScriptedEngine broken =
+            ScriptedEngine.start(
+                (asked, connection) -> {
+                  fails.await();
+                  new Answer(500, "{\"error\":{}}").answer(asked, connection);
+                });
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      Worker worker = probed(rig, prefill);
+      rig.decode(broken);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request());
+        awaitHead(rig, prefill, worker);
+        fails.countDown();
+        assertThat(client.read().status()).isEqualTo(200);
+      }
+      assertThat(prefill.requests()).hasSize(2);
+      breaks.countDown();
+      ProxyRig.await("its end is told", () -> rig.heard.contains("PREFILL_ERROR"));
+    }
+  }
 }

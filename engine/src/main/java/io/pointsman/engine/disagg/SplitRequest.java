@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SplitRequest {
   private final RoutingRequest whole;
-  private final RoutingRequest prefill;
   private final RoutingRequest decode;
   private final RoutingRequest wholeByPrefill;
   private final SplitFacts facts;
+  private RoutingRequest prefill;
   private boolean regularOnly;
 
   /**
@@ -54,6 +54,17 @@ public final class SplitRequest {
    */
   public void onlyForRegular() {
     regularOnly = true;
+  }
+
+  /**
+   * The prefill under way goes on by itself. The question it was placed by, whose notes are read
+   * when it ends, is not asked again: another takes its place, for which the same workers are
+   * tried.
+   */
+  public void prefillGoesOn() {
+    RoutingRequest next = prefill.copy();
+    prefill.tried().forEach(next::exclude);
+    prefill = next;
   }
 
   boolean regularOnly() {

@@ -227,6 +227,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     } else if (leg.answering() && frees()) {
       KeptBody body = course.body();
       body.retain();
+      course.request().prefillGoesOn();
       leg.detach(new LateAnswer(course.plane().listener(), body, () -> free(body, course.now())));
     } else {
       leg.abort();
