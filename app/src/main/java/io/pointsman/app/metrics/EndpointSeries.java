@@ -73,7 +73,7 @@ final class EndpointSeries {
     return succeeded.sum();
   }
 
-  /** Further attempts of requests. */
+  /** Further attempts of requests, resending over a fresh connection not counted. */
   long retries() {
     return retries.sum();
   }

@@ -93,7 +93,8 @@ enum Metric {
       Kind.COUNTER,
       "pointsman_retries_total",
       "retries",
-      "Further attempts of a request on another worker, by what the attempt before ended with.",
+      "Further attempts of a request on another worker, by what the attempt before ended with;"
+          + " stale: sent once more to the same worker, because a kept connection was closed.",
       "reason"),
   SPLIT_DECISIONS(
       Kind.COUNTER,

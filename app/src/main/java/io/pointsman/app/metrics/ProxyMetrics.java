@@ -79,7 +79,9 @@ final class ProxyMetrics implements ProxyListener {
   @Override
   public void retried(Endpoint endpoint, RetryReason reason) {
     requireNonNull(retries.get(reason), "reason").inc();
-    of(endpoint).retried();
+    if (reason != RetryReason.STALE) {
+      of(endpoint).retried();
+    }
   }
 
   @Override

@@ -238,6 +238,18 @@ class RouterMetricsTest {
     assertThat(scraped().value("pointsman_retries_total{reason=\"busy\"}")).isZero();
   }
 
+  /** To the same worker: what was counted for vllm-router's alerts is that workers fail. */
+  @Test
+  void resendingOverAFreshConnectionIsNoRetryOfVllmRouter() {
+    metrics.withVllmRouterNames();
+    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE);
+    String retries = "vllm_router_retries_total{route=\"/v1/chat/completions\"}";
+    assertThat(scraped().value("pointsman_retries_total{reason=\"stale\"}")).isEqualTo(1);
+    assertThat(scraped().value(retries)).isZero();
+    metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.CONNECT);
+    assertThat(scraped().value(retries)).isEqualTo(1);
+  }
+
   @Test
   void waitingIsMeasured() {
     metrics.proxyListener().waited(Duration.ofMillis(60).toNanos(), true);

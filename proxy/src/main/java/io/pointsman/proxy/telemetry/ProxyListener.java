@@ -29,7 +29,7 @@ public interface ProxyListener {
   /** The head of a request has been read. Followed by exactly one {@link #ended}. */
   void started(Endpoint endpoint);
 
-  /** An attempt was given up and another one follows. */
+  /** An attempt was given up and another one follows; by a stale connection, it is sent again. */
   void retried(Endpoint endpoint, RetryReason reason);
 
   /**
