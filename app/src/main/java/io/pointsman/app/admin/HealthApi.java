@@ -15,14 +15,19 @@ import java.util.function.BooleanSupplier;
 public final class HealthApi {
   private final Fleet fleet;
   private final Membership membership;
+  private final boolean ofWorkers;
   private final BooleanSupplier draining;
 
   /**
+   * @param ofWorkers whether {@code /health} tells of the workers, as vllm-router does: 503 while
+   *     any is not well; otherwise, as in the production stack, of the router alone: 200
    * @param draining whether the router was told to stop
    */
-  public HealthApi(Fleet fleet, Membership membership, BooleanSupplier draining) {
+  public HealthApi(
+      Fleet fleet, Membership membership, boolean ofWorkers, BooleanSupplier draining) {
     this.fleet = fleet;
     this.membership = membership;
+    this.ofWorkers = ofWorkers;
     this.draining = draining;
   }
 
@@ -50,6 +55,10 @@ public final class HealthApi {
   }
 
   private LocalResponse health() {
+    return ofWorkers ? healthOfWorkers() : Json.answer(200, Json.object().put("status", "healthy"));
+  }
+
+  private LocalResponse healthOfWorkers() {
     List<String> unhealthy =
         fleet.snapshot().workers().stream()
             .filter(worker -> !worker.health().healthy() && !membership.joining(worker))

@@ -158,11 +158,7 @@ public record PointsmanConfig(
             values.get(OperationKeys.LOG_LEVEL),
             values.get(OperationKeys.LOG_FORMAT),
             values.get(OperationKeys.LOG_DIRECTORY)),
-        new AdminSettings(
-            values.get(AdminKeys.ENABLED),
-            values.get(AdminKeys.ADD_TIMEOUT),
-            values.get(AdminKeys.DATA_PARALLEL_SIZE),
-            values.get(FleetKeys.MODELS_MERGED)),
+        group("admin", () -> admin(values)),
         group(
             "auth",
             () ->
@@ -176,6 +172,16 @@ public record PointsmanConfig(
             values.get(OperationKeys.CAPTURE_MAX_BYTES),
             values.get(OperationKeys.CAPTURE_FILES)),
         group("tracing", () -> tracing(values)));
+  }
+
+  private static AdminSettings admin(ConfigValues values) {
+    return new AdminSettings(
+        values.get(AdminKeys.ENABLED),
+        values.get(AdminKeys.ADD_TIMEOUT),
+        values.get(AdminKeys.DATA_PARALLEL_SIZE),
+        values.get(FleetKeys.MODELS_MERGED),
+        values.get(AdminKeys.HEALTH_OF_WORKERS),
+        values.get(AdminKeys.REFUSED_PATHS));
   }
 
   private static DecideSettings decide(ConfigValues values) {

@@ -6,6 +6,7 @@ import io.pointsman.app.admin.MaintenanceApi;
 import io.pointsman.app.admin.Membership;
 import io.pointsman.app.admin.ModelCards;
 import io.pointsman.app.admin.ModelsApi;
+import io.pointsman.app.admin.RefusedPaths;
 import io.pointsman.app.admin.WorkersApi;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.decide.DecideApi;
@@ -360,7 +361,8 @@ public final class Router implements AutoCloseable {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership =
           new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
-      new HealthApi(fleet, membership, draining::get).addTo(routes);
+      new HealthApi(fleet, membership, config.admin().healthOfWorkers(), draining::get)
+          .addTo(routes);
       if (config.admin().mergedModels()) {
         new ModelsApi(cards).addTo(routes);
       }
@@ -374,6 +376,7 @@ public final class Router implements AutoCloseable {
       } else {
         RayRouteApi.off(routes);
       }
+      new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
       return routes.build();
     }
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class MembershipTest {
   private static final AdminSettings SETTINGS =
-      new AdminSettings(true, Duration.ofSeconds(10), 1, true);
+      new AdminSettings(true, Duration.ofSeconds(10), 1, true, true, List.of());
 
   private final FakeClock clock = new FakeClock();
 

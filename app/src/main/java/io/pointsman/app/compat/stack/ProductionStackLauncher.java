@@ -5,6 +5,7 @@ import io.pointsman.app.compat.Given;
 import io.pointsman.app.compat.Translation;
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
@@ -22,6 +23,9 @@ import java.util.Map;
 public final class ProductionStackLauncher {
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
+
+  /** What the stack's router sends to the engine of {@code ?id=}, whatever the policy. */
+  private static final List<String> OF_ONE_ENGINE = List.of("/sleep", "/wake_up", "/is_sleeping");
 
   private ProductionStackLauncher() {}
 
@@ -74,6 +78,9 @@ public final class ProductionStackLauncher {
     values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
     values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
+    values.set(AdminKeys.HEALTH_OF_WORKERS, false);
+    values.set(AdminKeys.ENABLED, false);
+    values.set(AdminKeys.REFUSED_PATHS, OF_ONE_ENGINE);
   }
 
   private static void environment(Map<String, String> environment, Translation into) {

@@ -38,6 +38,24 @@ public final class AdminKeys {
           "Data-parallel ranks of an engine that is added over HTTP.",
           "Above 1 an added URL becomes as many workers, told apart by X-data-parallel-rank.");
 
+  public static final Key<Boolean> HEALTH_OF_WORKERS =
+      Key.of(
+          "admin.health-of-workers",
+          bool(),
+          AdminSettings.DEFAULTS.healthOfWorkers(),
+          "Whether GET /health tells of the workers: 503 while any of them is not well.",
+          "true has a liveness probe of this path kill the router for an engine that is down; false"
+              + " is 200 while the router runs, /readiness tells of the workers.");
+
+  public static final Key<List<String>> REFUSED_PATHS =
+      Key.of(
+          "admin.refused-paths",
+          texts("<path>", "paths that start with /"),
+          AdminSettings.DEFAULTS.refusedPaths(),
+          "Paths that are answered 501 instead of being passed on to a worker, compared exactly and"
+              + " without the query string.",
+          "Suits what must reach a certain engine and not just any, such as /sleep.");
+
   public static final Key<Double> DECISIONS_SAMPLE =
       Key.of(
           "decisions.sample",
@@ -79,6 +97,8 @@ public final class AdminKeys {
         ENABLED,
         ADD_TIMEOUT,
         DATA_PARALLEL_SIZE,
+        HEALTH_OF_WORKERS,
+        REFUSED_PATHS,
         DECISIONS_SAMPLE,
         DECISIONS_KEEP,
         VALIDATION_URLS,

@@ -1,0 +1,52 @@
+package io.pointsman.app.admin;
+
+import io.pointsman.proxy.local.LocalEndpoint;
+import io.pointsman.proxy.local.LocalRequest;
+import io.pointsman.proxy.local.LocalResponse;
+import io.pointsman.proxy.local.LocalRoutes;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Paths that are refused with 501, because any worker that the policy picks would be the wrong one
+ * to answer: {@code /sleep?id=} is meant for one engine.
+ */
+public final class RefusedPaths {
+  private static final List<String> METHODS = List.of("GET", "POST");
+
+  private final Set<String> paths;
+
+  public RefusedPaths(List<String> paths) {
+    this.paths = Set.copyOf(paths);
+  }
+
+  /**
+   * Adds their routes; other methods than {@code GET} and {@code POST} are answered 405.
+   *
+   * @throws IllegalArgumentException if the router answers one of them otherwise
+   */
+  public void addTo(LocalRoutes.Builder routes) {
+    for (String path : paths) {
+      for (String method : METHODS) {
+        routes.on(method, path, new Refusal(path));
+      }
+    }
+  }
+
+  private record Refusal(String path) implements LocalEndpoint {
+    @Override
+    public boolean takesHeadOfBody() {
+      return true;
+    }
+
+    @Override
+    public LocalResponse handle(LocalRequest request) {
+      return Json.error(
+          501,
+          "server_error",
+          "path_refused",
+          path
+              + " is not passed on to an engine here (admin.refused-paths): ask the engine itself");
+    }
+  }
+}

@@ -1,0 +1,157 @@
+package io.pointsman.app.compat.stack;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.testkit.Await;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A router started by the stack's flags, as clients and probes of the stack meet it. */
+@Timeout(60)
+class StackRouterTest {
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final List<AutoCloseable> opened = new ArrayList<>();
+
+  /** What engines were asked, but for probes. */
+  private final Queue<String> asked = new ConcurrentLinkedQueue<>();
+
+  @AfterEach
+  void closeAll() throws Exception {
+    for (AutoCloseable each : opened.reversed()) {
+      each.close();
+    }
+    http.shutdownNow();
+  }
+
+  private String engine() throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    server.createContext("/health", exchange -> answer(exchange, 200));
+    server.createContext(
+        "/",
+        exchange -> {
+          asked.add(exchange.getRequestMethod() + " " + exchange.getRequestURI());
+          answer(exchange, 404);
+        });
+    server.start();
+    opened.add(() -> server.stop(0));
+    return "http://127.0.0.1:" + server.getAddress().getPort();
+  }
+
+  private static void answer(HttpExchange exchange, int status) throws IOException {
+    exchange.getRequestBody().readAllBytes();
+    exchange.sendResponseHeaders(status, -1);
+    exchange.close();
+  }
+
+  private static String refusing() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return "http://127.0.0.1:" + socket.getLocalPort();
+    }
+  }
+
+  private Router router(String... urls) {
+    List<String> args =
+        List.of(
+            "--host=127.0.0.1",
+            "--service-discovery=static",
+            "--routing-logic=roundrobin",
+            "--static-backends=" + String.join(",", urls),
+            "--static-models=m" + ",m".repeat(urls.length - 1));
+    ConfigValues values =
+        ProductionStackLauncher.translate(args, Map.of())
+            .set(FrontKeys.PORT, 0)
+            .set(OperationKeys.METRICS_PORT, 0);
+    Router router = Router.start(PointsmanConfig.from(values), "test");
+    opened.add(router);
+    return router;
+  }
+
+  private HttpResponse<String> send(Router router, String method, String target)
+      throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(router.url() + target))
+            .method(method, HttpRequest.BodyPublishers.noBody())
+            .build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
+  }
+
+  private static Worker worker(Router router, String url) {
+    return router.fleet().snapshot().workers().stream()
+        .filter(each -> each.spec().url().equals(url))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void itIsHealthyWhateverItsEnginesAre() throws Exception {
+    String good = engine();
+    Router router = router(good, refusing());
+    assertThat(send(router, "GET", "/health").statusCode()).isEqualTo(200);
+
+    Await.until("the good one is found well", () -> worker(router, good).health().healthy());
+
+    HttpResponse<String> health = send(router, "GET", "/health");
+    assertThat(health.statusCode()).isEqualTo(200);
+    assertThat(health.body()).isEqualTo("{\"status\":\"healthy\"}");
+    assertThat(send(router, "GET", "/readiness").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void clientsCannotChangeItsEngines() throws Exception {
+    String good = engine();
+    Router router = router(good);
+    Await.until("the engine is found well", () -> worker(router, good).health().healthy());
+
+    assertThat(send(router, "POST", "/add_worker?url=http://127.0.0.1:1").statusCode())
+        .isEqualTo(404);
+    assertThat(send(router, "POST", "/remove_worker?url=" + good).statusCode()).isEqualTo(404);
+    assertThat(send(router, "GET", "/workers").statusCode()).isEqualTo(404);
+
+    assertThat(router.fleet().snapshot().workers())
+        .extracting(each -> each.spec().url())
+        .containsExactly(good);
+  }
+
+  @Test
+  void sleepOfOneEngineReachesNoOther() throws Exception {
+    String one = engine();
+    String other = engine();
+    Router router = router(one, other);
+    Await.until(
+        "both are found well",
+        () -> worker(router, one).health().healthy() && worker(router, other).health().healthy());
+
+    HttpResponse<String> refused = send(router, "POST", "/sleep?id=x&level=1");
+
+    assertThat(refused.statusCode()).isEqualTo(501);
+    assertThat(refused.body()).contains("path_refused", "/sleep");
+    assertThat(send(router, "POST", "/wake_up?id=x").statusCode()).isEqualTo(501);
+    assertThat(send(router, "GET", "/is_sleeping?id=x").statusCode()).isEqualTo(501);
+    assertThat(asked)
+        .noneMatch(request -> request.contains("sleep") || request.contains("wake_up"));
+  }
+}
