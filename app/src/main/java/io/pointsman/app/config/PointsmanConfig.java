@@ -52,6 +52,7 @@ import io.pointsman.engine.policy.tier.LocalitySettings;
 import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.request.AffinitySettings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -77,6 +78,8 @@ import java.util.regex.Pattern;
  * @param peers where engines tell of themselves
  * @param kvEvents where engines tell of their caches
  * @param kvTokens whether they are asked for token ids of texts
+ * @param controlKeys bearer tokens for engines with what the router asks of its own accord, such as
+ *     probes
  */
 public record PointsmanConfig(
     List<WorkerSpec> workers,
@@ -95,6 +98,7 @@ public record PointsmanConfig(
     FleetSettings fleet,
     AffinitySettings affinity,
     ProxySettings proxy,
+    EngineKeys controlKeys,
     ProbeSettings probes,
     MetricsSettings metrics,
     LogSettings log,
@@ -128,6 +132,7 @@ public record PointsmanConfig(
    */
   public static PointsmanConfig from(ConfigValues values) {
     DisaggSettings disagg = DisaggRecords.from(values);
+    ProxySettings proxy = ProxyRecords.from(values);
     return new PointsmanConfig(
         DisaggRecords.checked(values.get(RoutingKeys.WORKERS), disagg),
         group("kubernetes", () -> kubernetes(values, disagg)),
@@ -147,7 +152,8 @@ public record PointsmanConfig(
             values.get(FrontKeys.SESSION_HEADER),
             values.get(FrontKeys.OWNER_HEADERS),
             values.get(FrontKeys.AFFINITY_REQUEST_HEADERS)),
-        ProxyRecords.from(values),
+        proxy,
+        group("health", () -> controlKeys(values, proxy.upstream().keys())),
         probes(values),
         new MetricsSettings(
             values.get(OperationKeys.METRICS_ENABLED),
@@ -348,6 +354,11 @@ public record PointsmanConfig(
         values.get(TracingKeys.SAMPLING_RATIO),
         values.get(TracingKeys.EXCLUDED_PATHS),
         values.get(TracingKeys.SERVICE_NAME));
+  }
+
+  private static EngineKeys controlKeys(ConfigValues values, EngineKeys ofRequests) {
+    String own = values.get(FleetKeys.HEALTH_API_KEY);
+    return own.isEmpty() ? ofRequests : EngineKeys.of(own);
   }
 
   private static ProbeSettings probes(ConfigValues values) {

@@ -66,7 +66,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     Dice dice = new ThreadDice();
     fleet = new Fleet(config.fleet(), ticker);
     fleet.addAll(config.workers());
-    EngineClient client = new EngineClient(config.proxy().upstream().keys(), ticker);
+    EngineClient client = new EngineClient(config.controlKeys(), ticker);
     KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
     boolean asks = config.policy().equals("cost");
     Prober prober =

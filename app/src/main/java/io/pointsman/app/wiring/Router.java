@@ -158,7 +158,7 @@ public final class Router implements AutoCloseable {
           new KvKnowledge(
               new KvIndex(kvBytes, maxWorkers, ticker), TokenAsking.texts(config, ticker));
       metrics = new RouterMetrics(fleet, this::policyOf, maxWorkers, ticker, version);
-      client = new EngineClient(config.proxy().upstream().keys(), ticker);
+      client = new EngineClient(config.controlKeys(), ticker);
       cards = new ModelCards(fleet);
       tracer = config.tracing().enabled() ? tracing(version) : RequestTracer.NONE;
       prober = new Prober(fleet, config.probes(), client, ticker, dice).onModels(this::told);

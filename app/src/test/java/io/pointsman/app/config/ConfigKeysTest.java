@@ -38,6 +38,7 @@ import io.pointsman.engine.policy.tier.TierSettings;
 import io.pointsman.kubernetes.KubernetesSettings;
 import io.pointsman.kubernetes.PodSelector;
 import io.pointsman.proxy.ProxySettings;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.request.AffinitySettings;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
@@ -107,6 +108,7 @@ class ConfigKeysTest {
     assertThat(config.fleet()).isEqualTo(FleetSettings.DEFAULTS);
     assertThat(config.affinity()).isEqualTo(AffinitySettings.DEFAULT);
     assertThat(config.proxy()).isEqualTo(ProxySettings.DEFAULTS);
+    assertThat(config.controlKeys()).isEqualTo(EngineKeys.NONE);
     assertThat(config.probes()).isEqualTo(ProbeSettings.DEFAULTS);
     assertThat(config.metrics()).isEqualTo(MetricsSettings.DEFAULTS);
     assertThat(config.log()).isEqualTo(LogSettings.DEFAULTS);
@@ -232,6 +234,16 @@ class ConfigKeysTest {
       assertThat(again.get(key)).as(key.path()).isEqualTo(values.get(key));
       assertThat(ConfigText.of(again)).isEqualTo(ConfigText.of(values));
     }
+  }
+
+  @Test
+  void ownQuestionsCarryTheKeyOfRequestsUnlessTheyHaveOneOfTheirOwn() {
+    ConfigValues values = new ConfigValues().set(ForwardKeys.API_KEY, "k");
+    assertThat(PointsmanConfig.from(values).controlKeys()).isEqualTo(EngineKeys.of("k"));
+    values.set(FleetKeys.HEALTH_API_KEY, "own");
+    assertThat(PointsmanConfig.from(values).controlKeys()).isEqualTo(EngineKeys.of("own"));
+    assertThat(PointsmanConfig.from(values).proxy().upstream().keys())
+        .isEqualTo(EngineKeys.of("k"));
   }
 
   @Test

@@ -7,6 +7,7 @@ import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
@@ -21,6 +22,7 @@ import java.util.Map;
  * into the configuration. Everything else about running is the same as for every other launcher.
  */
 public final class ProductionStackLauncher {
+  private static final String ENGINES_KEY = "VLLM_API_KEY";
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
 
@@ -84,6 +86,8 @@ public final class ProductionStackLauncher {
   }
 
   private static void environment(Map<String, String> environment, Translation into) {
+    // Only for the router's own questions: requests go on with what their clients sent.
+    into.values().set(FleetKeys.HEALTH_API_KEY, environment.getOrDefault(ENGINES_KEY, "").strip());
     seconds(environment, PREFILL_TIMEOUT, "300", DisaggKeys.PREFILL_TIMEOUT, into);
     seconds(environment, DECODE_TIMEOUT, "600", DisaggKeys.DECODE_TIMEOUT, into);
   }

@@ -46,6 +46,18 @@ public final class FleetKeys {
           "401 and 403 suit servers that want a client's key; one that does not list its models"
               + " either is taken to serve any. 5xx would hide failures.");
 
+  public static final Key<String> HEALTH_API_KEY =
+      Key.of(
+              "health.api-key",
+              text("<key>", "a key", true),
+              "",
+              "Sent to engines as bearer token with what the router asks of its own accord: probes,"
+                  + " lists of models and the like, in place of api-key and of the keys of prefill"
+                  + " and decode; never with a client's request.",
+              "Empty sends those. An engine that wants a key for its list of models and gets none"
+                  + " is taken to serve any.")
+          .secret();
+
   public static final Key<Duration> HEALTH_INTERVAL =
       Key.of(
           "health.interval",
@@ -204,6 +216,7 @@ public final class FleetKeys {
         MAX_WORKERS,
         HEALTH_ENDPOINT,
         HEALTH_ALSO_GOOD,
+        HEALTH_API_KEY,
         HEALTH_INTERVAL,
         HEALTH_TIMEOUT,
         HEALTH_FIRST_RETRY,

@@ -7,9 +7,12 @@ import com.sun.net.httpserver.HttpServer;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.wiring.Router;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -61,9 +64,40 @@ class StackRouterTest {
     return "http://127.0.0.1:" + server.getAddress().getPort();
   }
 
+  /** One that wants a key for all but its health, and answers requests with its model. */
+  private String keyed(String key, String model) throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    server.createContext("/health", exchange -> answer(exchange, 200));
+    server.createContext(
+        "/v1/models",
+        exchange -> {
+          boolean known = ("Bearer " + key).equals(authorization(exchange));
+          answer(exchange, known ? 200 : 401, "{\"data\":[{\"id\":\"" + model + "\"}]}");
+        });
+    server.createContext(
+        "/v1/completions",
+        exchange -> answer(exchange, 200, model + " for " + authorization(exchange)));
+    server.start();
+    opened.add(() -> server.stop(0));
+    return "http://127.0.0.1:" + server.getAddress().getPort();
+  }
+
+  private static String authorization(HttpExchange exchange) {
+    return String.valueOf(exchange.getRequestHeaders().getFirst("authorization"));
+  }
+
   private static void answer(HttpExchange exchange, int status) throws IOException {
     exchange.getRequestBody().readAllBytes();
     exchange.sendResponseHeaders(status, -1);
+    exchange.close();
+  }
+
+  private static void answer(HttpExchange exchange, int status, String text) throws IOException {
+    exchange.getRequestBody().readAllBytes();
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    exchange.sendResponseHeaders(status, bytes.length);
+    exchange.getResponseBody().write(bytes);
     exchange.close();
   }
 
@@ -81,10 +115,11 @@ class StackRouterTest {
             "--routing-logic=roundrobin",
             "--static-backends=" + String.join(",", urls),
             "--static-models=m" + ",m".repeat(urls.length - 1));
-    ConfigValues values =
-        ProductionStackLauncher.translate(args, Map.of())
-            .set(FrontKeys.PORT, 0)
-            .set(OperationKeys.METRICS_PORT, 0);
+    return started(ProductionStackLauncher.translate(args, Map.of()));
+  }
+
+  private Router started(ConfigValues values) {
+    values.set(FrontKeys.PORT, 0).set(OperationKeys.METRICS_PORT, 0);
     Router router = Router.start(PointsmanConfig.from(values), "test");
     opened.add(router);
     return router;
@@ -153,5 +188,48 @@ class StackRouterTest {
     assertThat(send(router, "GET", "/is_sleeping?id=x").statusCode()).isEqualTo(501);
     assertThat(asked)
         .noneMatch(request -> request.contains("sleep") || request.contains("wake_up"));
+  }
+
+  @Test
+  void modelsOfEnginesThatWantAKeyAreLearnedWithIt() throws Exception {
+    List<String> args =
+        List.of(
+            "--host=127.0.0.1",
+            "--routing-logic=roundrobin",
+            "--service-discovery=k8s",
+            "--k8s-label-selector=a=b");
+    ConfigValues values =
+        ProductionStackLauncher.translate(args, Map.of("VLLM_API_KEY", "engines-key"));
+    // Stand-ins for pods: engines whose models have to be asked for.
+    KubernetesKeys.findNone(values, KubernetesKeys.SELECTOR);
+    List<WorkerSpec> pods =
+        List.of(WorkerSpec.of(keyed("engines-key", "m")), WorkerSpec.of(keyed("engines-key", "n")));
+    Router router = started(values.set(RoutingKeys.WORKERS, pods));
+    Await.until(
+        "both are found well, and what they serve",
+        () ->
+            router.fleet().snapshot().workers().stream().allMatch(each -> each.health().healthy()));
+
+    // In blocks: taken in turn, requests would meet their engines by round robin alone.
+    for (int i = 0; i < 3; i++) {
+      assertThat(complete(router, "m", "Bearer of-a-client")).isEqualTo("m for Bearer of-a-client");
+    }
+    for (int i = 0; i < 3; i++) {
+      assertThat(complete(router, "n", "")).isEqualTo("n for null");
+    }
+  }
+
+  private String complete(Router router, String model, String authorization)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(router.url() + "/v1/completions"))
+            .header("content-type", "application/json")
+            .POST(
+                HttpRequest.BodyPublishers.ofString(
+                    "{\"model\":\"" + model + "\",\"prompt\":\"hi\"}"));
+    if (!authorization.isEmpty()) {
+      request.header("authorization", authorization);
+    }
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString()).body();
   }
 }
