@@ -27,7 +27,7 @@ public record Flag(
     SWITCH,
     /** One value; the last one counts. */
     VALUE,
-    /** Any number of values, up to the next flag; the last list counts. */
+    /** Any number of values each time, up to the next flag; all of them count. */
     LIST,
     /** One value each time; all of them count. */
     REPEATED,

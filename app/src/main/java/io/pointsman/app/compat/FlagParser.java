@@ -96,7 +96,7 @@ final class FlagParser {
       return;
     }
     Given before = given.get(flag);
-    boolean adds = flag.shape() == Flag.Shape.REPEATED || flag.shape() == Flag.Shape.GROUPS;
+    boolean adds = flag.shape() != Flag.Shape.VALUE;
     List<String> all = new ArrayList<>(before != null && adds ? before.values() : List.of());
     all.addAll(values);
     given.put(flag, new Given(flag.name(), all));

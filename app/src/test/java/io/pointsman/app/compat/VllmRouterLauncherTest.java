@@ -79,6 +79,20 @@ class VllmRouterLauncherTest {
   }
 
   @Test
+  void listsThatAreGivenInPiecesAddUp() {
+    PointsmanConfig config =
+        launched(
+            "--worker-urls http://a:1 http://b:2 --worker-urls=http://c:3"
+                + " --cors-allowed-origins https://a --request-id-headers x-a"
+                + " --cors-allowed-origins https://b --request-id-headers x-b");
+    assertThat(config.workers())
+        .extracting(WorkerSpec::url)
+        .containsExactly("http://a:1", "http://b:2", "http://c:3");
+    assertThat(config.proxy().cors().allowedOrigins()).containsExactly("https://a", "https://b");
+    assertThat(config.proxy().headers().requestIdHeaders()).containsExactly("x-a", "x-b");
+  }
+
+  @Test
   void everyFlagForTheListenerArrives() {
     PointsmanConfig config =
         launched(
