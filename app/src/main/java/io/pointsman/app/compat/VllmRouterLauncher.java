@@ -8,6 +8,7 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,12 +52,23 @@ public final class VllmRouterLauncher {
    * @throws ConfigException if a flag is unknown, wrong or cannot be honoured, with all reasons
    */
   public static ConfigValues translate(List<String> args, Map<String, String> environment) {
+    return translate(args, environment, Path.of("").toAbsolutePath());
+  }
+
+  /**
+   * The same.
+   *
+   * @param directory absolute, where the process runs
+   */
+  static ConfigValues translate(
+      List<String> args, Map<String, String> environment, Path directory) {
     Translation into = new Translation();
     behaviour(into.values());
     FLAGS.applyDefaults(into);
     environment(environment, into);
     TracingFlags.standard(into.values(), environment, into);
     FLAGS.apply(args, into);
+    keysInFile(environment, directory, into);
     into.backend().settle(into);
     List<WorkerSpec> workers = new ArrayList<>(workers(into));
     workers.addAll(into.pd().settle(environment, into));
@@ -94,6 +106,24 @@ public final class VllmRouterLauncher {
     if (!urls.isBlank()) {
       List<String> each = List.of(urls.strip().split("[,\\s]+", -1));
       Translation.list(AdminKeys.VALIDATION_URLS).apply(new Given(KEY_VALIDATION, each), into);
+    }
+  }
+
+  /** A router that asks for keys there would let everybody in here. */
+  private static void keysInFile(
+      Map<String, String> environment, Path directory, Translation into) {
+    boolean told =
+        environment.containsKey(KEY_VALIDATION)
+            || !into.values().get(AdminKeys.VALIDATION_URLS).isEmpty();
+    Path file = told ? null : EnvFile.setting(KEY_VALIDATION, directory);
+    if (file != null) {
+      into.problems()
+          .add(
+              KEY_VALIDATION
+                  + ": set in "
+                  + file
+                  + ", which is not read (expected: in the environment, or"
+                  + " --api-key-validation-urls)");
     }
   }
 

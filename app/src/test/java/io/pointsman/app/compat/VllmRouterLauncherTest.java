@@ -1,23 +1,32 @@
 package io.pointsman.app.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.tracing.TracingSettings;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class VllmRouterLauncherTest {
+  @TempDir Path directory;
+
   private static PointsmanConfig launched(String line) {
     return PointsmanConfig.from(translated(line));
   }
@@ -76,6 +85,47 @@ class VllmRouterLauncherTest {
     assertThat(config.engine().unknownModel()).isEqualTo(UnknownModel.ANY_WORKER);
     assertThat(config.proxy().cors().enabled()).isTrue();
     assertThat(config.proxy().cors().allowedOrigins()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "API_KEY_VALIDATION_URLS=https://keys.example/check",
+        "A=b\n  export API_KEY_VALIDATION_URLS = \"https://keys.example\""
+      })
+  void keysThatAreAskedForInAFileAreNotPassedOver(String text) throws IOException {
+    Files.writeString(directory.resolve(".env"), text);
+    Path below = Files.createDirectories(directory.resolve("below"));
+    for (Path at : List.of(directory, below)) {
+      assertThatThrownBy(() -> VllmRouterLauncher.translate(List.of(), Map.of(), at))
+          .isInstanceOf(ConfigException.class)
+          .hasMessageContaining(
+              "API_KEY_VALIDATION_URLS: set in " + directory.resolve(".env") + ", which is not");
+    }
+    assertThat(
+            VllmRouterLauncher.translate(
+                    List.of("--api-key-validation-urls", "https://k"), Map.of(), directory)
+                .get(AdminKeys.VALIDATION_URLS))
+        .containsExactly("https://k");
+    VllmRouterLauncher.translate(
+        List.of(), Map.of("API_KEY_VALIDATION_URLS", "https://k"), directory);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "# API_KEY_VALIDATION_URLS=https://k",
+        "API_KEY_VALIDATION_URLS=",
+        "API_KEY_VALIDATION_URLS= # none",
+        "OTHER_API_KEY_VALIDATION_URLS=https://k"
+      })
+  void aFileThatAsksForNoKeysIsPassedOver(String text) throws IOException {
+    Files.writeString(directory.resolve(".env"), text);
+    assertThat(
+            VllmRouterLauncher.translate(List.of(), Map.of(), directory)
+                .get(AdminKeys.VALIDATION_URLS))
+        .isEmpty();
   }
 
   @Test

@@ -1,0 +1,44 @@
+package io.pointsman.app.compat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The file {@code .env} that vllm-router's Rust binary adds to its environment: the nearest one, in
+ * the working directory or above it.
+ */
+final class EnvFile {
+  private EnvFile() {}
+
+  /**
+   * The file that would give a variable a value; null if there is none, or none that can be read.
+   *
+   * @param directory absolute, where the search begins
+   */
+  static @Nullable Path setting(String variable, Path directory) {
+    Pattern line =
+        Pattern.compile(
+            "\\s*(export\\s+)?" + Pattern.quote(variable) + "\\s*=\\s*[\"']?[^\\s\"'#].*");
+    for (Path at = directory; at != null; at = at.getParent()) {
+      Path file = at.resolve(".env");
+      if (Files.isRegularFile(file)) {
+        return lines(file).stream().anyMatch(each -> line.matcher(each).matches()) ? file : null;
+      }
+    }
+    return null;
+  }
+
+  private static List<String> lines(Path file) {
+    try {
+      return Files.readAllLines(file, StandardCharsets.ISO_8859_1);
+    } catch (IOException e) {
+      // There it is passed over too.
+      return List.of();
+    }
+  }
+}
