@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class RayServeTest {
   private static final String HEAD =
       """
-      http_options: {port: 0}
+      http_options: {host: 127.0.0.1, port: 0}
       applications:
       - import_path: ray.serve.llm:build_openai_app
         args:

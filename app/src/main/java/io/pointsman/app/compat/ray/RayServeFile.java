@@ -6,6 +6,7 @@ import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.KvEventLabels;
 import io.pointsman.app.config.YamlTree;
+import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.ConfigKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
@@ -39,6 +40,11 @@ import org.jspecify.annotations.Nullable;
 public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
+  private static final String FIRST_BYTE_TIMEOUT = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
+
+  /** Of the schema of files; only what is started from Python listens on loopback by default. */
+  private static final String HOST = "0.0.0.0";
+
   private static final int PORT = 8000;
   private static final Duration MILLI = Duration.ofMillis(1);
   private static final String CLUSTER = "there is no cluster to place it in";
@@ -86,6 +92,7 @@ public final class RayServeFile {
     Raw root =
         YamlTree.compose(file.toString(), text, MAX_DEPTH, reader.report.problems)
             .orElse(new Raw.Scalar("", file.toString()));
+    reader.behaviour();
     reader.environment(environment);
     reader.top(new RayNode("", root, reader.report));
     if (!reader.report.problems.isEmpty()) {
@@ -99,6 +106,21 @@ public final class RayServeFile {
     if (!header.isBlank()) {
       values.set(FrontKeys.SESSION_HEADER, header.strip());
     }
+    String limit = environment.getOrDefault(FIRST_BYTE_TIMEOUT, "");
+    if (!limit.isBlank()) {
+      new RayNode(FIRST_BYTE_TIMEOUT, new Raw.Scalar(limit.strip(), "environment"), report)
+          .seconds(MILLI)
+          .ifPresent(time -> values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, time));
+    }
+  }
+
+  /** What Ray does without a key for it. */
+  private void behaviour() {
+    values.set(AdminKeys.ENABLED, false);
+    values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, Duration.ofMinutes(10));
+    values.set(ForwardKeys.IDLE_TIMEOUT, Duration.ZERO);
+    values.set(ForwardKeys.TOTAL_TIMEOUT, Duration.ZERO);
+    values.set(ForwardKeys.STREAM_TOTAL_TIMEOUT, Duration.ZERO);
   }
 
   private void top(RayNode root) {
@@ -144,9 +166,7 @@ public final class RayServeFile {
             "ssl_ca_certs"),
         Map.of("location", CLUSTER, "num_cpus", CLUSTER, "middlewares", "Ray's own code"));
     values.set(FrontKeys.PORT, http.at("port").whole(0, 65_535).orElse(PORT));
-    if (http.has("host")) {
-      values.set(FrontKeys.HOST, http.at("host").text());
-    }
+    values.set(FrontKeys.HOST, http.has("host") ? http.at("host").text() : HOST);
     http.at("request_timeout_s")
         .seconds(MILLI)
         .ifPresent(

@@ -8,6 +8,7 @@ import io.pointsman.app.compat.ray.RayServeFile.Translated;
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
@@ -18,6 +19,7 @@ import io.pointsman.app.config.key.TierKeys;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
+import io.pointsman.proxy.exchange.TimeoutSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -88,7 +90,9 @@ class RayServeFileTest {
     ConfigValues values = values(HEAD);
 
     assertThat(values.get(RoutingKeys.POLICY)).isEqualTo("round_robin");
+    assertThat(values.get(FrontKeys.HOST)).isEqualTo("0.0.0.0");
     assertThat(values.get(FrontKeys.PORT)).isEqualTo(8000);
+    assertThat(values.get(AdminKeys.ENABLED)).isFalse();
     assertThat(values.get(FrontKeys.SESSION_HEADER)).isEqualTo("x-session-id");
     assertThat(values.get(FrontKeys.MAX_CONCURRENT)).isZero();
     assertThat(values.get(RoutingKeys.UNKNOWN_MODEL)).isEqualTo(UnknownModel.BASE_MODEL);
@@ -239,11 +243,41 @@ class RayServeFileTest {
   }
 
   @Test
+  void timeLimitsAreThoseOfRay() {
+    TimeoutSettings limits = PointsmanConfig.from(values(HEAD)).proxy().timeouts();
+    assertThat(limits.firstByte()).isEqualTo(Duration.ofMinutes(10));
+    assertThat(limits.idle()).isZero();
+    assertThat(limits.total()).isZero();
+    assertThat(limits.streamTotal()).isZero();
+
+    limits =
+        PointsmanConfig.from(values("http_options: {request_timeout_s: 3600}\n" + HEAD))
+            .proxy()
+            .timeouts();
+    assertThat(limits.firstByte()).isEqualTo(Duration.ofMinutes(10));
+    assertThat(limits.idle()).isZero();
+    assertThat(limits.total()).isEqualTo(Duration.ofHours(1));
+    assertThat(limits.streamTotal()).isEqualTo(Duration.ofHours(1));
+  }
+
+  @Test
+  void theWaitForAnAnswerMayStandInTheEnvironment() {
+    String name = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
+    assertThat(
+            RayServeFile.translate(FILE, HEAD, Map.of(name, "1800.5"))
+                .values()
+                .get(ForwardKeys.FIRST_BYTE_TIMEOUT))
+        .isEqualTo(Duration.ofMillis(1_800_500));
+    assertThatThrownBy(() -> RayServeFile.translate(FILE, HEAD, Map.of(name, "long")))
+        .hasMessageContaining(name + ": long");
+  }
+
+  @Test
   void keysOfRay260AreKnown() {
     String yaml =
         """
         proxy_location: EveryNode
-        http_options: {host: 0.0.0.0, port: 8123, request_timeout_s: 30, keep_alive_timeout_s: 9}
+        http_options: {host: 127.0.0.2, port: 8123, request_timeout_s: 30, keep_alive_timeout_s: 9}
         grpc_options: {port: 9000}
         target_capacity: 50
         """
@@ -262,7 +296,7 @@ class RayServeFileTest {
     Translated translated = translate(yaml);
 
     assertThat(translated.values().get(FrontKeys.PORT)).isEqualTo(8123);
-    assertThat(translated.values().get(FrontKeys.HOST)).isEqualTo("0.0.0.0");
+    assertThat(translated.values().get(FrontKeys.HOST)).isEqualTo("127.0.0.2");
     assertThat(translated.values().get(ForwardKeys.TOTAL_TIMEOUT))
         .isEqualTo(Duration.ofSeconds(30));
     assertThat(translated.values().get(ForwardKeys.CLIENT_IDLE_TIMEOUT))
