@@ -16,6 +16,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -89,6 +90,20 @@ class NameFaultsTest {
             return status == 200;
           });
       assertThat(first.requests()).hasSizeGreaterThan(before);
+    }
+  }
+
+  @Test
+  void aNameMayHaveAnUnderscore() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.lookup =
+          name -> {
+            assertThat(name).isEqualTo("vllm_engine_1");
+            return LOOPBACK;
+          };
+      rig.worker(WorkerSpec.of("http://vllm_engine_1:" + engine.port()).withModels(Set.of("m")));
+      assertThat(rig.ask(REQUEST).status()).isEqualTo(200);
     }
   }
 

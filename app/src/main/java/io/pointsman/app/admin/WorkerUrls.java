@@ -1,5 +1,6 @@
 package io.pointsman.app.admin;
 
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.net.URI;
@@ -37,9 +38,8 @@ final class WorkerUrls {
     try {
       URI uri = URI.create(url);
       boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-      boolean bare =
-          uri.getUserInfo() == null && uri.getQuery() == null && uri.getFragment() == null;
-      return http && bare && uri.getHost() != null && uri.getPort() <= 65_535 ? null : expected;
+      boolean bare = uri.getQuery() == null && uri.getFragment() == null;
+      return http && bare && HostPort.of(uri.getRawAuthority()) != null ? null : expected;
     } catch (IllegalArgumentException e) {
       return expected;
     }

@@ -1,5 +1,6 @@
 package io.pointsman.app.compat;
 
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.net.URI;
 import java.util.List;
@@ -15,12 +16,9 @@ public final class Urls {
       URI uri = URI.create(url);
       boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
       return http
-          && uri.getHost() != null
-          && uri.getUserInfo() == null
+          && HostPort.of(uri.getRawAuthority()) != null
           && uri.getQuery() == null
-          && uri.getFragment() == null
-          && uri.getPort() != 0
-          && uri.getPort() <= 65_535;
+          && uri.getFragment() == null;
     } catch (IllegalArgumentException e) {
       return false;
     }

@@ -9,6 +9,7 @@ import io.pointsman.engine.choice.Choice;
 import io.pointsman.engine.choice.Choices;
 import io.pointsman.engine.choice.Hold;
 import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -23,7 +24,6 @@ import io.pointsman.request.BodyVerdict;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import io.pointsman.request.RequestReader;
-import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -261,11 +261,11 @@ public final class RayRouteApi implements LocalEndpoint {
   }
 
   private static ObjectNode pointed(Worker worker, @Nullable String model) {
-    URI url = URI.create(worker.spec().url());
-    String host = url.getHost();
+    String url = worker.spec().url();
+    HostPort at = HostPort.ofUrl(url);
     ObjectNode body = Json.object();
-    body.put("host", host.startsWith("[") ? host.substring(1, host.length() - 1) : host);
-    body.put("port", port(url));
+    body.put("host", at.bareHost());
+    body.put("port", at.portOr(url.startsWith("https:") ? 443 : 80));
     body.put("replica_id", worker.id());
     String deployment = worker.spec().labels().get(DEPLOYMENT);
     if (deployment != null) {
@@ -293,13 +293,6 @@ public final class RayRouteApi implements LocalEndpoint {
    */
   private static boolean plain(int character) {
     return character >= ' ' && character != '"' && character != '\\' && character != 0x7F;
-  }
-
-  private static int port(URI url) {
-    if (url.getPort() > 0) {
-      return url.getPort();
-    }
-    return "https".equals(url.getScheme()) ? 443 : 80;
   }
 
   /** For a plane that can balance by itself; whether it may is for the router to say. */

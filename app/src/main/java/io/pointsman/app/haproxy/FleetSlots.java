@@ -2,6 +2,7 @@ package io.pointsman.app.haproxy;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.engine.fleet.HostPort;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayDeque;
@@ -138,7 +139,7 @@ final class FleetSlots {
       Known known = each.getValue();
       List<String> now;
       try {
-        now = addresses.of(known.url().getHost());
+        now = addresses.of(HostPort.ofUrl(known.url().toString()).host());
       } catch (IOException e) {
         log.debug("worker {} keeps its address", id, e);
         continue;
@@ -174,7 +175,7 @@ final class FleetSlots {
     if (!WORD.matcher(id).matches()) {
       return "its id (expected: no spaces, quotes, semicolons or backslashes, no # in front)";
     }
-    if (!"http".equals(url.getScheme()) || url.getHost() == null) {
+    if (!"http".equals(url.getScheme()) || HostPort.of(url.getRawAuthority()) == null) {
       return url + " (expected: http://, its servers speak no TLS)";
     }
     String path = url.getPath();
@@ -189,7 +190,7 @@ final class FleetSlots {
     }
     List<String> now;
     try {
-      now = addresses.of(url.getHost());
+      now = addresses.of(HostPort.ofUrl(url.toString()).host());
     } catch (IOException e) {
       failed(id, e);
       return;
@@ -215,7 +216,7 @@ final class FleetSlots {
     // If this ends halfway nobody knows which of the commands HAProxy has done.
     undone.put(slot, id);
     try {
-      int port = url.getPort() > 0 ? url.getPort() : 80;
+      int port = HostPort.ofUrl(url.toString()).portOr(80);
       haproxy.tell("set server " + BACKEND + slot + " addr " + address + " port " + port);
       haproxy.tell("set server " + BACKEND + slot + " state ready");
       haproxy.tell("add map " + map + " " + id + " " + slot);

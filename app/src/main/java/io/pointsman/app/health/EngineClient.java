@@ -1,6 +1,7 @@
 package io.pointsman.app.health;
 
 import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.BufferedInputStream;
@@ -105,9 +106,10 @@ public final class EngineClient {
     URI uri = URI.create(url);
     long deadline = ticker.nanos() + timeout.toNanos();
     boolean secure = "https".equals(uri.getScheme());
-    int port = uri.getPort() >= 0 ? uri.getPort() : secure ? 443 : 80;
-    try (Socket plain = connect(uri.getHost(), port, deadline);
-        Socket socket = secure ? secured(plain, uri.getHost(), port, deadline) : plain) {
+    HostPort to = HostPort.ofUrl(url);
+    int port = to.portOr(secure ? 443 : 80);
+    try (Socket plain = connect(to.bareHost(), port, deadline);
+        Socket socket = secure ? secured(plain, to.host(), port, deadline) : plain) {
       OutputStream out = socket.getOutputStream();
       out.write(head(method, uri, authorization, body));
       if (body != null) {
@@ -161,8 +163,7 @@ public final class EngineClient {
     }
   }
 
-  private Socket connect(String host, int port, long deadline) throws IOException {
-    String name = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+  private Socket connect(String name, int port, long deadline) throws IOException {
     IOException last = new IOException("no address of " + name);
     for (InetAddress address : HostNames.addresses(name, millisLeft(deadline))) {
       Socket socket = new Socket();

@@ -7,6 +7,7 @@ import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
@@ -14,7 +15,6 @@ import io.pointsman.proxy.telemetry.RequestTrace;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.TraceContext;
-import java.net.URI;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -81,11 +81,11 @@ final class TracedRequest implements RequestTrace {
   }
 
   private void describe(Span begun, Worker worker) {
-    URI url = URI.create(worker.spec().url());
-    int standard = "https".equals(url.getScheme()) ? 443 : 80;
+    HostPort at = HostPort.ofUrl(worker.spec().url());
+    int standard = worker.spec().url().startsWith("https:") ? 443 : 80;
     begun.setAttribute(SpanKeys.METHOD, method);
-    begun.setAttribute(SpanKeys.SERVER_ADDRESS, url.getHost());
-    begun.setAttribute(SpanKeys.SERVER_PORT, url.getPort() > 0 ? url.getPort() : standard);
+    begun.setAttribute(SpanKeys.SERVER_ADDRESS, at.host());
+    begun.setAttribute(SpanKeys.SERVER_PORT, at.portOr(standard));
     begun.setAttribute(SpanKeys.URL, worker.spec().url() + path);
     begun.setAttribute(SpanKeys.WORKER, worker.id());
   }

@@ -23,12 +23,12 @@ class WorkersApiTest {
 
   @Test
   void aWorkerIsAddedWhenItIsHealthy() throws Exception {
-    admin.up.add("http://a:1");
-    LocalResponse response = admin.post("/add_worker?url=http://a:1");
+    admin.up.add("http://a_1:1");
+    LocalResponse response = admin.post("/add_worker?url=http://a_1:1");
     assertThat(response.status()).isEqualTo(200);
-    assertThat(text(response)).isEqualTo("Successfully added worker: http://a:1");
+    assertThat(text(response)).isEqualTo("Successfully added worker: http://a_1:1");
     assertThat(json(admin.get("/list_workers")).path("urls").get(0).asText())
-        .isEqualTo("http://a:1");
+        .isEqualTo("http://a_1:1");
   }
 
   @Test

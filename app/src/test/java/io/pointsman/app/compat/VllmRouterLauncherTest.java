@@ -2,6 +2,7 @@ package io.pointsman.app.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.groups.Tuple.tuple;
 
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
@@ -126,6 +127,13 @@ class VllmRouterLauncherTest {
             VllmRouterLauncher.translate(List.of(), Map.of(), directory)
                 .get(AdminKeys.VALIDATION_URLS))
         .isEmpty();
+  }
+
+  @Test
+  void namesOfContainersMayHaveAnUnderscore() {
+    assertThat(launched("--worker-urls http://vllm_engine_1:8000").workers())
+        .extracting(WorkerSpec::url, WorkerSpec::id)
+        .containsExactly(tuple("http://vllm_engine_1:8000", "vllm_engine_1:8000"));
   }
 
   @Test

@@ -94,7 +94,7 @@ class YamlConfigTest {
         parse(
                 """
                 workers:
-                  - {url: "http://p:1", role: prefill, bootstrap-port: 8998, kv-address: "p:21001"}
+                  - {url: "http://p_1:1", role: prefill, bootstrap-port: 8998, kv-address: "p:21001"}
                   - {url: "http://d:1", role: decode, receiver: "10.0.0.2/8300,8301/8400,8401"}
                 """)
             .get(RoutingKeys.WORKERS);

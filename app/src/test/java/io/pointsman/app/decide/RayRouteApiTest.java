@@ -76,6 +76,16 @@ class RayRouteApiTest {
   }
 
   @Test
+  void aHostMayHaveAnUnderscore() throws Exception {
+    plane.worker("http://vllm_engine_1:8000", "m");
+
+    JsonNode answer = routed(CHAT);
+
+    assertThat(answer.path("host").asText()).isEqualTo("vllm_engine_1");
+    assertThat(answer.path("port").asInt()).isEqualTo(8000);
+  }
+
+  @Test
   void aDeploymentIsToldWhereWorkersHaveOne() throws Exception {
     plane
         .fleet

@@ -91,6 +91,13 @@ class FleetSlotsTest {
   }
 
   @Test
+  void namesWithAnUnderscoreAreNames() throws Exception {
+    worker("a", "http://vllm_engine_1:8000");
+    slots.follow(workers);
+    assertThat(haproxy.told()).containsSubsequence(added("a", "w1", 8000));
+  }
+
+  @Test
   void anotherAddressIsAnotherServer() throws Exception {
     worker("a", "http://a:8000");
     slots.follow(workers);

@@ -109,6 +109,15 @@ class EngineClientTest {
   }
 
   @Test
+  void aNameWithAnUnderscoreIsLookedUp() {
+    EngineClient client = client(EngineKeys.NONE);
+    assertThatThrownBy(
+            () -> client.send(Role.REGULAR, "GET", "http://no_such_name.invalid:1/", GENEROUS))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("no_such_name.invalid");
+  }
+
+  @Test
   void anEngineOfARoleGetsTheKeyOfItsRole() throws Exception {
     answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     EngineClient client = client(new EngineKeys("all", "ours", null));

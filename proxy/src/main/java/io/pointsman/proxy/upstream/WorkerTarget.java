@@ -1,5 +1,6 @@
 package io.pointsman.proxy.upstream;
 
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.net.URI;
@@ -15,16 +16,15 @@ record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads)
   static WorkerTarget of(WorkerSpec spec, EngineKeys keys) {
     URI uri = URI.create(spec.url());
     boolean tls = "https".equals(uri.getScheme());
-    String host = uri.getHost();
-    if (host == null) {
-      throw new IllegalArgumentException("url: " + spec.url() + " (expected: a host)");
-    }
-    String bare = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
-    int port = uri.getPort() > 0 ? uri.getPort() : tls ? 443 : 80;
-    String authority = uri.getPort() > 0 ? host + ":" + port : host;
+    HostPort at = HostPort.ofUrl(spec.url());
+    int port = at.portOr(tls ? 443 : 80);
+    String authority = at.port() == HostPort.NONE ? at.host() : at.host() + ":" + port;
     String path = uri.getRawPath() == null ? "" : uri.getRawPath();
     String base = path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
     return new WorkerTarget(
-        tls, bare, port, new RequestHeadWriter(base, authority, spec.rank(), keys.of(spec.role())));
+        tls,
+        at.bareHost(),
+        port,
+        new RequestHeadWriter(base, authority, spec.rank(), keys.of(spec.role())));
   }
 }

@@ -2,6 +2,7 @@ package io.pointsman.app.config.value;
 
 import io.pointsman.engine.disagg.peer.Peer;
 import io.pointsman.engine.disagg.peer.PeerLabels;
+import io.pointsman.engine.fleet.HostPort;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.net.URI;
@@ -146,8 +147,8 @@ final class WorkerType implements ValueType<WorkerSpec> {
       throw new IllegalArgumentException(problem, e);
     }
     boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-    boolean bare = uri.getQuery() == null && uri.getFragment() == null && uri.getUserInfo() == null;
-    if (!http || uri.getHost() == null || !bare || uri.getPort() > 65_535 || uri.getPort() == 0) {
+    boolean bare = uri.getQuery() == null && uri.getFragment() == null;
+    if (!http || !bare || HostPort.of(uri.getRawAuthority()) == null) {
       throw new IllegalArgumentException(problem);
     }
     return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;

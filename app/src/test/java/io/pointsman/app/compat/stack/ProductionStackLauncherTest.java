@@ -121,12 +121,12 @@ class ProductionStackLauncherTest {
     assertThat(
             launched(
                     "--routing-logic roundrobin --service-discovery static --static-backends"
-                        + " http://a:1,http://b/x,http://a:1/ --static-models m1,m2,m3")
+                        + " http://a:1,http://b_1.x/x,http://a:1/ --static-models m1,m2,m3")
                 .workers())
         .extracting(WorkerSpec::url, WorkerSpec::role, WorkerSpec::models)
         .containsExactly(
             tuple("http://a:1", Role.REGULAR, Set.of("m1", "m3")),
-            tuple("http://b/x", Role.REGULAR, Set.of("m2")));
+            tuple("http://b_1.x/x", Role.REGULAR, Set.of("m2")));
   }
 
   @Test
