@@ -11,8 +11,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what engines say of their publishers: an object with a member for each rank, or one list
- * {@code sources} whose items name their ranks; or vLLM's whole configuration.
+ * Reads what engines say of their publishers: an object with a member for each rank, or a list,
+ * bare or as the member {@code sources}, whose items name their ranks; or vLLM's whole
+ * configuration.
  */
 final class SourcesAnswer {
   private static final JsonMapper JSON = new JsonMapper();
@@ -28,7 +29,7 @@ final class SourcesAnswer {
   static List<SourceSpec> sources(byte[] body) throws IOException {
     JsonNode root = tree(body);
     List<SourceSpec> sources = new ArrayList<>();
-    JsonNode list = root.path("sources");
+    JsonNode list = root.isArray() ? root : root.path("sources");
     if (list.isArray()) {
       for (JsonNode each : list) {
         add(sources, each.path("data_parallel_rank").asInt(0), each, false);
@@ -64,8 +65,8 @@ final class SourcesAnswer {
 
   private static JsonNode tree(byte[] body) throws IOException {
     JsonNode root = JSON.readTree(body);
-    if (root == null || !root.isObject()) {
-      throw new IOException("no object");
+    if (root == null || !root.isContainerNode()) {
+      throw new IOException("no object and no list");
     }
     return root;
   }

@@ -47,8 +47,24 @@ class SourcesAnswerTest {
   }
 
   @Test
+  void aListMayBeBare() throws IOException {
+    assertThat(
+            sources(
+                """
+                [{'data_parallel_rank': 0, 'endpoint': 'tcp://10.0.0.1:5557',
+                  'replay_endpoint': null, 'topic': ''},
+                 {'data_parallel_rank': 1, 'endpoint': 'tcp://10.0.0.1:5558',
+                  'replay_endpoint': 'tcp://10.0.0.1:5601', 'topic': ''}]\
+                """))
+        .containsExactly(
+            new SourceSpec(0, new Endpoint("10.0.0.1", 5557), null, ""),
+            new SourceSpec(1, new Endpoint("10.0.0.1", 5558), new Endpoint("10.0.0.1", 5601), ""));
+  }
+
+  @Test
   void nothingIsPublishedWhereEventsAreOff() throws IOException {
     assertThat(sources("{}")).isEmpty();
+    assertThat(sources("[]")).isEmpty();
     assertThat(sources("{'0': {'enable_kv_cache_events': false}}")).isEmpty();
     assertThat(sources("{'0': {'publisher': 'null', 'endpoint': 'tcp://*:1'}}")).isEmpty();
     assertThat(configured("{'vllm_config': {'kv_events_config': null}}")).isEmpty();
@@ -74,7 +90,7 @@ class SourcesAnswerTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "[]",
+        "[{'endpoint': 'ipc://kv'}]",
         "nothing",
         "{'0': {'endpoint': 'ipc://kv'}}",
         "{'0': {'endpoint': 'tcp://*:0'}}",
