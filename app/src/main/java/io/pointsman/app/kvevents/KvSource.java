@@ -74,6 +74,12 @@ final class KvSource implements AutoCloseable {
    */
   private long brokeAt;
 
+  /**
+   * Whether the last batch was another rank's: what this one holds is not known then, however
+   * complete all that comes is.
+   */
+  private boolean foreign;
+
   private long pauseNanos = FIRST_PAUSE.toNanos();
   private int defects;
   private long toldAt;
@@ -186,6 +192,7 @@ final class KvSource implements AutoCloseable {
    * batch: an engine that has started anew may have come to any number by now.
    */
   private void connected() {
+    foreign = false;
     track.reconnected();
     long lostUntil = track.last() >= 0 ? brokeAt : shared.ticker().nanos();
     boolean complete = replay != null && replay(Math.max(0, track.last()), lostUntil);
@@ -195,7 +202,7 @@ final class KvSource implements AutoCloseable {
       lastBefore = track.last();
       startAnew(Count.RESETS_RESTART);
     }
-    line.live(complete);
+    line.live(complete && !foreign);
   }
 
   private void take(Message message) {
@@ -242,7 +249,7 @@ final class KvSource implements AutoCloseable {
         }
       }
     }
-    line.live(true);
+    line.live(!foreign);
   }
 
   private void gap(long seq, byte[] payload, long checksum) {
@@ -352,8 +359,10 @@ final class KvSource implements AutoCloseable {
     track.advance(checksum, live);
     try {
       EventBatch batch = BatchReader.read(payload, shared.limits().batchEvents());
-      if (batch.rank() != EventBatch.NO_RANK && batch.rank() != spec.rank()) {
+      foreign = !spec.accepts(batch.rank());
+      if (foreign) {
         tally.add(Count.WRONG_RANK);
+        complain("a batch of rank " + batch.rank() + " (expected: " + spec.rank() + ")");
         return;
       }
       count(batch, live);

@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Where a worker's engine publishes: by the worker's labels, by the configuration, or by the
@@ -53,9 +52,8 @@ final class SourceFinder {
   }
 
   private List<SourceSpec> sources(Worker worker) throws IOException {
-    String label = worker.spec().labels().get(KvEventSettings.EVENTS_LABEL);
-    if (label != null) {
-      return labelled(label, worker.spec().labels().get(KvEventSettings.REPLAY_LABEL));
+    if (worker.spec().labels().containsKey(KvEventSettings.EVENTS_LABEL)) {
+      return labelled(worker.spec());
     }
     if (settings.mode() == Mode.STATIC) {
       return configured(worker);
@@ -79,7 +77,9 @@ final class SourceFinder {
     }
   }
 
-  private List<SourceSpec> labelled(String events, @Nullable String replays) throws IOException {
+  private List<SourceSpec> labelled(WorkerSpec worker) throws IOException {
+    String events = worker.labels().getOrDefault(KvEventSettings.EVENTS_LABEL, "");
+    String replays = worker.labels().get(KvEventSettings.REPLAY_LABEL);
     try {
       List<Endpoint> publishers = endpoints(events);
       List<Endpoint> again = replays == null ? List.of() : endpoints(replays);
@@ -90,11 +90,11 @@ final class SourceFinder {
                 + KvEventSettings.EVENTS_LABEL
                 + ")");
       }
+      boolean alone = publishers.size() == 1 && worker.rank() == WorkerSpec.NO_RANK;
       List<SourceSpec> sources = new ArrayList<>();
       for (int i = 0; i < publishers.size(); i++) {
-        sources.add(
-            new SourceSpec(
-                i, publishers.get(i), again.isEmpty() ? null : again.get(i), settings.topic()));
+        Endpoint replay = again.isEmpty() ? null : again.get(i);
+        sources.add(new SourceSpec(i, alone, publishers.get(i), replay, settings.topic()));
       }
       return sources;
     } catch (IllegalArgumentException e) {

@@ -45,7 +45,9 @@ final class SourcesAnswer {
   }
 
   /**
-   * The publishers by {@code vllm_config.kv_events_config}, whose endpoint is that of rank 0.
+   * The publishers by {@code vllm_config.kv_events_config}, whose endpoint is that of rank 0. Where
+   * the load of a group's ranks is balanced outside of it ({@code data_parallel_external_lb}, {@code
+   * data_parallel_hybrid_lb}), the engine that answers has its own ranks alone.
    *
    * @throws IOException if it is something else, or of a kind that cannot be heard
    */
@@ -56,9 +58,14 @@ final class SourcesAnswer {
     if (!events.path("enable_kv_cache_events").asBoolean(false)) {
       return sources;
     }
-    int ranks = config.path("parallel_config").path("data_parallel_size").asInt(1);
-    for (int rank = 0; rank < Math.clamp(ranks, 1, SourceSpec.MOST_RANKS); rank++) {
-      add(sources, rank, events, true);
+    JsonNode parallel = config.path("parallel_config");
+    boolean one = parallel.path("data_parallel_external_lb").asBoolean(false);
+    boolean some = parallel.path("data_parallel_hybrid_lb").asBoolean(false);
+    int first = one || some ? parallel.path("data_parallel_rank").asInt(0) : 0;
+    String size = some ? "data_parallel_size_local" : "data_parallel_size";
+    int ranks = one ? 1 : Math.clamp(parallel.path(size).asInt(1), 1, SourceSpec.MOST_RANKS);
+    for (int i = 0; i < ranks; i++) {
+      add(sources, first + i, events, true);
     }
     return inOrder(sources);
   }

@@ -12,6 +12,8 @@ import io.pointsman.sim.zmq.EventOptions;
 import io.pointsman.sim.zmq.EventPublisher;
 import io.pointsman.testkit.Await;
 import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
@@ -371,18 +373,64 @@ class KvSourceTest {
     }
   }
 
+  private static void storeAs(int rank, EventPublisher publisher, long block) {
+    Object event = list("BlockStored", list(block), null, list(block), 1, null);
+    publisher.publish(pack(list(1.0, list(event), rank)));
+  }
+
+  /** A worker whose rank 0 alone is known, at an endpoint for all workers. */
+  private static Listening ofRankZero(EventPublisher publisher) {
+    return new Listening(
+        new KvEventSettings(
+            KvEventSettings.Mode.STATIC,
+            "tcp://127.0.0.1:" + publisher.port(),
+            "tcp://127.0.0.1:" + publisher.replayPort(),
+            "",
+            1,
+            Duration.ofMillis(200),
+            Listening.LIMITS));
+  }
+
   @Test
-  void batchesOfAnotherRankAreDropped() {
+  void batchesOfAnotherRankAreDroppedAndWhatTheRankHoldsIsNotKnownMeanwhile() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = ofRankZero(publisher)) {
+      Worker worker = listening.add("http://127.0.0.1:1", Map.of());
+      listening.awaitLive(worker);
+      storeAs(1, publisher, 9);
+      listening.await(Count.WRONG_RANK, 1);
+      Await.until("not complete", () -> !listening.feed.live(worker, 0));
+      store(publisher, 2);
+      listening.awaitBlocks(worker, Set.of(2L));
+      listening.awaitLive(worker);
+      assertThat(listening.tally.of(Count.WRONG_RANK)).isEqualTo(1);
+      assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void aSourceThatRepeatsNothingButBatchesOfAnotherRankIsNotComplete() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = ofRankZero(publisher)) {
+      storeAs(2, publisher, 1);
+      Worker worker = listening.add("http://127.0.0.1:1", Map.of());
+      listening.await(Count.REPLAYS_COMPLETE, 1);
+      storeAs(2, publisher, 2);
+      listening.await(Count.WRONG_RANK, 2);
+      assertThat(listening.feed.live(worker, 0)).isFalse();
+    }
+  }
+
+  @Test
+  void theOnlyPublisherThatALabelNamesMayBeAnyRank() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {
       Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      storeAs(2, publisher, 1);
+      storeAs(2, publisher, 2);
+      listening.awaitBlocks(worker, range(1, 2));
       listening.awaitLive(worker);
-      Object event = list("BlockStored", list(9), null, list(9), 1, null);
-      publisher.publish(pack(list(1.0, list(event), 1)));
-      store(publisher, 2);
-      listening.awaitBlocks(worker, Set.of(2L));
-      assertThat(listening.tally.of(Count.WRONG_RANK)).isEqualTo(1);
-      assertThat(listening.feed.resets()).isZero();
+      assertThat(listening.tally.of(Count.WRONG_RANK)).isZero();
     }
   }
 

@@ -21,8 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A fleet whose KV events are heard, over real sockets. */
 final class Listening implements AutoCloseable {
-  private static final KvEventLimits LIMITS =
-      new KvEventLimits(1 << 20, 4096, Duration.ofSeconds(20));
+  static final KvEventLimits LIMITS = new KvEventLimits(1 << 20, 4096, Duration.ofSeconds(20));
 
   final RecordingFeed feed = new RecordingFeed();
   final KvEventTally tally = new KvEventTally();

@@ -87,6 +87,41 @@ class SourcesAnswerTest {
                 1, new Endpoint(Endpoint.ANY, 5558), new Endpoint(Endpoint.ANY, 5601), "t"));
   }
 
+  private static List<Integer> ranks(String parallel) throws IOException {
+    return configured(
+            """
+            {'vllm_config': {'parallel_config': %s,
+              'kv_events_config': {'enable_kv_cache_events': true, 'publisher': 'zmq',
+                'endpoint': 'tcp://*:5557'}}}\
+            """
+                .formatted(parallel))
+        .stream()
+        .peek(source -> assertThat(source.events().port()).isEqualTo(5557 + source.rank()))
+        .map(SourceSpec::rank)
+        .toList();
+  }
+
+  @Test
+  void anEngineThatIsAPartOfAWiderGroupHasItsOwnRanksOnly() throws IOException {
+    assertThat(
+            ranks(
+                """
+                {'data_parallel_size': 4, 'data_parallel_rank': 2,
+                 'data_parallel_external_lb': true}\
+                """))
+        .containsExactly(2);
+    assertThat(
+            ranks(
+                """
+                {'data_parallel_size': 8, 'data_parallel_size_local': 2, 'data_parallel_rank': 4,
+                 'data_parallel_hybrid_lb': true}\
+                """))
+        .containsExactly(4, 5);
+    assertThat(ranks("{'data_parallel_size': 2, 'data_parallel_size_local': 1}"))
+        .as("one server for all")
+        .containsExactly(0, 1);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
