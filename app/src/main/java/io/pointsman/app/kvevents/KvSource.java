@@ -194,12 +194,16 @@ final class KvSource implements AutoCloseable {
   private void connected() {
     foreign = false;
     track.reconnected();
-    long lostUntil = track.last() >= 0 ? brokeAt : shared.ticker().nanos();
+    boolean before = track.last() >= 0;
+    if (before) {
+      // A replay that breaks off has moved on from there, though the stream has not.
+      lastBefore = track.last();
+    }
+    long lostUntil = before ? brokeAt : shared.ticker().nanos();
     boolean complete = replay != null && replay(Math.max(0, track.last()), lostUntil);
     if (complete) {
       lastBefore = NOT_IN_DOUBT;
     } else if (track.last() >= 0) {
-      lastBefore = track.last();
       startAnew(Count.RESETS_RESTART);
     }
     line.live(complete && !foreign);
@@ -400,6 +404,7 @@ final class KvSource implements AutoCloseable {
 
   private void restarted(long lostUntil) {
     tally.add(Count.RESETS_RESTART);
+    lastBefore = NOT_IN_DOUBT;
     line.restarted(lostUntil);
     track.forget();
   }

@@ -293,6 +293,29 @@ class KvSourceTest {
   }
 
   @Test
+  void aReplayThatBreaksOffIsNoRestart() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      for (int i = 1; i <= 5; i++) {
+        store(publisher, i);
+      }
+      listening.awaitBlocks(worker, range(1, 5));
+      // Repeated at once, and sent once the router listens again; the last one breaks the replay.
+      publisher.faults(new EventFaults(0, 2000, 0));
+      publisher.hangUp();
+      store(publisher, 6);
+      store(publisher, 7);
+      publisher.publish(pack(list(1.0, list(), new byte[2 << 20])));
+      listening.await(Count.REPLAYS_FAILED, 1);
+      listening.await(Count.MALFORMED, 1);
+      assertThat(listening.feed.restarts()).isZero();
+      assertThat(listening.tally.of(Count.REPEATED)).as("sent late").isPositive();
+    }
+  }
+
+  @Test
   void aBrokenConnectionWithoutReplayResetsTheFeed() {
     try (EventPublisher publisher = publisher(OPTIONS.withoutReplay());
         Listening listening = Listening.byLabels()) {
