@@ -8,6 +8,7 @@ import io.pointsman.sim.live.Announcer;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.zmq.CacheChange;
 import io.pointsman.sim.zmq.EventFaults;
+import io.pointsman.sim.zmq.EventFormat;
 import io.pointsman.sim.zmq.EventOptions;
 import io.pointsman.sim.zmq.EventPublisher;
 import java.time.Instant;
@@ -109,7 +110,12 @@ final class EventSide implements Announcer, CacheListener, AutoCloseable {
   public Place place() {
     String replay = replayPort < 0 ? null : "tcp://*:" + replayPort;
     return new Place(
-        options.rank(), "tcp://*:" + port, replay, options.topic(), options.buffered());
+        options.rank(),
+        "tcp://*:" + port,
+        replay,
+        options.topic(),
+        options.buffered(),
+        options.format() == EventFormat.SGLANG);
   }
 
   @Override

@@ -56,6 +56,9 @@ public final class KvEvents implements AutoCloseable {
     /** Of the thread that asks, one at a time. */
     private volatile int failures;
 
+    /** Whether it was said that there is nobody to listen to; of the same thread. */
+    private volatile boolean saidNone;
+
     /** Changed by the thread that looks around. */
     private volatile List<KvSource> sources = List.of();
 
@@ -165,7 +168,9 @@ public final class KvEvents implements AutoCloseable {
 
   private void ask(Worker worker, Watch watch) {
     try {
-      watch.found = finder.find(worker);
+      List<SourceSpec> found = finder.find(worker);
+      sayIfNone(worker, watch, found.isEmpty());
+      watch.found = found;
       watch.failures = 0;
       watch.dueAt = ticker.nanos() + settings.refresh().toNanos();
     } catch (IOException | RuntimeException e) {
@@ -180,6 +185,14 @@ public final class KvEvents implements AutoCloseable {
       watch.asking = false;
       places.release();
     }
+  }
+
+  /** An engine without events is as well as any other, but who asks for events expects some. */
+  private void sayIfNone(Worker worker, Watch watch, boolean none) {
+    if (none && !watch.saidNone && settings.mode() == KvEventSettings.Mode.AUTO) {
+      log.warn("KV events of {}: its engine tells of no publishers", worker);
+    }
+    watch.saidNone = none;
   }
 
   /** Takes what is known of one worker's sources. */

@@ -16,7 +16,8 @@ import java.util.stream.IntStream;
 /**
  * Where a worker's engine publishes: by the worker's labels, by the configuration, or by the
  * engine's own word ({@code GET /kv_event_sources}, else {@code kv_events_config} of {@code GET
- * /server_info?config_format=json}). Blocking; for threads that ask.
+ * /server_info?config_format=json}, which SGLang once called {@code /get_server_info}). Blocking;
+ * for threads that ask.
  */
 final class SourceFinder {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -66,6 +67,9 @@ final class SourceFinder {
       throw new IOException("GET /kv_event_sources: status " + answer.status());
     }
     EngineClient.Answer config = ask(worker, "/server_info?config_format=json");
+    if (!config.good()) {
+      config = ask(worker, "/get_server_info");
+    }
     return config.good() ? SourcesAnswer.configured(config.body()) : List.of();
   }
 

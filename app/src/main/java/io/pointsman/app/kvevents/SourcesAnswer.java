@@ -2,6 +2,7 @@ package io.pointsman.app.kvevents;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.app.kvevents.wire.Endpoint;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -12,11 +13,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads what engines say of their publishers: an object with a member for each rank, or a list,
- * bare or as the member {@code sources}, whose items name their ranks; or vLLM's whole
- * configuration.
+ * bare or as the member {@code sources}, whose items name their ranks; or the whole configuration
+ * of vLLM or SGLang.
  */
 final class SourcesAnswer {
   private static final JsonMapper JSON = new JsonMapper();
+
+  /** Where SGLang publishes if it is not told where. */
+  private static final String DEFAULT_ENDPOINT = "tcp://*:5557";
 
   private SourcesAnswer() {}
 
@@ -45,16 +49,22 @@ final class SourcesAnswer {
   }
 
   /**
-   * The publishers by {@code vllm_config.kv_events_config}, whose endpoint is that of rank 0. Where
-   * the load of a group's ranks is balanced outside of it ({@code data_parallel_external_lb}, {@code
-   * data_parallel_hybrid_lb}), the engine that answers has its own ranks alone.
+   * The publishers by vLLM's {@code vllm_config.kv_events_config}, whose endpoint is that of rank
+   * 0. Where the load of a group's ranks is balanced outside of it ({@code
+   * data_parallel_external_lb}, {@code data_parallel_hybrid_lb}), the engine that answers has its
+   * own ranks alone. SGLang tells its arguments: {@code kv_events_config}, a text of JSON, and
+   * {@code dp_size}.
    *
    * @throws IOException if it is something else, or of a kind that cannot be heard
    */
   static List<SourceSpec> configured(byte[] body) throws IOException {
-    JsonNode config = tree(body).path("vllm_config");
+    JsonNode root = tree(body);
+    JsonNode config = root.path("vllm_config");
     JsonNode events = config.path("kv_events_config");
     List<SourceSpec> sources = new ArrayList<>();
+    if (config.isMissingNode()) {
+      return sglang(root);
+    }
     if (!events.path("enable_kv_cache_events").asBoolean(false)) {
       return sources;
     }
@@ -66,6 +76,24 @@ final class SourcesAnswer {
     int ranks = one ? 1 : Math.clamp(parallel.path(size).asInt(1), 1, SourceSpec.MOST_RANKS);
     for (int i = 0; i < ranks; i++) {
       add(sources, first + i, events, true);
+    }
+    return inOrder(sources);
+  }
+
+  private static List<SourceSpec> sglang(JsonNode arguments) throws IOException {
+    List<SourceSpec> sources = new ArrayList<>();
+    JsonNode text = arguments.path("kv_events_config");
+    // It publishes nothing unless it is told how.
+    if (text.isTextual()
+        && JSON.readTree(text.asText()) instanceof ObjectNode events
+        && events.hasNonNull("publisher")) {
+      if (!events.hasNonNull("endpoint")) {
+        events.put("endpoint", DEFAULT_ENDPOINT);
+      }
+      int ranks = Math.clamp(arguments.path("dp_size").asInt(1), 1, SourceSpec.MOST_RANKS);
+      for (int rank = 0; rank < ranks; rank++) {
+        add(sources, rank, events, true);
+      }
     }
     return inOrder(sources);
   }

@@ -87,6 +87,25 @@ class SourcesAnswerTest {
                 1, new Endpoint(Endpoint.ANY, 5558), new Endpoint(Endpoint.ANY, 5601), "t"));
   }
 
+  @Test
+  void sglangTellsItsConfigurationAsATextAmongItsArguments() throws IOException {
+    String arguments =
+        """
+        {"model_path": "m", "dp_size": 2, "kv_events_config":
+          "{\\"publisher\\": \\"zmq\\", \\"endpoint\\": \\"tcp://*:5600\\", \\"topic\\": \\"kv\\"}"}\
+        """;
+    assertThat(SourcesAnswer.configured(arguments.getBytes(UTF_8)))
+        .containsExactly(
+            new SourceSpec(0, new Endpoint(Endpoint.ANY, 5600), null, "kv"),
+            new SourceSpec(1, new Endpoint(Endpoint.ANY, 5601), null, "kv"));
+    assertThat(
+            SourcesAnswer.configured(
+                "{\"kv_events_config\": \"{\\\"publisher\\\": \\\"zmq\\\"}\"}".getBytes(UTF_8)))
+        .containsExactly(new SourceSpec(0, new Endpoint(Endpoint.ANY, 5557), null, ""));
+    assertThat(configured("{'kv_events_config': '{}', 'dp_size': 1}")).isEmpty();
+    assertThat(configured("{'kv_events_config': null, 'dp_size': 1}")).isEmpty();
+  }
+
   private static List<Integer> ranks(String parallel) throws IOException {
     return configured(
             """

@@ -97,11 +97,25 @@ final class InfoApi {
     root.put("max_total_num_tokens", limits.capacityTokens());
     root.put("max_running_requests", limits.maxRunning());
     root.put("max_model_len", limits.longestRequest()).put("dp_size", 1);
+    Announcer announcer = engine.announcer();
+    if (announcer != null && announcer.place().amongArguments()) {
+      ObjectNode events = Json.object();
+      tell(events, announcer.place());
+      root.put("kv_events_config", events.toString());
+    }
     exchange.respond(200, root);
   }
 
-  /** vLLM's configuration; as text unless {@code config_format=json} is asked for. */
+  /**
+   * vLLM's configuration, as text unless {@code config_format=json} is asked for; SGLang's
+   * arguments where it announces as SGLang does.
+   */
   void vllmConfig(Exchange exchange) {
+    Announcer announcer = engine.announcer();
+    if (announcer != null && announcer.place().amongArguments()) {
+      serverInfo(exchange);
+      return;
+    }
     EngineLimits limits = engine.scheduler().limits();
     ObjectNode config = Json.object();
     ObjectNode model = config.putObject("model_config").put("model", engine.profile().model());
@@ -112,7 +126,6 @@ final class InfoApi {
     scheduler.put("max_num_seqs", limits.maxRunning());
     scheduler.put("max_num_batched_tokens", limits.maxBatchedTokens());
     config.putObject("parallel_config").put("data_parallel_size", 1);
-    Announcer announcer = engine.announcer();
     if (announcer != null) {
       tell(config.putObject("kv_events_config"), announcer.place());
     }
@@ -129,8 +142,8 @@ final class InfoApi {
   void eventSources(Exchange exchange) {
     ObjectNode root = Json.object();
     Announcer announcer = engine.announcer();
-    if (announcer == null) {
-      throw RequestError.notFound("KV events are off.", null);
+    if (announcer == null || announcer.place().amongArguments()) {
+      throw RequestError.notFound("No such route.", null);
     }
     Announcer.Place place = announcer.place();
     ObjectNode source = root.putObject(Integer.toString(place.rank()));
@@ -140,7 +153,10 @@ final class InfoApi {
   }
 
   private static void tell(ObjectNode source, Announcer.Place place) {
-    source.put("enable_kv_cache_events", true).put("publisher", "zmq");
+    source.put("publisher", "zmq");
+    if (!place.amongArguments()) {
+      source.put("enable_kv_cache_events", true);
+    }
     source.put("endpoint", place.endpoint()).put("replay_endpoint", place.replayEndpoint());
     source.put("topic", place.topic()).put("buffer_steps", place.bufferedBatches());
   }

@@ -12,13 +12,15 @@ public interface Announcer {
    * @param replayEndpoint of the ROUTER socket that repeats batches; null: none
    * @param topic of its messages
    * @param bufferedBatches batches that can be repeated
+   * @param amongArguments whether the engine tells all this among its arguments only, as SGLang
    */
   record Place(
       int rank,
       String endpoint,
       @Nullable String replayEndpoint,
       String topic,
-      int bufferedBatches) {}
+      int bufferedBatches,
+      boolean amongArguments) {}
 
   /** Where it announces them now. */
   Place place();
