@@ -369,6 +369,11 @@ final class KvSource implements AutoCloseable {
         complain("a batch of rank " + batch.rank() + " (expected: " + spec.rank() + ")");
         return;
       }
+      if (batch.positionless()) {
+        complain(
+            "blocks that are named without what they follow match no prompt (SGLang before"
+                + " November 2025)");
+      }
       count(batch, live);
       if (!line.apply(batch.events())) {
         tally.add(Count.RESETS_DEFECT);

@@ -31,6 +31,7 @@ public final class BatchReader {
   private final MessageUnpacker in;
   private final long length;
   private final int mostEvents;
+  private boolean positionless;
 
   private BatchReader(MessageUnpacker in, long length, int mostEvents) {
     this.in = in;
@@ -74,7 +75,7 @@ public final class BatchReader {
     if (events == null) {
       throw new MalformedBatch("batch (expected: events)");
     }
-    return new EventBatch(seconds, rank, events.known, events.passedOver);
+    return new EventBatch(seconds, rank, events.known, events.passedOver, positionless);
   }
 
   private record Events(List<KvEvent> known, int passedOver) {}
@@ -151,6 +152,11 @@ public final class BatchReader {
       throw new MalformedBatch("batch (expected: items that end within it)");
     }
     return claimed;
+  }
+
+  /** Blocks of the batch are named by their own tokens alone. */
+  void positionless() {
+    positionless = true;
   }
 
   MessageUnpacker in() {

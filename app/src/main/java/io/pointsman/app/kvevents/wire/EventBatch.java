@@ -10,8 +10,11 @@ import java.util.List;
  * @param rank the data-parallel rank that it is about; {@link #NO_RANK} if it is not said
  * @param events in their order
  * @param passedOver events of kinds that are not known, which are not among {@code events}
+ * @param positionless whether blocks are named by their own tokens alone, whatever they follow, so
+ *     that they match no prompt
  */
-public record EventBatch(double seconds, int rank, List<KvEvent> events, int passedOver) {
+public record EventBatch(
+    double seconds, int rank, List<KvEvent> events, int passedOver, boolean positionless) {
   /** The {@link #rank} of a batch that names none. */
   public static final int NO_RANK = -1;
 

@@ -16,6 +16,10 @@ import org.msgpack.value.ValueType;
  *
  * <p>Blocks of an attention group other than the first have ids of their own, since engines give
  * equal hashes to equal tokens in all groups, and one group may forget what another keeps.
+ *
+ * <p>SGLang before November 2025 (its pull request 13488) named a page by Python's hash of its
+ * tokens, whatever it follows, and told for the first page of many a tree node that it follows
+ * nothing: where such a page stands in a prompt cannot be known.
  */
 final class EventFields {
   private static final long[] NO_BLOCKS = {};
@@ -132,6 +136,10 @@ final class EventFields {
     }
     if (blocks.length == 0) {
       return;
+    }
+    if (text.length >= size() && blocks[0] == TupleHash.of(text, (int) size())) {
+      opaque = true;
+      reader.positionless();
     }
     // Only one writer has no id for an adapter, and puts a salt where others put its name.
     boolean named = adapter != null && (ofAdapter || !positional);

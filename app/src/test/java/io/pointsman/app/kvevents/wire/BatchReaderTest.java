@@ -62,6 +62,22 @@ class BatchReaderTest {
   }
 
   @Test
+  void blocksThatAreNamedByTheirTokensAloneMatchNoPrompt() throws MalformedBatch {
+    // hash((1, 2, 3, 4)) in Python.
+    long named = 590899387183067792L;
+    EventBatch batch = read(list(1.0, list(list("BlockStored", list(named), null, FOUR, 4, null))));
+
+    assertThat(batch.positionless()).isTrue();
+    KvEvent.Stored stored = (KvEvent.Stored) batch.events().getFirst();
+    assertThat(stored.plain()).isFalse();
+    assertThat(stored.blocks()).containsExactly(named);
+    assertThat(stored.blockSize()).isEqualTo(4);
+    Object other = list("BlockStored", list(named + 1), null, FOUR, 4, null);
+    assertThat(read(list(1.0, list(other))).positionless()).isFalse();
+    assertThat(stored(other).plain()).isTrue();
+  }
+
+  @Test
   void vllmsArraysAndMapsSayTheSame() throws MalformedBatch {
     Object array =
         list(
