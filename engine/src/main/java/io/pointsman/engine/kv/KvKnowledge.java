@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +15,16 @@ import org.jspecify.annotations.Nullable;
  * @param tally what lookups came to
  */
 public record KvKnowledge(KvIndex index, TokenKeys texts, KvTally tally) {
+  /** Announcements may come so late. */
+  public static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(15);
+
   private static final long LEAST_BYTES = 1 << 20;
+
+  /** Less than this, found beyond what was announced, says nothing. */
+  private static final int WORTH_TOKENS = 256;
+
+  /** For what is found, wherever it was. */
+  private static final KvCredits EVERY_TIER = new KvCredits(1, 1, 1);
 
   public KvKnowledge {
     requireNonNull(index, "index");
@@ -38,6 +48,25 @@ public record KvKnowledge(KvIndex index, TokenKeys texts, KvTally tally) {
   /** Of engines that announce nothing. */
   public static KvKnowledge none(Ticker ticker) {
     return new KvKnowledge(new KvIndex(LEAST_BYTES, 1, ticker), TokenKeys.NONE);
+  }
+
+  /**
+   * Takes note of what an engine has found of a prompt. If it should have announced that long ago,
+   * and has not as far as was heard, announcements are missing: then what is placed on the worker
+   * until those of now would be here may be held without being known.
+   *
+   * @param workerSlot the worker's
+   * @param found tokens found, without those that were brought less than {@link #LATE_NANOS} before
+   */
+  public void found(
+      PrefixBlocks prompt, @Nullable String model, int workerSlot, int found, long now) {
+    PrefixBlocks tokens = found < WORTH_TOKENS ? null : tokens(prompt);
+    if (tokens != null) {
+      double known = index.hits(tokens, model).credit(workerSlot, EVERY_TIER);
+      if (Math.min(found, tokens.length()) - known >= WORTH_TOKENS) {
+        index.doubted(workerSlot, now + LATE_NANOS);
+      }
+    }
   }
 
   /** A prompt in blocks of token ids, as far as they are known; null if they are not. */

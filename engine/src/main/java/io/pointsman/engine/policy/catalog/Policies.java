@@ -144,7 +144,12 @@ public final class Policies {
     PolicySettings settings = parts.settings();
     long placementBytes = settings.cacheAware().maxIndexBytes();
     KvLearner learner =
-        new KvLearner(parts.kv(), settings.kvAware().credits(), placementBytes, parts.maxWorkers());
+        new KvLearner(
+            parts.kv(),
+            settings.kvAware().credits(),
+            parts.ticker(),
+            placementBytes,
+            parts.maxWorkers());
     return new PolicySetup(
         new KvAwarePolicy(settings.kvAware(), learner, parts.dice()),
         List.of(learner),

@@ -9,7 +9,6 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvCredits;
-import io.pointsman.engine.kv.KvHits;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.AnswerLearner;
@@ -27,9 +26,6 @@ import org.jspecify.annotations.Nullable;
  * worker, one of each kind of worker, and the index of who holds which prefix.
  */
 public final class CostLearner implements AnswerLearner {
-  /** For what is found, wherever it was. */
-  private static final KvCredits EVERY_TIER = new KvCredits(1, 1, 1);
-
   /** Half of the memory is the index's, to find holders by; half the models', to know when. */
   private static final int INDEX_SHARE = 2;
 
@@ -276,29 +272,15 @@ public final class CostLearner implements AnswerLearner {
     if (entry != null && good && request.role() != Role.DECODE) {
       ledger.book(entry, usage, request.notes());
     }
-    if (entry != null && missedByAnnouncements(request, lease, entry)) {
-      // What is placed until announcements of now would be here may be missing in them as well.
-      kv.index().doubted(lease.worker().slot(), ticker.nanos() + HeldBlocks.LATE_NANOS);
-    }
     PrefixBlocks prefix = request.prefix();
+    if (entry != null) {
+      // What was brought a short while before may have been announced since.
+      int found = Math.min(usage.cachedTokens(), entry.announceable);
+      unseen.found(prefix, request.model(), lease.worker().slot(), found, ticker.nanos());
+    }
     if (usage.promptTokens() > 0 && prefix.tokens() > 0 && !PoolModel.exact(prefix)) {
       model.kind().counted(prefix.tokens(), usage.promptTokens());
     }
-  }
-
-  /**
-   * Whether an engine has found what it should have announced long ago, and has not as far as was
-   * heard. What it found that was brought a short while before may have been announced since.
-   */
-  private boolean missedByAnnouncements(RoutingRequest request, Lease lease, InFlight entry) {
-    int found = Math.min(lease.usage().cachedTokens(), entry.announceable);
-    PrefixBlocks tokens = found < CacheTruth.WORTH_TOKENS ? null : unseen.tokens(request.prefix());
-    if (tokens == null) {
-      return false;
-    }
-    KvHits hits = kv.index().hits(tokens, request.model());
-    double known = hits.credit(lease.worker().slot(), EVERY_TIER);
-    return Math.min(found, tokens.length()) - known >= CacheTruth.WORTH_TOKENS;
   }
 
   @Override

@@ -8,7 +8,6 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.prefix.TokenIds;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,9 +18,6 @@ import org.jspecify.annotations.Nullable;
  * what they had not told of.
  */
 final class HeldBlocks {
-  /** Announcements may come so late. */
-  static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(15);
-
   /** Shorter prefixes that are tried when a longer one was placed long ago. */
   private static final int STEPS = 16;
 
@@ -80,7 +76,7 @@ final class HeldBlocks {
     long since = announced.knownSince(slot, now);
     for (int step = 0; step < STEPS && grain.fine(blocks) > byAnnouncement; step++) {
       if (!index.addedSince(grain.coarse(), blocks, tenancy, since)
-          || index.addedSince(grain.coarse(), blocks, tenancy, now - LATE_NANOS)) {
+          || index.addedSince(grain.coarse(), blocks, tenancy, now - KvKnowledge.LATE_NANOS)) {
         return grain.fine(blocks);
       }
       blocks = PrefixIndex.shorter(blocks);

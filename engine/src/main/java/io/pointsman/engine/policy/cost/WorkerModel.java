@@ -5,6 +5,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.Inquiry.Expectation;
 import io.pointsman.engine.policy.cost.Inquiry.Standing;
@@ -252,7 +253,7 @@ final class WorkerModel {
   private boolean announceable(PrefixBlocks prefix, int blocks, long now) {
     return blocks > 0
         && announced.live(worker.slot())
-        && !index.addedSince(prefix, blocks, tenancy, now - HeldBlocks.LATE_NANOS);
+        && !index.addedSince(prefix, blocks, tenancy, now - KvKnowledge.LATE_NANOS);
   }
 
   /** Tokens of a prompt's blocks; an engine computes the last token in any case. */

@@ -7,26 +7,33 @@ import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.Holdings;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What is known of one prompt on the workers: announced hits where its token ids are known and the
  * worker announces, else hits by placements, which are looked up when the first worker needs them.
- * For one pick.
+ * What was placed before announcements were heard in full counts in any case: engines do not tell
+ * again what they hold. For one pick.
  */
 final class KnownPrompt {
+  /** Shorter prefixes that are tried when a longer one was placed since. */
+  private static final int STEPS = 16;
+
   private final KvLearner learner;
   private final KvIndex index;
   private final KvCredits credits;
   private final PrefixBlocks prompt;
   private final @Nullable PrefixBlocks tokens;
   private final KvHits hits;
+  private final long now;
   private @Nullable Holdings placed;
   private boolean lookedUp;
   private boolean announced;
   private boolean hit;
 
-  KnownPrompt(RoutingRequest request, KvLearner learner, KvCredits credits) {
+  KnownPrompt(RoutingRequest request, KvLearner learner, KvCredits credits, long now) {
+    this.now = now;
     this.learner = learner;
     this.credits = credits;
     index = learner.knowledge().index();
@@ -45,12 +52,38 @@ final class KnownPrompt {
     double credit;
     if (tokens != null && index.comparable(slot)) {
       announced = true;
-      credit = hits.credit(slot, credits);
-      hit |= credit > 0;
+      double byAnnouncement = hits.credit(slot, credits);
+      hit |= byAnnouncement > 0;
+      credit = Math.max(byAnnouncement, worth(unheardBlocks(slot, byAnnouncement)));
     } else {
-      credit = input() * prompt.ratio(placedBlocks(slot));
+      credit = worth(placedBlocks(slot));
     }
     return Math.min(credit, input() - 1);
+  }
+
+  private double worth(int blocks) {
+    return input() * prompt.ratio(blocks);
+  }
+
+  /**
+   * Blocks that were placed on the worker in a slot when not all of its announcements were heard,
+   * and not before it was empty for the last time; 0 if that is no more than announced.
+   */
+  private int unheardBlocks(int slot, double byAnnouncement) {
+    PrefixIndex placements = learner.placements();
+    int tenancy = placements.tenancy(slot);
+    long heardSince = index.knownSince(slot, now);
+    boolean emptied = index.clears(slot) > 0;
+    long emptyUntil = index.emptyUntil(slot, now);
+    int blocks = placedBlocks(slot);
+    for (int step = 0; step < STEPS && worth(blocks) > byAnnouncement; step++) {
+      if (!placements.addedSince(prompt, blocks, tenancy, heardSince)
+          && (!emptied || placements.addedSince(prompt, blocks, tenancy, emptyUntil))) {
+        return blocks;
+      }
+      blocks = PrefixIndex.shorter(blocks);
+    }
+    return 0;
   }
 
   private int placedBlocks(int slot) {
@@ -66,9 +99,11 @@ final class KnownPrompt {
     if (tokens == null || !index.comparable(slot)) {
       return placedBlocks(slot);
     }
+    double byAnnouncement = hits.credit(slot, credits);
     // Half a token more, so that whole blocks do not get lost in the division.
-    double share = (hits.credit(slot, credits) + 0.5) / input();
-    return (int) (share * prompt.length() / prompt.blockLength());
+    double share = (byAnnouncement + 0.5) / input();
+    int blocks = (int) (share * prompt.length() / prompt.blockLength());
+    return Math.max(blocks, unheardBlocks(slot, byAnnouncement));
   }
 
   /** What the lookup came to, once all workers were asked for. */

@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * those of vllm-router 0.1.17.
  *
  * <p>Of workers that announce nothing, and of prompts whose token ids are not known or that have a
- * salt, the hit is what was placed there before. Equal costs are decided by requests in flight,
- * then by chance. Prefill workers are compared by tokens alone, decode workers by requests alone.
+ * salt, the hit is what was placed there before; so is that of what was placed before all
+ * announcements were heard, where it is more. Equal costs are decided by requests in flight, then
+ * by chance. Prefill workers are compared by tokens alone, decode workers by requests alone.
  */
 public final class KvAwarePolicy implements Policy {
   private final KvAwareSettings settings;
@@ -42,7 +43,7 @@ public final class KvAwarePolicy implements Policy {
     if (request.prefix().count() == 0 || request.role() == Role.DECODE) {
       return LeastLoadPolicy.pick(pool, request, now, dice);
     }
-    KnownPrompt prompt = new KnownPrompt(request, learner, settings.credits());
+    KnownPrompt prompt = new KnownPrompt(request, learner, settings.credits(), now);
     LeastOrLikely choice = new LeastOrLikely(settings.temperature(), dice);
     boolean byTokensAlone = request.role() == Role.PREFILL;
     for (int i = 0; i < pool.size(); i++) {

@@ -1,8 +1,10 @@
 package io.pointsman.engine.policy.kv;
 
+import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvKnowledge;
@@ -10,6 +12,8 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cache.PrefixLearner;
+import io.pointsman.engine.policy.cost.Holdings;
+import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -21,19 +25,34 @@ import java.util.concurrent.atomic.AtomicLongArray;
  */
 public final class KvLearner implements AnswerLearner {
   private final KvKnowledge knowledge;
+
+  /** The same for look-ups that are not for a decision. */
+  private final KvKnowledge unseen;
+
   private final KvCredits credits;
+  private final Ticker ticker;
   private final PrefixLearner placements;
   private final AtomicLongArray prefillTokens;
 
   /** What is charged for each lease that has no first token; as many as there are in flight. */
   private final ConcurrentHashMap<Lease, Integer> charged = new ConcurrentHashMap<>();
 
+  /** Tokens that each lease's worker should have announced long ago, if it holds them. */
+  private final ConcurrentHashMap<Lease, Integer> announceable = new ConcurrentHashMap<>();
+
   /**
    * @param credits what blocks on other tiers than the device are worth
    * @param placementBytes most memory of what was placed where; at least 64 KiB
    */
-  public KvLearner(KvKnowledge knowledge, KvCredits credits, long placementBytes, int maxWorkers) {
+  public KvLearner(
+      KvKnowledge knowledge,
+      KvCredits credits,
+      Ticker ticker,
+      long placementBytes,
+      int maxWorkers) {
+    this.ticker = ticker;
     this.knowledge = knowledge;
+    unseen = knowledge.unseen();
     this.credits = credits;
     placements = new PrefixLearner(new PrefixIndex(placementBytes, maxWorkers), maxWorkers);
     prefillTokens = new AtomicLongArray(maxWorkers);
@@ -60,6 +79,10 @@ public final class KvLearner implements AnswerLearner {
   @Override
   public void placed(RoutingRequest request, Lease lease) {
     int uncached = uncached(request, lease);
+    int tokens = announceable(request, lease);
+    if (tokens > 0) {
+      announceable.put(lease, tokens);
+    }
     placements.placed(request, lease);
     if (uncached > 0) {
       prefillTokens.addAndGet(lease.worker().slot(), uncached);
@@ -72,8 +95,21 @@ public final class KvLearner implements AnswerLearner {
       return lease.promptTokens() - lease.cachedTokens();
     }
     // The session decided, and nobody has looked at the prompt.
-    KnownPrompt prompt = new KnownPrompt(request, this, credits);
+    KnownPrompt prompt = new KnownPrompt(request, this, credits, lease.placedAt());
     return (int) Math.ceil(prompt.input() - prompt.credit(lease.worker().slot()));
+  }
+
+  /** What was placed a short while before may be on its way into the cache, or here. */
+  private int announceable(RoutingRequest request, Lease lease) {
+    PrefixBlocks prompt = request.prefix();
+    int slot = lease.worker().slot();
+    boolean told = request.role() != Role.DECODE && knowledge.index().live(slot);
+    Holdings held = told ? Holdings.of(placements(), prompt) : null;
+    int blocks = held == null ? 0 : held.blocks(slot);
+    long late = lease.placedAt() - KvKnowledge.LATE_NANOS;
+    return blocks == 0 || placements().addedSince(prompt, blocks, placements().tenancy(slot), late)
+        ? 0
+        : (int) (lease.promptTokens() * prompt.ratio(blocks));
   }
 
   @Override
@@ -85,6 +121,11 @@ public final class KvLearner implements AnswerLearner {
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
     placements.ended(request, lease, outcome);
     computed(lease);
+    Integer tokens = announceable.remove(lease);
+    if (tokens != null) {
+      int found = Math.min(lease.usage().cachedTokens(), tokens);
+      unseen.found(request.prefix(), request.model(), lease.worker().slot(), found, ticker.nanos());
+    }
   }
 
   private void computed(Lease lease) {

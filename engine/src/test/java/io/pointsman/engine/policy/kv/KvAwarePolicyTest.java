@@ -14,9 +14,11 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.Announcer;
 import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.KvTally;
@@ -31,6 +33,7 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionAffinity;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -255,6 +258,61 @@ class KvAwarePolicyTest {
   void announcedEvictionsAreBelievedMoreThanOwnPlacements() {
     Worker home = serve(asking(PROMPT));
     fleet.load(home, 1);
+    assertThat(serve(asking(PROMPT))).isNotSameAs(home);
+  }
+
+  /** The connection to a worker's events blinks, and something else is heard of it afterwards. */
+  private void missSomethingOf(Worker worker) {
+    fleet.clock.advance(Duration.ofMinutes(1));
+    index.reset(worker, 0, KvFeed.Cause.MISSED);
+    announce(worker, prompt(50, 100));
+    fleet.clock.advance(Duration.ofMinutes(1));
+  }
+
+  private Worker serve(RoutingRequest request, int cachedTokens) {
+    Lease lease = place(request);
+    lease.reported(new Usage(lease.promptTokens(), cachedTokens, 1));
+    lease.succeeded();
+    return lease.worker();
+  }
+
+  @Test
+  void whatWasPlacedBeforeAGapMayBeHeldUntilItIsPlacedAgain() {
+    Worker home = serve(asking(PROMPT));
+    announce(home, PROMPT);
+    missSomethingOf(home);
+    fleet.load(home, 1);
+
+    assertThat(serve(asking(PROMPT))).isSameAs(home);
+    assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
+    assertThat(lastBlocks).isEqualTo(9);
+    fleet.clock.advance(Duration.ofMinutes(1));
+    assertThat(serve(asking(PROMPT))).as("nothing was found there").isNotSameAs(home);
+  }
+
+  @Test
+  void whatAnEngineFindsAndHasNotAnnouncedSaysThatPlacementsCount() {
+    int[] longer = prompt(1, 1025);
+    Worker home = serve(asking(longer));
+    missSomethingOf(home);
+    fleet.load(home, 1);
+
+    for (int i = 0; i < 4; i++) {
+      assertThat(serve(asking(longer), 1024)).isSameAs(home);
+      fleet.clock.advance(Duration.ofMinutes(1));
+    }
+    assertThat(serve(asking(longer), 0)).isSameAs(home);
+    fleet.clock.advance(Duration.ofMinutes(1));
+    assertThat(serve(asking(longer))).isNotSameAs(home);
+  }
+
+  @Test
+  void whatWasPlacedBeforeARestartIsNotHeldThoughAnnouncementsWereMissing() {
+    Worker home = serve(asking(PROMPT));
+    missSomethingOf(home);
+    index.restarted(home, 0, fleet.clock.nanos());
+    fleet.load(home, 1);
+
     assertThat(serve(asking(PROMPT))).isNotSameAs(home);
   }
 
