@@ -37,6 +37,14 @@ final class Adapters {
     return start;
   }
 
+  /**
+   * Whether announcements tell blocks of {@code model} from others'. Where no adapter was ever
+   * named, engines may not name them, and all their blocks pass for the base model's.
+   */
+  boolean tells(String model) {
+    return starts.isEmpty() || starts.containsKey(model);
+  }
+
   /** What the chains begin with that a request for {@code model} can match. */
   long asked(@Nullable String model) {
     Long adapter = model == null ? null : starts.get(model);

@@ -322,6 +322,23 @@ public final class KvIndex implements KvFeed {
     return comparable ? KvHits.of(this, tokens, adapters.asked(model)) : KvHits.NONE;
   }
 
+  /**
+   * Whether announcements can tell who holds blocks of {@code model}: not of an adapter, by what
+   * workers say of their models, that none has named while others were.
+   */
+  boolean tells(String model) {
+    if (adapters.tells(model)) {
+      return true;
+    }
+    for (int slot = 0; slot < maxWorkers; slot++) {
+      Worker worker = owners.getAcquire(slot);
+      if (worker != null && worker.models().contains(model)) {
+        return worker.bases().contains(model);
+      }
+    }
+    return true;
+  }
+
   /** What lookups came to. */
   public KvTally tally() {
     return tally;

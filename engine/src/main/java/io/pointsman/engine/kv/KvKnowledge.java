@@ -60,13 +60,23 @@ public record KvKnowledge(KvIndex index, TokenKeys texts, KvTally tally) {
    */
   public void found(
       PrefixBlocks prompt, @Nullable String model, int workerSlot, int found, long now) {
-    PrefixBlocks tokens = found < WORTH_TOKENS ? null : tokens(prompt);
+    PrefixBlocks tokens = found < WORTH_TOKENS ? null : tokens(prompt, model);
     if (tokens != null) {
       double known = index.hits(tokens, model).credit(workerSlot, EVERY_TIER);
       if (Math.min(found, tokens.length()) - known >= WORTH_TOKENS) {
         index.doubted(workerSlot, now + LATE_NANOS);
       }
     }
+  }
+
+  /**
+   * A prompt in blocks of token ids, for looking up who holds them.
+   *
+   * @param model the model asked for: it may be an adapter's name
+   * @return null if they are not known, or if announcements cannot tell who holds them
+   */
+  public @Nullable PrefixBlocks tokens(PrefixBlocks prompt, @Nullable String model) {
+    return model == null || index.tells(model) ? tokens(prompt) : null;
   }
 
   /** A prompt in blocks of token ids, as far as they are known; null if they are not. */

@@ -58,7 +58,7 @@ final class HeldBlocks {
     PrefixBlocks prompt = request.prefix();
     Grain grain = Grain.of(prompt);
     Holdings placed = Holdings.of(index, grain.coarse());
-    PrefixBlocks tokens = prompt.count() == 0 ? null : kv.tokens(prompt);
+    PrefixBlocks tokens = prompt.count() == 0 ? null : kv.tokens(prompt, request.model());
     KvHits hits = tokens == null ? KvHits.NONE : kv.index().hits(tokens, request.model());
     return placed == null && !hits.any()
         ? null

@@ -38,7 +38,7 @@ final class KnownPrompt {
     this.credits = credits;
     index = learner.knowledge().index();
     prompt = request.prefix();
-    tokens = learner.knowledge().tokens(prompt);
+    tokens = learner.knowledge().tokens(prompt, request.model());
     hits = tokens == null ? KvHits.NONE : index.hits(tokens, request.model());
   }
 

@@ -356,6 +356,26 @@ class KvAwarePolicyTest {
   }
 
   @Test
+  void adapterThatNoneHasAnnouncedGoesByPlacementsAndNotByTheBaseModelsBlocks() {
+    Set<String> models = Set.of(TestFleet.MODEL, TestFleet.MODEL + ":new", "lora");
+    for (Worker worker : fleet.pool().workers()) {
+      fleet.fleet.learnModels(worker, models);
+    }
+    announce(first, PROMPT);
+    index.apply(second, 0, batch(announcer.stored("lora", prompt(5, 64), 0, KvTier.DEVICE)));
+    RoutingRequest adapted =
+        RoutingRequest.builder().model(TestFleet.MODEL + ":new").prefix(key(PROMPT)).build();
+    fleet.load(first, 1);
+
+    Worker home = serve(adapted);
+    assertThat(home).isNotSameAs(first);
+    assertThat(index.tally().counted(KvTally.Outcome.UNKNOWN_TOKENS)).isEqualTo(1);
+    fleet.load(home, 1);
+    assertThat(serve(adapted)).isSameAs(home);
+    assertThat(serve(asking(PROMPT))).isSameAs(first);
+  }
+
+  @Test
   void workerThatWasTriedIsNotTriedAgain() {
     announce(first, PROMPT);
     RoutingRequest retry = asking(PROMPT);
