@@ -36,6 +36,8 @@ local NOT_FORWARDED = {
   ["upgrade"] = true,
 }
 
+local RANK = "x-data-parallel-rank"
+
 local function problem(message, code)
   return '{"error":{"message":"' .. message .. '","type":"server_error","param":null,"code":"' .. code .. '"}}'
 end
@@ -266,7 +268,7 @@ local function strip(headers)
       or name:find("^x%-serve%-router%-")
       or name:find("^x%-serve%-request%-")
       or name == "x-body-truncated"
-      or name == "x-data-parallel-rank"
+      or name == RANK
     then
       ngx.req.clear_header(name)
       headers[name] = nil
@@ -309,7 +311,16 @@ local function refuse(status, wait, body)
   return ngx.exit(ngx.HTTP_OK)
 end
 
--- The worker with the fewest requests in flight of those that the router named last, but for one.
+-- Whether one is to be preferred to another; a dead one has nothing in flight.
+local function before(worker, load, other, least)
+  if worker.healthy ~= other.healthy then
+    return worker.healthy
+  end
+  return load < least
+end
+
+-- The worker with the fewest requests in flight of those that the router named last, but for one. Where none that is left is
+-- healthy, any will do: it may have come back.
 local function least_busy(except)
   local best, least
   if #workers == 0 then
@@ -321,7 +332,7 @@ local function least_busy(except)
   for i = 0, count - 1 do
     local worker = workers[(first + i - 1) % count + 1]
     local load = in_flight:get(worker.address) or 0
-    if worker.address ~= except and (not least or load < least) then
+    if worker.address ~= except and (not best or before(worker, load, best, least)) then
       best, least = worker, load
     end
   end
@@ -379,6 +390,7 @@ local function decide(headers)
   end
   for name, value in pairs(decided.request_headers or {}) do
     ngx.req.set_header(name, value)
+    ngx.ctx.pointsman.ranked = ngx.ctx.pointsman.ranked or name:lower() == RANK
   end
 end
 
@@ -408,6 +420,15 @@ function pointsman.balance()
   if not peer then
     return ngx.exit(503)
   end
+  if failed and state.ranked then
+    -- Of the one that failed. Without a rank an engine chooses among its own.
+    ngx.req.clear_header(RANK)
+    local good, why = balancer.recreate_request()
+    if not good then
+      ngx.log(ngx.ERR, "request not made anew: ", why)
+      return ngx.exit(502)
+    end
+  end
   local address = peer.host .. ":" .. peer.port
   if not failed and least_busy(address) then
     balancer.set_more_tries(1)
@@ -428,6 +449,11 @@ local function last(entries)
   return entry ~= "-" and entry or nil
 end
 
+-- Whether the last worker that was tried refused the connection (502), or did not answer to it (504).
+local function not_connected(status)
+  return (status == 502 or status == 504) and not last(ngx.var.upstream_connect_time)
+end
+
 function pointsman.tell()
   local state = ngx.ctx.pointsman
   if not state or state.refused then
@@ -436,7 +462,7 @@ function pointsman.tell()
   if ngx.status >= 500 and not last(ngx.var.upstream_header_time) then
     -- nginx's own page, since no worker has answered.
     state.page = BROKEN
-    if ngx.status == 502 and not last(ngx.var.upstream_connect_time) then
+    if not_connected(ngx.status) then
       ngx.status = 503
       state.page = NO_WORKER
       ngx.header["retry-after"] = "1"
@@ -469,7 +495,7 @@ end
 
 local function outcome(state)
   local status = tonumber((ngx.var.upstream_status or ""):match("(%d+)%s*$"))
-  if state.pinned == false or status == 502 and not last(ngx.var.upstream_connect_time) then
+  if state.pinned == false or not_connected(status) then
     return '{"outcome":"failed","failure":"connect"}'
   elseif ngx.status == 499 or not status or status == 429 or status == 503 then
     return '{"outcome":"ignored"}'
@@ -526,7 +552,8 @@ local function look(premature)
   for _, worker in ipairs(answer.workers) do
     local host, port = host_and_port(worker.url)
     if host and worker.worker_type ~= "prefill" and not worker.draining then
-      found[#found + 1] = {host = host, port = port, address = host .. ":" .. port}
+      local address = host .. ":" .. port
+      found[#found + 1] = {host = host, port = port, address = address, healthy = worker.is_healthy == true}
     end
   end
   workers = found

@@ -8,8 +8,10 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import com.sun.net.httpserver.HttpServer;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RawEngine.Received;
+import io.pointsman.sim.FreePorts;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.BindException;
@@ -45,6 +47,13 @@ final class NginxAskTest {
   private final CountDownLatch goesOn = new CountDownLatch(1);
   private final Deque<String> named = new ConcurrentLinkedDeque<>();
   private volatile URI worker = URI.create("http://none.invalid:1");
+
+  /** What is decided for prompts that want a worker which is gone: nobody listens there. */
+  private final URI gone = URI.create("http://127.0.0.1:" + FreePorts.next());
+
+  /** Those that the router names beside the worker. */
+  private volatile String others = "";
+
   private RawEngine router;
 
   @BeforeEach
@@ -66,10 +75,7 @@ final class NginxAskTest {
   private void route(Received request, OutputStream out) throws IOException {
     byte[] answer = DONE;
     if (request.line().startsWith("GET /workers ")) {
-      answer =
-          "{\"workers\":[{\"id\":\"w\",\"url\":\"%s\",\"worker_type\":\"regular\"}]}"
-              .formatted(worker)
-              .getBytes(UTF_8);
+      answer = ("{\"workers\":[" + known("w", worker, true) + others + "]}").getBytes(UTF_8);
     } else if (request.line().startsWith("POST /internal/route ")) {
       if (text(request).contains("unanswered")) {
         awaitEnd();
@@ -82,13 +88,21 @@ final class NginxAskTest {
         out.write(head.getBytes(UTF_8));
         return;
       }
-      String host = worker.getHost().replaceAll("[\\[\\]]", "");
-      answer =
-          "{\"replica_id\":\"w\",\"host\":\"%s\",\"port\":%d,\"lease\":\"1-1\"}"
-              .formatted(host, worker.getPort())
-              .getBytes(UTF_8);
+      answer = decided(text(request)).getBytes(UTF_8);
     }
     out.write(RawEngine.answer("application/json", answer));
+  }
+
+  private String decided(String prompt) {
+    URI at = prompt.contains("gone") ? gone : worker;
+    String rank = prompt.contains("ranked") ? "\"X-data-parallel-rank\":\"1\"" : "";
+    return "{\"replica_id\":\"w\",\"host\":\"%s\",\"port\":%d,\"lease\":\"1-1\",\"request_headers\":{%s}}"
+        .formatted(at.getHost().replaceAll("[\\[\\]]", ""), at.getPort(), rank);
+  }
+
+  private static String known(String id, URI url, boolean healthy) {
+    return "{\"id\":\"%s\",\"url\":\"%s\",\"worker_type\":\"regular\",\"is_healthy\":%s}"
+        .formatted(id, url, healthy);
   }
 
   private void awaitEnd() {
@@ -130,12 +144,17 @@ final class NginxAskTest {
   }
 
   private RawEngine engine() throws IOException {
-    RawEngine engine =
-        RawEngine.start(
-            PlaneRig.MODEL, (_, out) -> out.write(RawEngine.answer("application/json", DONE)));
+    RawEngine engine = RawEngine.start(PlaneRig.MODEL, this::serve);
     opened.push(engine);
     worker = URI.create(engine.url());
     return engine;
+  }
+
+  private void serve(Received request, OutputStream out) throws IOException {
+    if (text(request).contains("held")) {
+      awaitEnd();
+    }
+    out.write(RawEngine.answer("application/json", DONE));
   }
 
   @Test
@@ -199,5 +218,65 @@ final class NginxAskTest {
     Answer answer = PlaneRig.get(port, "/v1/models");
 
     assertThat(answer.status()).as("nginx chose by itself: %s", answer.text()).isEqualTo(200);
+  }
+
+  @Test
+  void oneThatWasDeadBeforeDoesNotReplaceOneThatDies() throws Exception {
+    RawEngine live = engine();
+    URI dead = URI.create("http://127.0.0.1:" + FreePorts.next());
+    others = "," + known("gone", gone, true) + "," + known("dead", dead, false);
+    int port = nginx();
+    try (RawClient busy = RawClient.connect(port)) {
+      busy.send("POST", "/v1/completions", completion("held"));
+      Await.until("it has more in flight", Await.LONG, () -> live.inFlight() == 1);
+      for (int i = 0; i < 6; i++) {
+        Answer answer = PlaneRig.send(port, completion("gone"));
+        assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
+      }
+    } finally {
+      goesOn.countDown();
+    }
+  }
+
+  @Test
+  void whereNoneIsHealthyAnyServes() throws Exception {
+    RawEngine live = RawEngine.start(PlaneRig.MODEL, this::serve);
+    opened.push(live);
+    engine();
+    others = "," + known("live", URI.create(live.url()), false);
+    int port = nginx();
+    worker = gone;
+
+    Await.until(
+        "looked at again",
+        Await.LONG,
+        () -> status(port, completion("no more")) == 200 && !live.received().isEmpty());
+  }
+
+  private static int status(int port, String body) {
+    try {
+      return PlaneRig.send(port, body).status();
+    } catch (IOException e) {
+      return -1;
+    }
+  }
+
+  /** Of a body that nginx keeps in memory, and of one that it writes to a file. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 400_000})
+  void oneThatReplacesAnotherDoesNotGetItsRank(int length) throws Exception {
+    RawEngine engine = engine();
+    int port = nginx();
+    String prompt = "ranked " + "x".repeat(length);
+
+    assertThat(PlaneRig.send(port, completion(prompt)).status()).isEqualTo(200);
+    assertThat(engine.last().header("x-data-parallel-rank")).isEqualTo("1");
+
+    others = "," + known("gone", gone, true);
+    String other = completion("gone, " + prompt);
+    assertThat(PlaneRig.send(port, other, "X-Mine: yes").status()).isEqualTo(200);
+    assertThat(engine.last().header("x-data-parallel-rank")).isNull();
+    assertThat(engine.last().header("x-mine")).isEqualTo("yes");
+    assertThat(text(engine.last())).isEqualTo(other);
   }
 }

@@ -11,9 +11,11 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RawEngine;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.it.support.SilentPort;
 import io.pointsman.sim.SimEngine;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -320,21 +322,40 @@ final class PlaneFailuresTest {
     }
   }
 
+  /** A connection that was kept would be found broken by a request, whose client gets 502. */
+  private RawEngine closingEngine() throws IOException {
+    return rig.scripted(
+        (_, out) ->
+            out.write(
+                "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}"
+                    .getBytes(StandardCharsets.US_ASCII)));
+  }
+
   @Test
   void aWorkerThatDidNotAnswerIsNotNamed() throws Exception {
-    // A connection that was kept would be found broken by a request, whose client gets 502.
-    RawEngine dead =
-        rig.scripted(
-            (_, out) ->
-                out.write(
-                    "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}"
-                        .getBytes(StandardCharsets.US_ASCII)));
+    RawEngine dead = closingEngine();
     RawEngine alive = rig.scripted(ANSWER);
     // The router learns of its end by what was sent there alone.
-    rig.router("round_robin", "health.interval", "1h");
+    Router router = rig.router("round_robin", "health.interval", "1h");
     rig.carrier();
     dead.close();
 
+    assertOthersServeAndAreNamed(router, alive);
+  }
+
+  @Test
+  void aWorkerWhoseHostIsGoneIsReplacedAndNotNamed() throws Exception {
+    RawEngine dead = closingEngine();
+    RawEngine alive = rig.scripted(ANSWER);
+    Router router = rig.router("round_robin", "health.interval", "1h");
+    rig.carrier();
+    dead.close();
+    rig.opened(SilentPort.at(URI.create(dead.url()).getPort()));
+
+    assertOthersServeAndAreNamed(router, alive);
+  }
+
+  private void assertOthersServeAndAreNamed(Router router, RawEngine alive) throws IOException {
     List<String> named = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       Answer answer = rig.send(completion("x"));
@@ -343,6 +364,11 @@ final class PlaneFailuresTest {
     }
 
     assertThat(named).contains("null").isSubsetOf("null", WorkerSpec.idOf(alive.url()));
+    Await.until("the router knows of the other", Await.LONG, () -> failures(router) > 0);
+  }
+
+  private static long failures(Router router) {
+    return router.fleet().snapshot().workers().stream().mapToLong(Worker::failures).sum();
   }
 
   /** Four seconds of a lease against nine of its stream. */

@@ -1,0 +1,70 @@
+package io.pointsman.it.support;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * A port that neither takes connections nor refuses them, as that of a host without power: more of
+ * them wait already than the system lets wait.
+ */
+public final class SilentPort implements AutoCloseable {
+  private static final int MILLIS = 200;
+  private static final int MOST_WAITING = 64;
+
+  private final ServerSocket listener;
+  private final Deque<Socket> waiting = new ArrayDeque<>();
+
+  private SilentPort(ServerSocket listener) {
+    this.listener = listener;
+  }
+
+  /**
+   * Waits for whoever listens there to be gone.
+   *
+   * @throws IOException if whoever connects gets through all the same
+   */
+  public static SilentPort at(int port) throws IOException {
+    ServerSocket listener = new ServerSocket();
+    Await.until("port " + port + " is free", Await.LONG, () -> bound(listener, port));
+    SilentPort silent = new SilentPort(listener);
+    silent.fill();
+    return silent;
+  }
+
+  private static boolean bound(ServerSocket listener, int port) {
+    try {
+      listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1);
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private void fill() throws IOException {
+    while (waiting.size() < MOST_WAITING) {
+      Socket socket = new Socket();
+      waiting.push(socket);
+      try {
+        socket.connect(
+            new InetSocketAddress(listener.getInetAddress(), listener.getLocalPort()), MILLIS);
+      } catch (SocketTimeoutException e) {
+        return;
+      }
+    }
+    throw new IOException("port " + listener.getLocalPort() + " takes whoever connects");
+  }
+
+  @Override
+  public void close() throws IOException {
+    for (Socket socket : waiting) {
+      socket.close();
+    }
+    listener.close();
+  }
+}
