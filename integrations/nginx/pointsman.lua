@@ -386,7 +386,7 @@ local function decide(headers)
   if decided.lease then
     -- The router may hold it for less than was asked for. Two more tries before it ends.
     local pause = math.min(settings.ttl_ms, decided.expires_in_ms or settings.ttl_ms) / 3000
-    live[decided.lease] = {pause = pause, due = ngx.now() + pause}
+    live[decided.lease] = {pause = pause, due = ngx.now() + pause, answering = ""}
   end
   for name, value in pairs(decided.request_headers or {}) do
     ngx.req.set_header(name, value)
@@ -471,6 +471,9 @@ function pointsman.tell()
     ngx.header["content-length"] = #state.page
   elseif state.pinned then
     ngx.header["x-pointsman-worker"] = state.worker
+  end
+  if state.pinned and ngx.status < 400 and live[state.lease] then
+    live[state.lease].answering = ',"answering":true'
   end
   -- Of answers in one piece and compressed ones nobody knows the first token.
   if state.lease and ngx.status == 200 and not ngx.header["content-encoding"] then
@@ -565,7 +568,7 @@ local function renew_due()
   for lease, renewal in pairs(live) do
     if renewal.due <= now then
       renewal.due = now + renewal.pause
-      tell_router(lease, "renew", '{"ttl_ms":' .. settings.ttl_ms .. "}")
+      tell_router(lease, "renew", '{"ttl_ms":' .. settings.ttl_ms .. renewal.answering .. "}")
     end
   end
 end

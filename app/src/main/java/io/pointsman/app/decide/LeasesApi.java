@@ -52,7 +52,7 @@ public final class LeasesApi {
       return switch (slash < 0 ? "" : target.substring(slash + 1)) {
         case "settle" ->
             settle(lease, fields(request.body(), "outcome", "failure", "tokens", "ttft_ms"));
-        case "renew" -> renew(lease, fields(request.body(), "ttl_ms"));
+        case "renew" -> renew(lease, fields(request.body(), "ttl_ms", "answering"));
         case "confirm" -> confirm(lease);
         case "first-token" -> {
           fields(request.body());
@@ -128,7 +128,7 @@ public final class LeasesApi {
             ? Duration.ofMillis(
                 Math.min(whole("ttl_ms", body.path("ttl_ms"), 1, LONGEST_TTL_MILLIS), most))
             : choices.settings().standardTtl();
-    return goesOn(choices.renew(lease, ttl), lease);
+    return goesOn(choices.renew(lease, ttl, said("answering", body.path("answering"))), lease);
   }
 
   private LocalResponse confirm(String lease) {
@@ -208,6 +208,14 @@ public final class LeasesApi {
               + ")");
     }
     return word;
+  }
+
+  private static boolean said(String field, JsonNode written) {
+    if (!written.isMissingNode() && !written.isBoolean()) {
+      throw new IllegalArgumentException(
+          field + ": " + shown(written.toString()) + " (expected: true or false)");
+    }
+    return written.asBoolean();
   }
 
   private static long whole(String field, JsonNode written, long least, long most) {

@@ -19,7 +19,8 @@ import org.slf4j.LoggerFactory;
 final class LiveLeases {
   private static final Logger log = LoggerFactory.getLogger(LiveLeases.class);
   private static final String ALIVE = "show table leases data.conn_cur gt 0";
-  private static final Pattern KEY = Pattern.compile("key=(\\w+-[\\w-]{1,61}) ");
+  private static final Pattern ENTRY =
+      Pattern.compile("key=(\\w+-[\\w-]{1,61}) (?:[^\\n]* )?gpt0=(\\d)");
   private static final int AT_ONCE = 16;
 
   /** Two more tries before a lease ends. */
@@ -76,13 +77,13 @@ final class LiveLeases {
   void renew() {
     AtomicBoolean silent = new AtomicBoolean();
     try {
-      for (String lease : alive(haproxy.ask(ALIVE))) {
+      for (Live live : alive(haproxy.ask(ALIVE))) {
         calls.acquire();
         if (silent.get()) {
           calls.release();
           return;
         }
-        Thread.ofVirtual().name("haproxy-renew").start(() -> renew(lease, silent));
+        Thread.ofVirtual().name("haproxy-renew").start(() -> renew(live, silent));
       }
     } catch (IOException e) {
       log.debug("leases not renewed: {}", e.toString());
@@ -96,12 +97,19 @@ final class LiveLeases {
     return heard.get();
   }
 
+  /**
+   * One whose stream lives.
+   *
+   * @param answering whether the worker that was decided on has begun a good answer
+   */
+  record Live(String lease, boolean answering) {}
+
   /** The leases in what HAProxy says of its table. */
-  static List<String> alive(String table) {
-    List<String> leases = new ArrayList<>();
-    Matcher key = KEY.matcher(table);
-    while (key.find()) {
-      leases.add(key.group(1));
+  static List<Live> alive(String table) {
+    List<Live> leases = new ArrayList<>();
+    Matcher entry = ENTRY.matcher(table);
+    while (entry.find()) {
+      leases.add(new Live(entry.group(1), entry.group(2).equals("1")));
     }
     return leases;
   }
@@ -109,12 +117,12 @@ final class LiveLeases {
   /**
    * @param silent set if the router does not answer
    */
-  private void renew(String lease, AtomicBoolean silent) {
+  private void renew(Live live, AtomicBoolean silent) {
     try {
-      heard.accumulateAndGet(router.renew(lease, ttl), Math::max);
+      heard.accumulateAndGet(router.renew(live.lease(), ttl, live.answering()), Math::max);
     } catch (IOException e) {
       silent.set(true);
-      log.debug("lease {} not renewed: {}", lease, e.toString());
+      log.debug("lease {} not renewed: {}", live.lease(), e.toString());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

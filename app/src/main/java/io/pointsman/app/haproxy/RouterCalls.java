@@ -117,11 +117,14 @@ final class RouterCalls implements AutoCloseable {
   /**
    * Holds a lease for {@code ttl} from now; one that was settled meanwhile is no fault.
    *
+   * @param answering whether a good answer has begun
    * @return for how long it is held, in ms: the router may have cut that; 0 if it is not, or not
    *     told
    */
-  long renew(String lease, Duration ttl) throws IOException, InterruptedException {
-    HttpResponse<byte[]> answer = say(lease, "renew", "{\"ttl_ms\":" + ttl.toMillis() + "}");
+  long renew(String lease, Duration ttl, boolean answering)
+      throws IOException, InterruptedException {
+    String body = "{\"ttl_ms\":" + ttl.toMillis() + (answering ? ",\"answering\":true}" : "}");
+    HttpResponse<byte[]> answer = say(lease, "renew", body);
     return answer.statusCode() == 200
         ? Json.MAPPER.readTree(answer.body()).path("expires_in_ms").asLong()
         : 0;

@@ -128,6 +128,7 @@ class LeasesApiTest {
         "settle|{\"outcome\":\"failed\",\"ttft_ms\":\"1\"}|ttft_ms: \"1\" (expected:",
         "first-token|{\"ttft_ms\":1}|ttft_ms: unknown field",
         "renew|{\"ttl_ms\":0}|ttl_ms: 0 (expected: a whole number from 1 to 999999999999999)",
+        "renew|{\"answering\":1}|answering: 1 (expected: true or false)",
         "renew|{\"ttl_ms\":1000000000000000}|ttl_ms: 1000000000000000 (expected: a whole number"
             + " from 1 to 999999999999999)",
         "renew|{\"ttl_ms\":\"1\"}|ttl_ms: \"1\" (expected: a whole number from 1 to"

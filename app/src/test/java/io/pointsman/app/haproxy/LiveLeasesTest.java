@@ -60,7 +60,7 @@ class LiveLeasesTest {
       throws Exception {
     StringBuilder table = new StringBuilder("# table: leases, type: string\n");
     for (int i = 10; i < 210; i++) {
-      table.append("0x55: key=").append(i).append("-k use=1 exp=1 conn_cur=1\n");
+      table.append("0x55: key=").append(i).append("-k use=1 exp=1 gpt0=0 conn_cur=1\n");
     }
     try (FakeRuntime haproxy = new FakeRuntime(directory.resolve("s"));
         MuteRouter mute = new MuteRouter();
@@ -110,7 +110,7 @@ class LiveLeasesTest {
       leases.beat();
       assertThat(haproxy.told()).as("nobody has said yet how long leases last").hasSize(2);
 
-      haproxy.says = _ -> "0x55: key=1z-k use=1 exp=1 conn_cur=1\n";
+      haproxy.says = _ -> "0x55: key=1z-k use=1 exp=1 gpt0=1 conn_cur=1\n";
       leases.beat();
       Await.until("it is said", () -> leases.heardMillis() == 6_000);
       for (int i = 0; i < 30; i++) {
@@ -130,14 +130,17 @@ class LiveLeasesTest {
     String table =
         """
         # table: leases, type: string, size:100, used:3
-        0x556a4d6a0d38: key=1z-kd8w0qm3x1 use=1 exp=8917 conn_cur=1
-        0x556a4d6a0e38: key=20-kd use=2 exp=0 shard=0 conn_cur=2
-        0x556a4d6a0e68: key=550e8400-e29b-41d4-a716-446655440000 use=1 exp=0 conn_cur=1
-        0x556a4d6a0f38: key=none use=2 exp=0 conn_cur=2
+        0x556a4d6a0d38: key=1z-kd8w0qm3x1 use=1 exp=8917 gpt0=1 conn_cur=1
+        0x556a4d6a0e38: key=20-kd use=2 exp=0 shard=0 gpt0=0 conn_cur=2
+        0x556a4d6a0e68: key=550e8400-e29b-41d4-a716-446655440000 use=1 exp=0 gpt0=0 conn_cur=1
+        0x556a4d6a0f38: key=none use=2 exp=0 gpt0=0 conn_cur=2
         """;
 
     assertThat(LiveLeases.alive(table))
-        .containsExactly("1z-kd8w0qm3x1", "20-kd", "550e8400-e29b-41d4-a716-446655440000");
+        .containsExactly(
+            new LiveLeases.Live("1z-kd8w0qm3x1", true),
+            new LiveLeases.Live("20-kd", false),
+            new LiveLeases.Live("550e8400-e29b-41d4-a716-446655440000", false));
     assertThat(LiveLeases.alive("# table: leases, type: string, size:100, used:0\n")).isEmpty();
   }
 

@@ -166,8 +166,19 @@ public final class Choices {
    * @throws IllegalArgumentException if {@code ttl} is out of its range
    */
   public HoldAnswer renew(String lease, Duration ttl) {
+    return renew(lease, ttl, false);
+  }
+
+  /**
+   * The same of a request whose answer may have begun.
+   *
+   * @param answering whether the head of a good answer has come: a breaker's trial has succeeded
+   *     with that, however long the rest takes
+   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   */
+  public HoldAnswer renew(String lease, Duration ttl, boolean answering) {
     check(ttl);
-    return leases.renew(lease, ticker.nanos(), ttl);
+    return leases.renew(lease, ticker.nanos(), ttl, answering);
   }
 
   /**

@@ -95,14 +95,27 @@ final class HeldLease {
     return expiresAt;
   }
 
-  /** Puts the expiry off, never beyond the latest. */
-  synchronized HoldAnswer renew(long now, long ttl) {
-    HoldAnswer over = over(now);
-    if (over != null) {
-      return over;
+  /**
+   * Puts the expiry off, never beyond the latest.
+   *
+   * @param answering whether a good answer has begun
+   */
+  HoldAnswer renew(long now, long ttl, boolean answering) {
+    Lease renewed;
+    HoldAnswer answer;
+    synchronized (this) {
+      HoldAnswer over = over(now);
+      if (over != null) {
+        return over;
+      }
+      renewed = lease;
+      expiresAt = now + Math.min(ttl, latest - now);
+      answer = HoldAnswer.goesOn(expiresAt - now);
     }
-    expiresAt = now + Math.min(ttl, latest - now);
-    return HoldAnswer.goesOn(expiresAt - now);
+    if (renewed != null && answering) {
+      renewed.answersWell();
+    }
+    return answer;
   }
 
   /** The request is sent; once only, and not to a worker that has left. */
@@ -173,6 +186,7 @@ final class HeldLease {
     if (answering != null) {
       // No sign of progress: nobody promises another.
       answering.firstToken();
+      answering.answersWell();
     }
     return answer;
   }
@@ -193,6 +207,10 @@ final class HeldLease {
         Duration ttft = report.ttft();
         if (ttft != null) {
           ending.lease.firstTokenAfter(ttft.toNanos());
+        }
+        if (ttft != null && !(outcome instanceof Outcome.Failed)) {
+          // It had begun well, whoever broke it off.
+          ending.lease.answersWell();
         }
       }
     } finally {

@@ -130,8 +130,8 @@ final class HeldLeases {
     }
   }
 
-  HoldAnswer renew(String id, long now, Duration ttl) {
-    HoldAnswer answer = with(id, now, (held, time) -> held.renew(time, ttl.toNanos()));
+  HoldAnswer renew(String id, long now, Duration ttl, boolean answering) {
+    HoldAnswer answer = with(id, now, (held, time) -> held.renew(time, ttl.toNanos(), answering));
     if (answer.kind() == HoldAnswer.Kind.DONE) {
       // It may expire sooner than before.
       expiresBy(now + answer.expiresInNanos());

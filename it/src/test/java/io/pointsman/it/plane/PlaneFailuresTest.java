@@ -1,9 +1,12 @@
 package io.pointsman.it.plane;
 
 import static io.pointsman.it.plane.PlaneRig.completion;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.app.wiring.Router;
+import io.pointsman.engine.fleet.CircuitBreaker.State;
+import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.it.support.Answer;
@@ -365,6 +368,42 @@ final class PlaneFailuresTest {
 
     assertThat(named).contains("null").isSubsetOf("null", WorkerSpec.idOf(alive.url()));
     Await.until("the router knows of the other", Await.LONG, () -> failures(router) > 0);
+  }
+
+  /** Leases are renewed each second, and the streams outlast the test. */
+  @Test
+  void streamsThatGoOnBringARecoveredWorkerBack() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    rig.scripted(held(end));
+    Router router = rig.router("round_robin", "breaker.open-for", "1s");
+    rig.carrier(Duration.ofSeconds(3));
+    rig.awaitNoLoad();
+    Worker worker = router.fleet().snapshot().workers().getFirst();
+    for (int i = 0; i < 10; i++) {
+      requireNonNull(worker.tryLease(System.nanoTime(), 0, 0, (_, _) -> {})).failed(Failure.ERROR);
+    }
+    assertThat(worker.breaker().state()).isEqualTo(State.OPEN);
+    try {
+      Await.until(
+          () -> "closed: " + worker.breaker().state(),
+          Await.LONG,
+          () -> {
+            begin();
+            Await.pause(500);
+            return worker.breaker().state() == State.CLOSED;
+          });
+    } finally {
+      end.countDown();
+    }
+  }
+
+  private void begin() {
+    try {
+      RawClient stream = rig.opened(RawClient.connect(rig.port()));
+      stream.send("POST", "/v1/completions", completion("held")).readHead();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static long failures(Router router) {
