@@ -4,7 +4,7 @@
 -- nothing is printed beside.
 
 local function give_up(txn)
-  core.Debug("pm " .. txn:get_var("txn.pm.lease") .. " -1 -- - - -")
+  core.Debug("pm " .. txn:get_var("txn.pm.lease") .. " -1 -- - - - 0")
   txn:unset_var("txn.pm.lease")
 end
 

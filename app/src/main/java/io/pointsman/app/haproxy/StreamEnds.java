@@ -21,15 +21,16 @@ final class StreamEnds implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(StreamEnds.class);
 
   /**
-   * The lease, the status, HAProxy's two signs of termination, the server, the one decided on, and
-   * the milliseconds to the first token, if that was seen.
+   * The lease, the status, HAProxy's two signs of termination, the server, the one decided on, the
+   * milliseconds to the first token, if that was seen, and how often a connection was tried again,
+   * behind a plus sign if another server was.
    */
   private static final Pattern LINE =
       Pattern.compile(
-          "pm (\\w+-[\\w-]{1,61}) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-)\\s*");
+          "pm (\\w+-[\\w-]{1,61}) (-?\\d{1,3}) (..) (\\S+) (\\S+) (?:(\\d{1,7})|-) (\\+?)\\d+\\s*");
 
   /** In a line of the Lua script: a question was given up. No stream ends with such signs. */
-  private static final String GIVEN_UP = " -1 -- - - -";
+  private static final String GIVEN_UP = " -1 -- - - - 0";
 
   /** Of the Lua script: why requests are balanced without the router. */
   private static final String COMPLAINT = "pointsman: ";
@@ -112,7 +113,9 @@ final class StreamEnds implements AutoCloseable {
       return null;
     }
     String body =
-        ending(Integer.parseInt(line.group(2)), line.group(3), line.group(4), line.group(5));
+        line.group(4).equals(line.group(5))
+            ? ending(Integer.parseInt(line.group(2)), line.group(3))
+            : elsewhere(line.group(5), !line.group(7).isEmpty());
     // How soon an error came tells nothing of prompts.
     String ttft = body.equals(SUCCEEDED) ? line.group(6) : null;
     return new Settlement(
@@ -124,21 +127,23 @@ final class StreamEnds implements AutoCloseable {
   record Settlement(String lease, String body) {}
 
   /**
-   * The body of the settlement.
+   * The body of the settlement where another server carried the request than was decided on.
+   *
+   * @param decided {@code -} if HAProxy has none for the worker
+   * @param redispatched whether one was tried before in vain; else HAProxy took the one decided on
+   *     for down, by checks of its own, and has not tried it
+   */
+  private static String elsewhere(String decided, boolean redispatched) {
+    return redispatched && !decided.equals("-") ? failed("connect") : IGNORED;
+  }
+
+  /**
+   * The body of the settlement where the server that was decided on carried the request.
    *
    * @param status of the answer; -1 if none began
    * @param signs who ended the stream, and in which state it was: the first two of HAProxy's
-   * @param server that carried it
-   * @param decided the server of the worker that was decided on; {@code -} if HAProxy has none, so
-   *     that nothing was tried there
    */
-  static String ending(int status, String signs, String server, String decided) {
-    if (decided.equals("-")) {
-      return IGNORED;
-    }
-    if (!server.equals(decided)) {
-      return failed("connect");
-    }
+  private static String ending(int status, String signs) {
     return switch (signs.charAt(0)) {
       case '-' -> whole(status);
       case 'S' -> failed(signs.charAt(1) == 'C' ? "connect" : "error");

@@ -49,42 +49,56 @@ class StreamEndsTest {
     "400, PR, w3, ignored",
     "200, sD, w3, timeout",
     "503, RC, w3, ignored",
-    "200, --, w4, connect",
     "503, SC, -, ignored",
     "200, --, -, ignored"
   })
   void anEndingIsReadFromHaproxysSigns(int status, String signs, String decided, String outcome) {
-    String told = StreamEnds.ending(status, signs, "w3", decided);
+    assertEnding("pm 1z-k3 " + status + " " + signs + " w3 " + decided + " - 0", outcome);
+  }
 
+  @ParameterizedTest
+  @CsvSource({
+    "+1, w4, connect",
+    "+2, w4, connect",
+    "0, w4, ignored",
+    "1, w4, ignored",
+    "+1, -, ignored"
+  })
+  void oneThatAnotherServerCarriedWasRefusedOnlyIfItWasTried(
+      String retries, String decided, String outcome) {
+    assertEnding("pm 1z-k3 200 -- w3 " + decided + " - " + retries, outcome);
+  }
+
+  private static void assertEnding(String logged, String outcome) {
     boolean failed = !Set.of("succeeded", "refused", "ignored").contains(outcome);
-    assertThat(told)
-        .isEqualTo(
-            failed
-                ? "{\"outcome\":\"failed\",\"failure\":\"" + outcome + "\"}"
-                : "{\"outcome\":\"" + outcome + "\"}");
+    String body =
+        failed
+            ? "{\"outcome\":\"failed\",\"failure\":\"" + outcome + "\"}"
+            : "{\"outcome\":\"" + outcome + "\"}";
+    assertThat(StreamEnds.read(logged)).isEqualTo(new StreamEnds.Settlement("1z-k3", body));
   }
 
   @Test
   void aLineTellsTheFirstTokenIfHaproxySawIt() {
-    assertThat(StreamEnds.read("pm 1z-k3 200 -- w3 w3 412"))
+    assertThat(StreamEnds.read("pm 1z-k3 200 -- w3 w3 412 0"))
         .isEqualTo(
             new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"succeeded\",\"ttft_ms\":412}"));
-    assertThat(StreamEnds.read("pm 1z-k3 500 -- w3 w3 -\n"))
+    assertThat(StreamEnds.read("pm 1z-k3 500 -- w3 w3 - 0\n"))
         .isEqualTo(
             new StreamEnds.Settlement("1z-k3", "{\"outcome\":\"failed\",\"failure\":\"error\"}"));
-    assertThat(StreamEnds.read("pm - 200 -- w3 - -")).isNull();
-    assertThat(StreamEnds.read("pm 550e8400-e29b-41d4-a716-446655440000 -1 CR <NOSRV> - -"))
+    assertThat(StreamEnds.read("pm - 200 -- w3 - - 0")).isNull();
+    assertThat(StreamEnds.read("pm 550e8400-e29b-41d4-a716-446655440000 -1 CR <NOSRV> - - 0"))
         .as("given up before the answer came")
         .isEqualTo(
             new StreamEnds.Settlement(
                 "550e8400-e29b-41d4-a716-446655440000", "{\"outcome\":\"ignored\"}"));
-    assertThat(StreamEnds.read("pm 1z-k3 99999999999 -- w3 w3 -")).isNull();
+    assertThat(StreamEnds.read("pm 1z-k3 99999999999 -- w3 w3 - 0")).isNull();
   }
 
   @Test
   void howSoonAnErrorCameTellsNothing() {
     for (int status : new int[] {400, 404, 429, 500, 503}) {
-      assertThat(StreamEnds.read("pm 1z-k3 " + status + " -- w3 w3 3"))
+      assertThat(StreamEnds.read("pm 1z-k3 " + status + " -- w3 w3 3 0"))
           .asString()
           .contains("1z-k3")
           .doesNotContain("ttft_ms");
@@ -151,9 +165,9 @@ class StreamEndsTest {
         DatagramSocket haproxy = new DatagramSocket()) {
       InetSocketAddress at = new InetSocketAddress(InetAddress.getLoopbackAddress(), ends.port());
       for (int i = 0; i < 200; i++) {
-        send(haproxy, at, "pm given-up-" + i + " -1 -- - - -\n");
+        send(haproxy, at, "pm given-up-" + i + " -1 -- - - - 0\n");
       }
-      send(haproxy, at, "pm 1z-k3 200 -- w3 w3 412");
+      send(haproxy, at, "pm 1z-k3 200 -- w3 w3 412 0");
 
       assertThat(mute.ended.await(60, TimeUnit.SECONDS)).isTrue();
       assertThat(mute.mute).hasSizeLessThan(100);

@@ -406,6 +406,42 @@ final class PlaneFailuresTest {
     }
   }
 
+  /**
+   * As a busy engine is. What HAProxy checks by itself is no stricter than what the router does.
+   */
+  @Test
+  void aWorkerThatIsSlowToProbesIsNotTakenForOneThatRefuses() throws Exception {
+    RawEngine slow = rig.scripted(ANSWER);
+    Router router = rig.router("round_robin", "health.interval", "1h");
+    rig.carrier();
+    slow.slowToProbes(Duration.ofSeconds(3));
+
+    assertServedFor(Duration.ofSeconds(9));
+    assertThat(failures(router)).isZero();
+  }
+
+  @Test
+  void aWorkerThatTheProxyAloneTakesForDeadIsBlamedForNothing() throws Exception {
+    RawEngine unwell = rig.scripted(ANSWER);
+    rig.scripted(ANSWER);
+    Router router = rig.router("round_robin", "health.interval", "1h");
+    rig.carrier();
+    unwell.unwell();
+
+    assertServedFor(Duration.ofSeconds(5));
+    assertThat(failures(router)).isZero();
+  }
+
+  private void assertServedFor(Duration time) throws IOException {
+    long begin = System.nanoTime();
+    while (System.nanoTime() - begin < time.toNanos()) {
+      Answer answer = rig.send(completion("x"));
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      Await.pause(50);
+    }
+    rig.awaitNoLoad();
+  }
+
   private static long failures(Router router) {
     return router.fleet().snapshot().workers().stream().mapToLong(Worker::failures).sum();
   }

@@ -11,6 +11,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -41,6 +42,8 @@ public final class RawEngine implements AutoCloseable {
     void answer(Received request, OutputStream out) throws IOException;
   }
 
+  private static final byte[] UNWELL =
+      "HTTP/1.1 503 Unwell\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] UNAUTHORIZED =
       "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -51,6 +54,8 @@ public final class RawEngine implements AutoCloseable {
   private final Queue<Socket> open = new ConcurrentLinkedQueue<>();
   private final AtomicInteger inFlight = new AtomicInteger();
   private volatile String demanded = "";
+  private volatile Duration probesTake = Duration.ZERO;
+  private volatile boolean unwell;
 
   private RawEngine(String model, Script script) throws IOException {
     this.model = model;
@@ -67,6 +72,16 @@ public final class RawEngine implements AutoCloseable {
   /** Refuses everything from now on that does not bring this, probes and model lists included. */
   public void demand(String authorization) {
     demanded = authorization;
+  }
+
+  /** Has its answers to probes take so long from now on, as a busy engine's do. */
+  public void slowToProbes(Duration delay) {
+    probesTake = delay;
+  }
+
+  /** Answers probes with an error from now on, and serves all the same. */
+  public void unwell() {
+    unwell = true;
   }
 
   public String url() {
@@ -139,7 +154,8 @@ public final class RawEngine implements AutoCloseable {
     if (!wanted.isEmpty() && !wanted.equals(request.header("authorization"))) {
       out.write(UNAUTHORIZED);
     } else if (request.line().startsWith("GET /health")) {
-      out.write(answer("text/plain", new byte[0]));
+      Await.pause(probesTake.toMillis());
+      out.write(unwell ? UNWELL : answer("text/plain", new byte[0]));
     } else if (request.line().startsWith("GET /v1/models")) {
       out.write(answer("application/json", models()));
     } else {
