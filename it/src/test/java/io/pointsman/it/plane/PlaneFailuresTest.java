@@ -406,6 +406,25 @@ final class PlaneFailuresTest {
     }
   }
 
+  /** Most engines close theirs after 5 s, and a request may meet that. */
+  @Test
+  void connectionsToEnginesAreNotKeptForAsLongAsEnginesKeepThem() throws Exception {
+    RawEngine engine = rig.scripted(ANSWER);
+    rig.router("round_robin", "health.interval", "1h");
+    rig.carrier();
+    try (RawClient client = RawClient.connect(rig.port())) {
+      for (int i = 0; i < 3; i++) {
+        client.send("POST", "/v1/completions", completion("x"));
+        assertThat(client.read().status()).isEqualTo(200);
+      }
+      assertThat(engine.connections()).isPositive();
+      Await.until(
+          () -> "closed: " + engine.connections(),
+          Duration.ofSeconds(4),
+          () -> engine.connections() == 0);
+    }
+  }
+
   /**
    * As a busy engine is. What HAProxy checks by itself is no stricter than what the router does.
    */

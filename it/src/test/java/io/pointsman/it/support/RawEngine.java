@@ -107,6 +107,11 @@ public final class RawEngine implements AutoCloseable {
     return inFlight.get();
   }
 
+  /** Connections that are open, with a request or without. */
+  public int connections() {
+    return open.size();
+  }
+
   /** A whole answer as bytes. */
   public static byte[] answer(String type, byte[] body, String... headers) {
     StringBuilder head = new StringBuilder("HTTP/1.1 200 OK\r\ncontent-type: ").append(type);
