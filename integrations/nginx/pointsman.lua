@@ -18,6 +18,8 @@ local HEAD_OF_BODY = 131072
 local END_OF_BODY = 65536
 local LOOK_SECONDS = 0.25
 local MOST_TOLD = 4096
+-- So many words at a time: the next one does not wait for the router's answer.
+local TELLERS = 8
 -- What tells has been dropped if it has not said a word for so long beyond the router's time: nginx drops timers that are too many.
 local DROPPED_SECONDS = 10
 local POOL = {pool = "pointsman", pool_size = 64}
@@ -52,9 +54,10 @@ local workers = {}
 -- Where all processes find them; no address looks like it.
 local KNOWN = "workers"
 local live = {}
-local told = {first = 1, last = 0}
--- When what is being told was last; nil while nothing is.
-local telling
+local ends = {first = 1, last = 0}
+local renewals = {first = 1, last = 0}
+-- When each of those that tell took up its last word; nil for one that does not.
+local telling = {}
 -- Causes that were logged, of this process. There are but statuses and a few words.
 local complained = {}
 
@@ -169,29 +172,52 @@ local function tell_one(each)
   end
 end
 
-local function tell_all(premature)
-  while not premature and told.first <= told.last do
-    local each = told[told.first]
-    told[told.first] = nil
-    told.first = told.first + 1
-    telling = ngx.now()
+local function take(list)
+  local each = list[list.first]
+  if each then
+    list[list.first] = nil
+    list.first = list.first + 1
+  end
+  return each
+end
+
+-- Renewals first: a lease that expires takes a live stream out of the count, one that is settled late leaves an ended one in.
+local function next_word()
+  return take(renewals) or take(ends)
+end
+
+local function tell_all(premature, teller)
+  local each = not premature and next_word()
+  while each do
+    telling[teller] = ngx.now()
     local good, why = pcall(tell_one, each)
     if not good then
       complain("error in " .. each.what .. ": " .. tostring(why))
     end
+    each = next_word()
   end
-  telling = nil
+  telling[teller] = nil
+end
+
+-- One more that tells, if there are not enough.
+local function begin_telling()
+  local now = ngx.now()
+  for teller = 1, TELLERS do
+    local since = telling[teller]
+    if not since or now - since > DROPPED_SECONDS + settings.timeout_ms / 1000 * 6 then
+      telling[teller] = ngx.timer.at(0, tell_all, teller) and now or nil
+      return
+    end
+  end
 end
 
 -- What is too much is not said: such leases expire.
 local function tell_router(lease, what, body)
-  if told.last - told.first >= MOST_TOLD then
-    return
-  end
-  told.last = told.last + 1
-  told[told.last] = {lease = lease, what = what, body = body}
-  if not telling or ngx.now() - telling > DROPPED_SECONDS + settings.timeout_ms / 1000 * 6 then
-    telling = ngx.timer.at(0, tell_all) and ngx.now() or nil
+  local list = what == "renew" and renewals or ends
+  if list.last - list.first < MOST_TOLD then
+    list.last = list.last + 1
+    list[list.last] = {lease = lease, what = what, body = body}
+    begin_telling()
   end
 end
 

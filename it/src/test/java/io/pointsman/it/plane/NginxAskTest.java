@@ -54,6 +54,9 @@ final class NginxAskTest {
   /** Those that the router names beside the worker. */
   private volatile String others = "";
 
+  /** Whether the ends of requests get no answer. */
+  private volatile boolean endsWait;
+
   private RawEngine router;
 
   @BeforeEach
@@ -89,6 +92,8 @@ final class NginxAskTest {
         return;
       }
       answer = decided(text(request)).getBytes(UTF_8);
+    } else if (text(request).contains("succeeded") && endsWait) {
+      awaitEnd();
     }
     out.write(RawEngine.answer("application/json", answer));
   }
@@ -119,8 +124,12 @@ final class NginxAskTest {
 
   /** An nginx that knows the worker and has connections to the router. */
   private int nginx() throws IOException {
+    return nginx(PATIENCE);
+  }
+
+  private int nginx(Duration patience) throws IOException {
     int at = URI.create(router.url()).getPort();
-    NginxProcess nginx = NginxProcess.start(at, Duration.ofMinutes(1), PATIENCE, "", "");
+    NginxProcess nginx = NginxProcess.start(at, Duration.ofMinutes(1), patience, "", "");
     opened.push(nginx);
     Await.until(() -> "pinned: " + nginx.output(), Await.LONG, () -> pinned(nginx.port(), "first"));
     return nginx.port();
@@ -278,5 +287,26 @@ final class NginxAskTest {
     assertThat(engine.last().header("x-data-parallel-rank")).isNull();
     assertThat(engine.last().header("x-mine")).isEqualTo("yes");
     assertThat(text(engine.last())).isEqualTo(other);
+  }
+
+  /** One client's requests, so that one process of nginx has all of them to tell. */
+  @Test
+  void endsAreToldWhileTheRouterHasYetToAnswerToOthers() throws Exception {
+    engine();
+    int port = nginx(Duration.ofMinutes(5));
+    Await.until("nothing is left to tell", Await.LONG, () -> !ends().isEmpty());
+    int before = ends().size();
+    endsWait = true;
+    try (RawClient client = RawClient.connect(port)) {
+      for (int i = 0; i < 8; i++) {
+        Answer answer = client.send("POST", "/v1/completions", completion("x")).read();
+        assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
+      }
+      Await.until("all are told", Duration.ofSeconds(20), () -> ends().size() == before + 8);
+    }
+  }
+
+  private List<String> ends() {
+    return told("POST /v1/leases/1-1/settle ", "succeeded");
   }
 }
