@@ -46,7 +46,8 @@ public final class Membership {
 
   /**
    * Adds the engine at {@code url}, with each of its data-parallel ranks, and waits until all are
-   * healthy. One that does not get healthy in time is removed again.
+   * healthy. One that does not get healthy in time is removed again; one that stands for the same
+   * engine and rank, also under another id, was there before.
    *
    * @param models what it serves; empty to learn it from the engine
    * @return what is wrong; null if it was added, or was there before
@@ -79,7 +80,7 @@ public final class Membership {
     List<Worker> added = new ArrayList<>();
     try {
       for (WorkerSpec spec : specs) {
-        if (fleet.snapshot().worker(spec.id()) == null) {
+        if (fleet.snapshot().sameEngine(spec) == null) {
           Worker worker = fleet.add(spec);
           joining.add(worker);
           added.add(worker);
@@ -87,7 +88,7 @@ public final class Membership {
       }
       boolean up = awaitHealthy(added);
       if (!up) {
-        added.forEach(worker -> fleet.remove(worker.id()));
+        added.forEach(fleet::remove);
       }
       return up
           ? null
@@ -97,7 +98,7 @@ public final class Membership {
               + settings.addTimeout().toSeconds()
               + " s";
     } catch (IllegalStateException e) {
-      added.forEach(worker -> fleet.remove(worker.id()));
+      added.forEach(fleet::remove);
       return String.valueOf(e.getMessage());
     } finally {
       added.forEach(joining::remove);
@@ -136,7 +137,7 @@ public final class Membership {
     String base = WorkerUrls.trimmed(url);
     int removed = 0;
     for (Worker worker : fleet.snapshot().workers()) {
-      if (WorkerUrls.names(base, worker) && fleet.remove(worker.id()) != null) {
+      if (WorkerUrls.names(base, worker) && fleet.remove(worker)) {
         removed++;
       }
     }

@@ -138,7 +138,7 @@ final class Registrar {
     entry.workers.clear();
     for (WorkerSpec spec : entry.said.workers()) {
       Worker own = before.get(spec.id());
-      Worker present = own == null ? at(spec) : own;
+      Worker present = own == null ? fleet.snapshot().sameEngine(spec) : own;
       String id = present == null ? spec.id() : present.id();
       if (!peers.update(id, entry.said::told)) {
         forget(entry);
@@ -165,20 +165,6 @@ final class Registrar {
     }
   }
 
-  /** The worker that stands for the same engine and rank, whoever has added it. */
-  private @Nullable Worker at(WorkerSpec spec) {
-    Worker named = fleet.snapshot().worker(spec.id());
-    if (named != null) {
-      return named;
-    }
-    for (Worker worker : fleet.snapshot().workers()) {
-      if (worker.spec().url().equals(spec.url()) && worker.spec().rank() == spec.rank()) {
-        return worker;
-      }
-    }
-    return null;
-  }
-
   /** Lets go of engines that have not been heard for their time; to be called often. */
   void look() {
     long now = ticker.nanos();
@@ -199,8 +185,7 @@ final class Registrar {
   private void forget(Entry entry) {
     entry.workers.forEach(
         (id, worker) -> {
-          if (worker != null && fleet.snapshot().worker(id) == worker) {
-            fleet.remove(id);
+          if (worker != null && fleet.remove(worker)) {
             peers.remove(id);
           }
         });

@@ -7,12 +7,15 @@ import io.pointsman.engine.fleet.BreakerSettings;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.HealthSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.StallSettings;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -107,5 +110,41 @@ class MembershipTest {
     assertThat(membership.add("http://a:1", Set.of())).isNull();
     assertThat(membership.add("http://b:1", Set.of())).contains("expected: at most 1");
     assertThat(fleet.snapshot().workers()).hasSize(1);
+  }
+
+  @Test
+  void aWorkerThatTookThePlaceOfOneThatJoinedIsLeftAlone() throws Exception {
+    Fleet fleet = fleet(16);
+    Membership membership =
+        new Membership(
+            fleet,
+            SETTINGS,
+            DisaggSettings.DEFAULTS,
+            clock::nanos,
+            _ -> {
+              fleet.remove("a:1");
+              fleet.add(WorkerSpec.of("http://a:1"));
+            });
+    assertThat(membership.add("http://a:1", Set.of())).isNotNull();
+    assertThat(fleet.snapshot().workers())
+        .singleElement()
+        .satisfies(worker -> assertThat(worker.draining()).isFalse());
+  }
+
+  @Test
+  void anEngineThatIsAWorkerUnderAnotherIdIsNotAddedAgain() throws Exception {
+    Fleet fleet = fleet(16);
+    WorkerSpec pod =
+        new WorkerSpec("a/one", "http://a:1", Role.REGULAR, Set.of(), 0, 0, Map.of("pod", "one"));
+    fleet.add(pod);
+    Membership ranks =
+        new Membership(
+            fleet,
+            new AdminSettings(true, Duration.ofSeconds(10), 2, true),
+            DisaggSettings.DEFAULTS,
+            clock::nanos,
+            _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
+    assertThat(ranks.add("http://a:1/", Set.of())).isNull();
+    assertThat(fleet.snapshot().workers()).extracting(Worker::id).containsExactly("a/one", "a:1@1");
   }
 }

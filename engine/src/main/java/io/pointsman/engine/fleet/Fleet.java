@@ -142,6 +142,19 @@ public final class Fleet {
   }
 
   /**
+   * Removes this very worker, and not another one that has its id by now.
+   *
+   * @return whether it was in the fleet
+   */
+  public synchronized boolean remove(Worker worker) {
+    return has(worker) && remove(worker.id()) != null;
+  }
+
+  private boolean has(Worker worker) {
+    return workers.get(worker.id()) == worker;
+  }
+
+  /**
    * Takes note of the models that a worker says it serves.
    *
    * @param models empty if it does not tell: then it is taken to serve any

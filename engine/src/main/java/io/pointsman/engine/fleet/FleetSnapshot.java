@@ -112,6 +112,23 @@ public final class FleetSnapshot {
     return byId.get(id);
   }
 
+  /**
+   * The worker that stands for the engine and the rank of {@code spec}, whoever has added it: the
+   * one with its id, else one at its URL. Null if there is none. Looks at all workers.
+   */
+  public @Nullable Worker sameEngine(WorkerSpec spec) {
+    Worker named = byId.get(spec.id());
+    if (named != null) {
+      return named;
+    }
+    for (Worker worker : workers) {
+      if (worker.spec().url().equals(spec.url()) && worker.spec().rank() == spec.rank()) {
+        return worker;
+      }
+    }
+    return null;
+  }
+
   /** What a worker serves, as this snapshot shows it; not known of one that is not in it. */
   public ServedModels models(Worker worker) {
     return served.getOrDefault(worker, ServedModels.UNKNOWN);

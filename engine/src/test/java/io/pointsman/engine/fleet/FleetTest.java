@@ -208,6 +208,29 @@ class FleetTest {
   }
 
   @Test
+  void onlyTheVeryWorkerIsRemovedNotTheNextOfItsId() {
+    Worker old = fleet.add(spec("a"));
+    assertThat(fleet.remove(old)).isTrue();
+    Worker next = fleet.add(spec("a"));
+
+    assertThat(fleet.remove(old)).isFalse();
+    assertThat(fleet.snapshot().worker("a")).isSameAs(next);
+  }
+
+  @Test
+  void anEngineIsFoundByIdAndElseByUrlAndRank() {
+    Worker rank = fleet.add(WorkerSpec.of("http://x:1").withRank(1));
+    Worker whole = fleet.add(WorkerSpec.of("http://y:1"));
+    WorkerSpec named =
+        new WorkerSpec("other", "http://x:1", Role.REGULAR, Set.of(), 1, 0, Map.of());
+    FleetSnapshot snapshot = fleet.snapshot();
+
+    assertThat(snapshot.sameEngine(named)).isSameAs(rank);
+    assertThat(snapshot.sameEngine(WorkerSpec.of("http://x:1"))).isNull();
+    assertThat(snapshot.sameEngine(WorkerSpec.of("https://y:1"))).isSameAs(whole);
+  }
+
+  @Test
   void slotIsReusedOnceTheLastRequestHasEnded() {
     TestFleet small = new TestFleet(ONE_SLOT);
     Worker old = small.add(spec("a"));
