@@ -41,8 +41,8 @@ final class MetricsPage {
         ## Names of vllm-router
 
         `./pointsman vllm-router` offers these too (`--compat-metrics off` leaves them out), for
-        dashboards and alerts that exist. `worker` is the worker's URL. Only metrics whose meaning is
-        the same are offered.
+        dashboards and alerts that exist. `worker` is the worker's URL; workers of one URL are one
+        series. Only metrics whose meaning is the same are offered.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|

@@ -13,12 +13,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Serves {@code GET /metrics} and {@code GET /health} on a listener of its own, so that scrapes
  * never compete with requests and need not be reachable by clients. Runs on virtual threads.
  */
 public final class MetricsServer implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(MetricsServer.class);
   private static final int BACKLOG = 16;
 
   private final PrometheusRegistry registry;
@@ -77,7 +80,13 @@ public final class MetricsServer implements AutoCloseable {
     @Nullable String accept = exchange.getRequestHeaders().getFirst("Accept");
     ExpositionFormatWriter writer = Formats.ALL.findWriter(accept);
     ByteArrayOutputStream page = new ByteArrayOutputStream(16_384);
-    writer.write(page, registry.scrape());
+    try {
+      writer.write(page, registry.scrape());
+    } catch (RuntimeException e) {
+      log.error("the metrics were not written", e);
+      answer(exchange, 500, "text/plain", bytes("the metrics were not written: " + e + "\n"));
+      return;
+    }
     answer(exchange, 200, writer.getContentType(), page.toByteArray());
   }
 

@@ -8,15 +8,19 @@ import io.pointsman.request.Endpoint;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.DoubleBinaryOperator;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
  * The metrics of vllm-router whose meaning is the same here, under its names, for dashboards and
  * alerts that exist. Nothing is counted for them: they are read from this router's own counts when
- * they are scraped. The label {@code worker} is the worker's URL, as it is there.
+ * they are scraped. The label {@code worker} is the worker's URL, as it is there; workers of one
+ * URL, which only their ids tell apart, are one series.
  */
 final class VllmRouterMetrics {
   /** One of its metrics. */
@@ -118,17 +122,17 @@ final class VllmRouterMetrics {
 
   private void workers(PrometheusRegistry registry) {
     put(registry, ACTIVE, sink -> sink.put(fleet.snapshot().workers().size()));
-    perWorker(registry, HEALTH, w -> w.health().healthy() ? 1 : 0);
-    perWorker(registry, LOAD, Worker::inFlight);
-    perWorker(registry, RUNNING, Worker::inFlight);
+    perWorker(registry, HEALTH, w -> w.health().healthy() ? 1 : 0, Math::min);
+    perWorker(registry, LOAD, Worker::inFlight, Double::sum);
+    perWorker(registry, RUNNING, Worker::inFlight, Double::sum);
     put(registry, MAX_LOAD, sink -> sink.put(loads().max().orElse(0)));
     put(registry, MIN_LOAD, sink -> sink.put(loads().min().orElse(0)));
-    perWorker(registry, PROCESSED, this::placed);
+    perWorker(registry, PROCESSED, this::placed, Double::sum);
     put(
         registry,
         DECISIONS,
-        sink -> fleet.snapshot().workers().forEach(w -> sink.put(placed(w), policy, label(w))));
-    perWorker(registry, BREAKER, FleetMetrics::breakerState);
+        sink -> byUrl(this::placed, Double::sum).forEach((url, sum) -> sink.put(sum, policy, url)));
+    perWorker(registry, BREAKER, FleetMetrics::breakerState, Math::max);
     put(registry, OUTCOMES, this::outcomes);
   }
 
@@ -142,21 +146,25 @@ final class VllmRouterMetrics {
   }
 
   private void outcomes(Meters.Sink sink) {
-    for (Worker worker : fleet.snapshot().workers()) {
-      sink.put(worker.served(), label(worker), "success");
-      sink.put(worker.failures(), label(worker), "failure");
-    }
+    byUrl(Worker::served, Double::sum).forEach((url, sum) -> sink.put(sum, url, "success"));
+    byUrl(Worker::failures, Double::sum).forEach((url, sum) -> sink.put(sum, url, "failure"));
   }
 
-  private void perWorker(PrometheusRegistry registry, Name name, ToDoubleFunction<Worker> value) {
-    put(
-        registry,
-        name,
-        sink -> {
-          for (Worker worker : fleet.snapshot().workers()) {
-            sink.put(value.applyAsDouble(worker), label(worker));
-          }
-        });
+  private void perWorker(
+      PrometheusRegistry registry,
+      Name name,
+      ToDoubleFunction<Worker> value,
+      DoubleBinaryOperator merge) {
+    put(registry, name, sink -> byUrl(value, merge).forEach((url, all) -> sink.put(all, url)));
+  }
+
+  /** A value of each worker by its label: a page with two equal series would not be written. */
+  private Map<String, Double> byUrl(ToDoubleFunction<Worker> value, DoubleBinaryOperator merge) {
+    Map<String, Double> values = new LinkedHashMap<>();
+    for (Worker worker : fleet.snapshot().workers()) {
+      values.merge(label(worker), value.applyAsDouble(worker), merge::applyAsDouble);
+    }
+    return values;
   }
 
   private static void perRoute(Meters.Sink sink, ToDoubleFunction<Endpoint> value) {

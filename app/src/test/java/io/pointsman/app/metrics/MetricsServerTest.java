@@ -2,6 +2,10 @@ package io.pointsman.app.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.testkit.FakeClock;
@@ -17,6 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class MetricsServerTest {
@@ -73,6 +78,30 @@ class MetricsServerTest {
   void itSaysThatItIsThere() throws Exception {
     assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
     assertThat(send("HEAD", "/metrics").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void aPageThatCannotBeWrittenIsAnsweredAndLogged() throws Exception {
+    metrics.splitWaiting(
+        () -> {
+          throw new IllegalStateException("no figure");
+        });
+    Logger logger = (Logger) LoggerFactory.getLogger(MetricsServer.class);
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.start();
+    logger.addAppender(logged);
+    logger.setLevel(Level.ERROR);
+    try {
+      assertThat(send("GET", "/metrics").statusCode()).isEqualTo(500);
+    } finally {
+      logger.setLevel(null);
+      logger.detachAppender(logged);
+    }
+    assertThat(logged.list)
+        .singleElement()
+        .returns(Level.ERROR, ILoggingEvent::getLevel)
+        .satisfies(event -> assertThat(event.getThrowableProxy().getMessage()).contains("figure"));
+    assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
   }
 
   @Test

@@ -21,6 +21,7 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -50,6 +51,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -378,6 +380,29 @@ class RouterMetricsTest {
         .isEqualTo(1);
     assertThat(scraped.value("vllm_router_cache_misses_total")).isEqualTo(1);
     assertThat(scraped.value("vllm_router_active_workers")).isEqualTo(1);
+  }
+
+  @Test
+  void workersOfOneUrlAreOneSeriesUnderTheNamesOfVllmRouter() {
+    metrics.withVllmRouterNames();
+    Worker twin =
+        fleet.add(
+            new WorkerSpec(
+                "ns/pod", "http://a:1", Role.REGULAR, Set.of(), WorkerSpec.NO_RANK, 0, Map.of()));
+    Lease first = lease(always(PickReason.RANDOM, 0), RoutingRequest.builder().build());
+    assertThat(scraped().value("vllm_router_worker_health{worker=\"http://a:1\"}")).isZero();
+    twin.probed(true);
+    worker = twin;
+    Lease second = lease(always(PickReason.RANDOM, 0), RoutingRequest.builder().build());
+    Scraped scraped = scraped();
+    first.ignored();
+    second.ignored();
+    assertThat(scraped.value("vllm_router_worker_health{worker=\"http://a:1\"}")).isEqualTo(1);
+    assertThat(scraped.value("vllm_router_running_requests{worker=\"http://a:1\"}")).isEqualTo(2);
+    assertThat(
+            scraped.value(
+                "vllm_router_policy_decisions_total{policy=\"cache_aware\",worker=\"http://a:1\"}"))
+        .isEqualTo(2);
   }
 
   @Test
