@@ -51,7 +51,7 @@ final class Reload {
       LogSetup.setLevel(config.log().level());
       inForce = next;
       log.info("configuration reloaded, {} workers in it", config.workers().size());
-    } catch (ConfigException | IllegalArgumentException e) {
+    } catch (ConfigException | IllegalArgumentException | IllegalStateException e) {
       log.warn("configuration not reloaded, the one before stays in force: {}", e.getMessage());
     }
   }

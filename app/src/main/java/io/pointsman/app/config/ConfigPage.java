@@ -41,9 +41,10 @@ public final class ConfigPage {
 
       A running router reads the same file and flags again on SIGHUP. It takes over `workers`
       and `log.level`: new workers take traffic after their first good probe, those that are gone
-      get no new requests and finish what they have, one whose settings differ is replaced, those
-      added through the API stay. If anything is wrong, or any other key has changed, the log says
-      which and why, and everything stays as it was.
+      get no new requests and finish what they have, one whose settings differ is replaced, one
+      that was removed through the API is back, those added through the API stay. If anything is
+      wrong, any other key has changed, or `max-workers` leaves no place beside workers that still
+      finish requests, the log says which and why, and everything stays as it was.
 
       This page is generated from the registry of keys; a test compares the two.
       """;

@@ -449,21 +449,14 @@ public final class Router implements AutoCloseable {
 
   /**
    * Makes the configured workers {@code next} instead of {@code before}, while the router runs. One
-   * whose settings differ is replaced and takes traffic after its first good probe; those that were
-   * added through the API stay; what is in flight on one that goes runs to its end.
+   * that was removed through the API comes back, and one whose settings differ is replaced; both
+   * take traffic after their first good probe. Those that others added stay; what is in flight on
+   * one that goes runs to its end.
    *
-   * @throws IllegalArgumentException if there were too many; nothing is changed then
+   * @throws IllegalStateException if there is no place for all; nothing is changed then
    */
   public void configureWorkers(List<WorkerSpec> before, List<WorkerSpec> next) {
-    List<WorkerSpec> going = before.stream().filter(spec -> !next.contains(spec)).toList();
-    List<WorkerSpec> coming = next.stream().filter(spec -> !before.contains(spec)).toList();
-    int most = config.fleet().maxWorkers();
-    int size = fleet.snapshot().workers().size() - going.size() + coming.size();
-    if (size > most) {
-      throw new IllegalArgumentException("workers: " + size + " (expected: at most " + most + ")");
-    }
-    going.forEach(spec -> fleet.remove(spec.id()));
-    fleet.addAll(coming);
+    new ConfiguredWorkers(fleet).change(before, next);
   }
 
   /** Client requests for workers that are under way, those that wait for admission included. */

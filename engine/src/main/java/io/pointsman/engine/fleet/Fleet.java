@@ -154,6 +154,38 @@ public final class Fleet {
     return workers.get(worker.id()) == worker;
   }
 
+  /** Whether there is a worker that was added by an equal spec. */
+  public synchronized boolean holds(WorkerSpec spec) {
+    Worker worker = workers.get(spec.id());
+    return worker != null && worker.spec().equals(limited(spec));
+  }
+
+  /**
+   * Removes workers and adds others, or changes nothing. One that leaves keeps its place while it
+   * has requests in flight.
+   *
+   * @throws IllegalStateException if there is no place for all that come; nothing is changed then
+   */
+  public synchronized void replace(Collection<Worker> going, Collection<WorkerSpec> coming) {
+    List<Worker> closed = going.stream().filter(worker -> !worker.draining()).toList();
+    // Their loads only fall from here on, so that a place that is counted as free becomes free.
+    closed.forEach(worker -> worker.drain(true));
+    releaseSlots();
+    long idle = going.stream().filter(worker -> has(worker) && worker.inFlight() == 0).count();
+    long needed = slotsInUse.cardinality() - idle + coming.size();
+    if (needed > settings.maxWorkers()) {
+      closed.forEach(worker -> worker.drain(false));
+      throw new IllegalStateException(
+          "workers: "
+              + needed
+              + ", with those that leave and have requests in flight (expected: at most "
+              + settings.maxWorkers()
+              + ")");
+    }
+    going.forEach(this::remove);
+    addAll(coming);
+  }
+
   /**
    * Takes note of the models that a worker says it serves.
    *

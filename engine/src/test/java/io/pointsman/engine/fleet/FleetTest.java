@@ -218,6 +218,23 @@ class FleetTest {
   }
 
   @Test
+  void replacingTakesThePlacesOfIdleWorkersAndOtherwiseChangesNothing() {
+    TestFleet small = new TestFleet(ONE_SLOT);
+    Worker old = small.add(spec("a"));
+    Lease running = small.lease(old);
+    assertThatThrownBy(() -> small.fleet.replace(List.of(old), List.of(spec("b"))))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageStartingWith("workers: 2,");
+    assertThat(small.fleet.snapshot().workers()).containsExactly(old);
+    assertThat(old.eligible(small.now())).isTrue();
+
+    running.succeeded();
+    small.fleet.replace(List.of(old), List.of(spec("b")));
+    assertThat(small.fleet.snapshot().workers()).extracting(Worker::id).containsExactly("b");
+    assertThat(old.left()).isTrue();
+  }
+
+  @Test
   void anEngineIsFoundByIdAndElseByUrlAndRank() {
     Worker rank = fleet.add(WorkerSpec.of("http://x:1").withRank(1));
     Worker whole = fleet.add(WorkerSpec.of("http://y:1"));
@@ -228,6 +245,16 @@ class FleetTest {
     assertThat(snapshot.sameEngine(named)).isSameAs(rank);
     assertThat(snapshot.sameEngine(WorkerSpec.of("http://x:1"))).isNull();
     assertThat(snapshot.sameEngine(WorkerSpec.of("https://y:1"))).isSameAs(whole);
+  }
+
+  @Test
+  void aSpecIsHeldThoughTheFleetHasLimitedIt() {
+    WorkerSpec prefill = WorkerSpec.of("http://p:1").withRole(Role.PREFILL);
+    fleet.add(prefill);
+
+    assertThat(fleet.holds(prefill)).isTrue();
+    assertThat(fleet.holds(prefill.withModels(Set.of("m")))).isFalse();
+    assertThat(fleet.holds(spec("q"))).isFalse();
   }
 
   @Test

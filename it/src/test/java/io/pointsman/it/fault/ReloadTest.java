@@ -100,6 +100,21 @@ final class ReloadTest {
     }
   }
 
+  @Test
+  void aWorkerThatTheApiRemovedIsBackAfterIt() throws Exception {
+    Path file = configure("", first, second);
+    try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
+      String removal = "/remove_worker?url=" + second.url();
+      assertThat(RawClient.call(router.port(), "POST", removal, "").status()).isEqualTo(200);
+      long before = served(second);
+      assertThat(servesOn(router.port(), first)).isTrue();
+      assertThat(served(second)).isEqualTo(before);
+      router.hangUp();
+      Await.until("it serves", Await.LONG, () -> servesOn(router.port(), second));
+      router.verify();
+    }
+  }
+
   private Path configure(String more, ScriptedEngine... engines) throws IOException {
     String urls = Stream.of(engines).map(ScriptedEngine::url).collect(Collectors.joining(", "));
     String text = "policy: round_robin\nworkers: [" + urls + "]\n" + more;

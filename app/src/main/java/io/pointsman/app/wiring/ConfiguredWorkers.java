@@ -1,0 +1,62 @@
+package io.pointsman.app.wiring;
+
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Has a fleet follow the configured workers when the configuration is read anew. It goes by what is
+ * in the fleet, since workers are added and removed by others too.
+ */
+final class ConfiguredWorkers {
+  private static final Logger log = LoggerFactory.getLogger(ConfiguredWorkers.class);
+
+  private final Fleet fleet;
+
+  ConfiguredWorkers(Fleet fleet) {
+    this.fleet = fleet;
+  }
+
+  /**
+   * Adds those of {@code next} that the fleet lacks or has with other settings, and removes those
+   * that were configured before only. An engine that somebody else added under another id stays
+   * that worker.
+   *
+   * @throws IllegalStateException if there is no place for all; nothing is changed then
+   */
+  void change(List<WorkerSpec> before, List<WorkerSpec> next) {
+    FleetSnapshot now = fleet.snapshot();
+    Set<String> named = next.stream().map(WorkerSpec::id).collect(Collectors.toSet());
+    List<Worker> going = new ArrayList<>();
+    for (WorkerSpec spec : before) {
+      Worker worker = now.worker(spec.id());
+      if (worker != null && !named.contains(spec.id()) && fleet.holds(spec)) {
+        going.add(worker);
+      }
+    }
+    List<WorkerSpec> coming = new ArrayList<>();
+    for (WorkerSpec spec : next) {
+      Worker present = now.sameEngine(spec);
+      if (present == null || going.contains(present)) {
+        coming.add(spec);
+      } else if (present.id().equals(spec.id())) {
+        if (!fleet.holds(spec)) {
+          going.add(present);
+          coming.add(spec);
+        }
+      } else if (named.contains(present.id())) {
+        coming.add(spec);
+      } else {
+        log.info("{} is not added: its engine is worker {} already", spec.id(), present);
+      }
+    }
+    fleet.replace(going, coming);
+  }
+}
