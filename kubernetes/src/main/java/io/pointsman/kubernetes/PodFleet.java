@@ -24,6 +24,10 @@ import org.slf4j.LoggerFactory;
  * that was lost or came twice changes nothing. It touches only workers that it has added itself: an
  * engine that is known otherwise is not added again, and a worker that somebody removes by hand
  * stays out for as long as its pod stays the same. Used by one thread.
+ *
+ * <p>A pod that is merely not ready keeps its worker while that has requests in flight. An engine
+ * that misses its readiness probe is often one with too much to do: if it came back as a new
+ * worker, without its load, its breaker and its prefixes, it would be given still more.
  */
 final class PodFleet {
   private static final Logger log = LoggerFactory.getLogger(PodFleet.class);
@@ -38,6 +42,9 @@ final class PodFleet {
   private final Set<String> knownOtherwise = new TreeSet<>();
 
   private int leftOut;
+
+  /** A worker that a pod is. */
+  private record Wanted(WorkerSpec spec, boolean ready) {}
 
   /** A worker, and what was asked for; the fleet may have added limits to it. */
   private record Own(WorkerSpec wanted, Worker worker) {}
@@ -57,31 +64,44 @@ final class PodFleet {
    * is selected for several roles has the first of prefill, decode, regular.
    */
   void follow(Map<Role, ? extends Collection<Pod>> pods) {
-    Map<String, WorkerSpec> wanted = new TreeMap<>();
+    Map<String, Wanted> wanted = new TreeMap<>();
     for (Role role : PRECEDENCE) {
       Collection<Pod> selected = pods.get(role);
       if (selected != null) {
         for (Pod pod : selected) {
-          workers.of(pod, role).forEach(spec -> wanted.putIfAbsent(spec.id(), spec));
+          boolean ready = PodWorkers.ready(pod);
+          workers
+              .of(pod, role)
+              .forEach(spec -> wanted.putIfAbsent(spec.id(), new Wanted(spec, ready)));
         }
       }
     }
     removeWhatIsNot(wanted);
-    add(missing(wanted.values()));
+    add(missing(wanted.values().stream().filter(Wanted::ready).map(Wanted::spec).toList()));
   }
 
-  private void removeWhatIsNot(Map<String, WorkerSpec> wanted) {
+  private void removeWhatIsNot(Map<String, Wanted> wanted) {
     Iterator<Own> all = own.values().iterator();
     while (all.hasNext()) {
       Own each = all.next();
       Worker worker = each.worker();
-      if (!each.wanted().equals(wanted.get(worker.id()))) {
+      Wanted now = wanted.get(worker.id());
+      boolean busy = !worker.left() && worker.inFlight() > 0;
+      if (now != null && now.spec().equals(each.wanted()) && (now.ready() || busy)) {
+        drain(worker, !now.ready());
+      } else {
         all.remove();
-        if (fleet.snapshot().worker(worker.id()) == worker) {
-          fleet.remove(worker.id());
+        if (fleet.remove(worker)) {
           log.info("pod {} serves no longer; its requests run to their end", worker);
         }
       }
+    }
+  }
+
+  private static void drain(Worker worker, boolean draining) {
+    if (!worker.left() && worker.draining() != draining) {
+      worker.drain(draining);
+      log.info("pod {} {}", worker, draining ? "is not ready: nothing new" : "is ready again");
     }
   }
 

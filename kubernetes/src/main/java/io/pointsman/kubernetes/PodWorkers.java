@@ -14,9 +14,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers that a pod is: none unless it runs, is ready and is not being deleted. A pod's unique
- * id is among the labels of its workers, so that a pod of the same name that takes its place is
- * other workers.
+ * The workers that a pod is, ready or not: none unless it runs, has an address and is not being
+ * deleted. A pod's unique id is among the labels of its workers, so that a pod of the same name
+ * that takes its place is other workers.
  */
 final class PodWorkers {
   /** Annotation of a prefill pod: the port of its engine's bootstrap server. */
@@ -42,7 +42,7 @@ final class PodWorkers {
 
   /** One worker for each rank of the engine in the pod; models are to be learned from it. */
   List<WorkerSpec> of(Pod pod, Role role) {
-    if (!serves(pod)) {
+    if (!runs(pod)) {
       return List.of();
     }
     String namespace = orEmpty(pod.getMetadata().getNamespace());
@@ -86,12 +86,18 @@ final class PodWorkers {
     return labels == null ? "" : labels.getOrDefault(name, "");
   }
 
-  private static boolean serves(Pod pod) {
+  private static boolean runs(Pod pod) {
     PodStatus status = pod.getStatus();
     return pod.getMetadata().getDeletionTimestamp() == null
         && status != null
         && "Running".equals(status.getPhase())
-        && ADDRESS.matcher(orEmpty(status.getPodIP())).matches()
+        && ADDRESS.matcher(orEmpty(status.getPodIP())).matches();
+  }
+
+  /** Whether new requests may be placed on the pod's workers. */
+  static boolean ready(Pod pod) {
+    PodStatus status = pod.getStatus();
+    return status != null
         && status.getConditions().stream()
             .anyMatch(each -> "Ready".equals(each.getType()) && "True".equals(each.getStatus()));
   }

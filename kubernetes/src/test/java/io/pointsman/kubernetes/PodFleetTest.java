@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -18,14 +19,15 @@ class PodFleetTest {
   private static final KubernetesSettings SETTINGS =
       new KubernetesSettings(PodSelector.of(Map.of("app", "vllm")), "", 8000, 1, "");
 
+  private final FakeClock clock = new FakeClock();
   private final Fleet fleet = fleet(8);
   private final PodFleet pods = new PodFleet(fleet, new PodWorkers(SETTINGS));
 
-  private static Fleet fleet(int maxWorkers) {
+  private Fleet fleet(int maxWorkers) {
     FleetSettings standard = FleetSettings.DEFAULTS;
     return new Fleet(
         new FleetSettings(maxWorkers, standard.health(), standard.breaker(), standard.stall()),
-        new FakeClock()::nanos);
+        clock::nanos);
   }
 
   private static List<String> ids(Fleet fleet) {
@@ -98,6 +100,61 @@ class PodFleetTest {
     assertThat(third.spec().url()).isEqualTo("http://10.0.0.9:8000");
     assertThat(List.of(first.draining(), second.draining(), third.draining()))
         .containsExactly(true, true, false);
+  }
+
+  private Lease lease(Worker worker) {
+    worker.probed(true);
+    return requireNonNull(worker.tryLease(clock.nanos(), 0, 0, (_, _) -> {}), "lease");
+  }
+
+  @Test
+  void aPodThatIsNotReadyForAMomentKeepsItsWorkerAndItsLoad() {
+    Pod ready = Pods.ready("one", "10.0.0.1");
+    pods.follow(List.of(ready));
+    Worker worker = worker("a/one");
+    Lease lease = lease(worker);
+    pods.follow(List.of(Pods.ready(ready, "10.0.0.1", "False")));
+    assertThat(worker.eligible(clock.nanos())).isFalse();
+    pods.follow(List.of(ready));
+    assertThat(worker("a/one")).isSameAs(worker);
+    assertThat(worker.inFlight()).isEqualTo(1);
+    assertThat(worker.eligible(clock.nanos())).isTrue();
+    lease.ignored();
+  }
+
+  @Test
+  void aPodThatIsNotReadyLeavesWhenItsRequestsHaveEnded() {
+    Pod ready = Pods.ready("one", "10.0.0.1");
+    Pod unready = Pods.ready(ready, "10.0.0.1", "False");
+    pods.follow(List.of(ready));
+    Lease lease = lease(worker("a/one"));
+    pods.follow(List.of(unready));
+    assertThat(ids(fleet)).containsExactly("a/one");
+    lease.ignored();
+    pods.follow(List.of(unready));
+    assertThat(ids(fleet)).isEmpty();
+    pods.follow(List.of(ready));
+    assertThat(worker("a/one").draining()).isFalse();
+  }
+
+  @Test
+  void aPodThatIsDeletedLeavesThoughItHasRequests() {
+    Pod ready = Pods.ready("one", "10.0.0.1");
+    pods.follow(List.of(ready));
+    Lease lease = lease(worker("a/one"));
+    pods.follow(List.of(Pods.terminating(Pods.ready(ready, "10.0.0.1", "False"))));
+    assertThat(ids(fleet)).isEmpty();
+    lease.ignored();
+  }
+
+  /** The informer of another role may have heard less than that of the pod's own. */
+  @Test
+  void aPodThatIsNotReadyDoesNotTakeAnotherRoleMeanwhile() {
+    Pod ready = Pods.ready("one", "10.0.0.1");
+    pods.follow(Map.of(Role.PREFILL, List.of(ready), Role.REGULAR, List.of(ready)));
+    Pod unready = Pods.ready(ready, "10.0.0.1", "False");
+    pods.follow(Map.of(Role.PREFILL, List.of(unready), Role.REGULAR, List.of(ready)));
+    assertThat(ids(fleet)).isEmpty();
   }
 
   @Test

@@ -94,15 +94,19 @@ class PodWorkersTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"False", "Unknown", ""})
-  void aPodThatIsNotReadyIsNone(String ready) {
-    assertThat(workers(Pods.ready(Pods.pending("p"), "10.0.0.7", ready))).isEmpty();
+  void aPodThatIsNotReadyIsTheSameWorker(String ready) {
+    Pod pod = Pods.ready(Pods.pending("p"), "10.0.0.7", ready);
+    assertThat(PodWorkers.ready(pod)).isFalse();
+    assertThat(workers(pod)).isEqualTo(workers(Pods.ready("p", "10.0.0.7")));
   }
 
   @Test
-  void aPodWithoutTheConditionIsNone() {
+  void aPodWithoutTheConditionIsNotReady() {
     Pod pod = Pods.ready("p", "10.0.0.7");
+    assertThat(PodWorkers.ready(pod)).isTrue();
     pod.getStatus().getConditions().removeIf(each -> each.getType().equals("Ready"));
-    assertThat(workers(pod)).isEmpty();
+    assertThat(PodWorkers.ready(pod)).isFalse();
+    assertThat(PodWorkers.ready(new PodBuilder(pod).withStatus(null).build())).isFalse();
   }
 
   @Test
