@@ -14,8 +14,8 @@ import java.net.URI;
  * @param port port of the engine in each pod
  * @param dataParallelSize data-parallel ranks of each engine: so many workers for each pod; 1 makes
  *     a pod a single worker without a rank
- * @param url base URL of the cluster's API; empty means the cluster that the router runs in, else
- *     the one that {@code KUBECONFIG} or {@code ~/.kube/config} names
+ * @param url base URL of the cluster's API; empty means the cluster that {@code KUBECONFIG} or
+ *     {@code ~/.kube/config} names, else the one that the router runs in
  */
 public record KubernetesSettings(
     PodSelector selector,

@@ -87,7 +87,7 @@ public final class PodDiscovery implements AutoCloseable {
   }
 
   /** Requests are not repeated by the client: the informer does that, and says why. */
-  private static Config config(KubernetesSettings settings) {
+  static Config config(KubernetesSettings settings) {
     ConfigBuilder config =
         new ConfigBuilder(Config.autoConfigure(null))
             .withRequestRetryBackoffLimit(0)

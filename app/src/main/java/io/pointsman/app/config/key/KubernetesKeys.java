@@ -76,8 +76,8 @@ public final class KubernetesKeys {
               KubernetesSettings::isUrl),
           DEFAULTS.url(),
           "Base URL of the cluster's API.",
-          "Empty means the cluster that the router runs in, else the one that KUBECONFIG or"
-              + " ~/.kube/config names.");
+          "Empty means the cluster that KUBECONFIG or ~/.kube/config names, else the one that the"
+              + " router runs in.");
 
   private KubernetesKeys() {}
 
