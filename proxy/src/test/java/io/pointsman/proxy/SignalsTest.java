@@ -63,6 +63,47 @@ class SignalsTest {
   }
 
   @Test
+  void eventsThatComeBeforeAnythingIsComputedAreNoFirstToken() throws Exception {
+    CountDownLatch computed = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  connection
+                      .beginEvents()
+                      .chunk("event: response.created\ndata: {\"response\":{}}\n\n")
+                      .chunk("event: response.in_progress\ndata: {\"response\":{}}\n\n");
+                  computed.await();
+                  connection.chunk("event: response.output_item.added\ndata: {}\n\n").lastChunk();
+                })) {
+      rig.worker(engine.url());
+      String body = "{\"model\":\"m\",\"input\":\"a\",\"stream\":true}";
+      WireClient client = rig.connect().send(ProxyRig.post("/v1/responses", body));
+      client.head();
+      client.chunk();
+      client.chunk();
+      assertThat(rig.signals).isEmpty();
+      computed.countDown();
+      client.chunk();
+      ProxyRig.await("ended", () -> !rig.ended.isEmpty());
+
+      assertThat(rig.signals).containsExactly("first token", Usage.UNKNOWN);
+    }
+  }
+
+  @Test
+  void errorInPlaceOfOutputIsNoFirstToken() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine =
+            ScriptedEngine.start(new EventStream(List.of("{\"error\":{\"code\":500}}", "{}")))) {
+      rig.worker(engine.url());
+      ask(rig, "{\"model\":\"m\",\"stream\":true}");
+
+      assertThat(rig.signals).containsExactly(Usage.UNKNOWN);
+    }
+  }
+
+  @Test
   void answerInOnePieceTellsItsUsageAndNoFirstToken() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + USAGE))) {

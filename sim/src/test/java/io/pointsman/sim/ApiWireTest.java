@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.net.Socket;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -145,6 +146,17 @@ class ApiWireTest {
       assertThat(begun.at("/status").asText()).isIn("queued", "in_progress");
       assertThat(cancelled.at("/status").asText()).isEqualTo("cancelled");
       assertThat(slow.state().sequences().aborted()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void responsesAreCreatedBeforeAnythingIsComputed() throws IOException {
+    try (SimEngine slow = SimEngine.start(SimConfig.DEFAULT.withLinearLatency(0.01, 1));
+        Socket client =
+            WireClient.open(slow.port(), "/v1/responses", "{\"input\":\"Hi\",\"stream\":true}")) {
+      String begun = WireClient.readUntil(client.getInputStream(), "event: response.in_progress");
+
+      assertThat(begun).contains("event: response.created", "\"status\":\"in_progress\"");
     }
   }
 

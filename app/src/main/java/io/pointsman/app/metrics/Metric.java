@@ -39,7 +39,8 @@ enum Metric {
       Kind.HISTOGRAM,
       "pointsman_time_to_first_token_seconds",
       "seconds",
-      "From the end of the request's head to the first byte of a streamed answer's body.",
+      "From the end of the request's head to the first byte of a streamed answer's body, but for"
+          + " what engines send before they compute (response.created, comments).",
       "endpoint"),
   DURATION_SECONDS(
       Kind.HISTOGRAM,

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a policy learns from an answer that passes: when a stream begins, and the token counts at
  * its end. What was asked for as a stream and has no length is one, whatever it consists of (lines
- * of JSON, say). No event is parsed; the last bytes are copied and looked at once. Of a compressed
- * answer only the beginning tells something. Belongs to the event loop.
+ * of JSON, say). The last bytes are copied and looked at once. Of a compressed answer only the
+ * beginning tells something. Belongs to the event loop.
  */
 final class AnswerSignals {
   private static final int OK = 200;
@@ -47,9 +47,13 @@ final class AnswerSignals {
     return head.chunked() || head.contentLength() == ResponseHead.UNKNOWN;
   }
 
-  /** {@code in} continues the body; it is left as it is. */
-  void bodyArrived(ByteBuf in) {
-    if (before >= 0) {
+  /**
+   * {@code in} continues the body; it is left as it is.
+   *
+   * @param computed whether what has come tells that the prompt is computed
+   */
+  void bodyArrived(ByteBuf in, boolean computed) {
+    if (before >= 0 && computed) {
       before -= in.readableBytes();
       if (before < 0) {
         lease.firstToken();

@@ -1,6 +1,7 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
@@ -10,6 +11,7 @@ import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.event.EventKind;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,12 @@ import org.jspecify.annotations.Nullable;
 final class Attempt extends WorkerCall {
   /** How often the worker's progress is noted at most. */
   private static final long PROGRESS_NANOS = 50_000_000L;
+
+  /**
+   * How long the first output may stay behind what comes with it: an error in its place would have
+   * come by then, while a parser of tool calls may hold text back for as long as it likes.
+   */
+  private static final long MOST_BEHIND_NANOS = 100_000_000L;
 
   private final Exchange exchange;
   private final Attempts attempts;
@@ -34,8 +42,8 @@ final class Attempt extends WorkerCall {
   private boolean requestSent;
   private boolean reached;
 
-  /** Whether a byte of the answer's body has come. */
-  private boolean bodyBegun;
+  /** Null until an answer begins that is relayed. */
+  private @Nullable FirstEvents first;
 
   private int status;
   private long activeAt;
@@ -162,6 +170,7 @@ final class Attempt extends WorkerCall {
     if (!HeldAnswer.workersFault(status)) {
       lease.answersWell();
     }
+    first = new FirstEvents(head, exchange.head().method());
     Relay begun = exchange.beginRelay(this, head);
     relay = begun;
     commentedAt = activeAt;
@@ -181,19 +190,30 @@ final class Attempt extends WorkerCall {
   @Override
   protected void body(ByteBuf in) {
     Relay under = relay;
-    if (under == null) {
+    FirstEvents begin = first;
+    if (under == null || begin == null) {
       in.release();
       return;
     }
-    bodyBegun = true;
-    exchange.bodyArrived(in, activeAt);
+    EventKind told = begin.read(in);
     if (signals != null) {
-      signals.bodyArrived(in);
+      signals.bodyArrived(in, told.computed());
     }
     if (activeAt - progressAt > PROGRESS_NANOS) {
       progressAt = activeAt;
       lease.progressed();
     }
+    boolean open = errand != null && errand.holdsHead() && under.bytesOut() == 0;
+    if (open && told.failed()) {
+      in.release();
+      failedBehindHead(under, told == EventKind.BUSY);
+    } else if (!open || told.decides() || !begin.keep(in)) {
+      pass(under, told, begin.join(in));
+    }
+  }
+
+  private void pass(Relay under, EventKind told, ByteBuf in) {
+    exchange.bodyArrived(in, activeAt, told.computed());
     Relay.Progress progress = under.relay(in);
     tellReached(under);
     switch (progress) {
@@ -206,6 +226,22 @@ final class Attempt extends WorkerCall {
       case DONE -> finish(under, under.surplus());
       case MALFORMED -> breakOff(Failure.ERROR, ProxyError.UPSTREAM_BROKE_OFF);
     }
+  }
+
+  /** An error has come in place of the first output: the client knows of no answer yet. */
+  private void failedBehindHead(Relay under, boolean busy) {
+    drop();
+    if (busy) {
+      worker().rest(HeldAnswer.REST_NANOS, HeldAnswer.BUSY);
+      lease.ignored();
+    } else {
+      lease.failed(Failure.ERROR);
+    }
+    under.release();
+    attempts.failed(
+        this,
+        busy ? RetryReason.BUSY : RetryReason.STATUS,
+        busy ? ProxyError.ALL_BUSY : ProxyError.UPSTREAM_BROKE_OFF);
   }
 
   private void tellReached(Relay under) {
@@ -244,7 +280,7 @@ final class Attempt extends WorkerCall {
   @Override
   protected void cutOff(boolean orderly) {
     Relay under = relay;
-    if (under != null && orderly && under.endOfConnection()) {
+    if (under != null && orderly && !keeps() && under.endOfConnection()) {
       finish(under, false);
     } else {
       breakOff(Failure.ERROR, ProxyError.UPSTREAM_BROKE_OFF);
@@ -324,16 +360,34 @@ final class Attempt extends WorkerCall {
       if (over(silent, timeouts.clientIdle().toNanos())) {
         exchange.clientStalled();
       }
-    } else if (!bodyBegun && over(silent, firstByte(timeouts).toNanos())) {
+    } else if (!begun() && over(silent, firstByte(timeouts).toNanos())) {
       // Engines send the head of a stream at once: behind it they still compute the prompt.
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
-    } else if (bodyBegun && over(silent, timeouts.idle().toNanos())) {
+    } else if (begun() && over(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
+    } else if (begun() && keeps() && silent > MOST_BEHIND_NANOS) {
+      passKept();
     } else if (over(Math.min(silent, now - commentedAt), keepAliveNanos)
         && relay != null
         && !headHeld(relay)) {
       commentedAt = now;
       relay.keepAlive();
+      exchange.flush();
+    }
+  }
+
+  /** Whether something of the body has come that had to be computed. */
+  private boolean begun() {
+    return first != null && first.told() != EventKind.TAKEN;
+  }
+
+  private boolean keeps() {
+    return first != null && first.keeps();
+  }
+
+  private void passKept() {
+    if (relay != null && first != null) {
+      pass(relay, first.told(), first.join(Unpooled.EMPTY_BUFFER));
       exchange.flush();
     }
   }
@@ -354,5 +408,9 @@ final class Attempt extends WorkerCall {
   }
 
   @Override
-  protected void dropped() {}
+  protected void dropped() {
+    if (first != null) {
+      first.release();
+    }
+  }
 }

@@ -339,9 +339,13 @@ final class Exchange implements Conversation, Place.Holder {
     return answers.open(from.worker(), answer, body.complete(), from.errand());
   }
 
-  /** A part of the answer's body is about to be passed on. */
-  void bodyArrived(ByteBuf bytes, long now) {
-    report.bodyArrived(now);
+  /**
+   * A part of the answer's body is about to be passed on.
+   *
+   * @param computed whether what has come tells that the prompt is computed
+   */
+  void bodyArrived(ByteBuf bytes, long now, boolean computed) {
+    report.bodyArrived(now, computed);
     ResponseIdSniffer learning = sniffer;
     Worker by = report.worker();
     if (learning != null && by != null && report.status() < 300) {

@@ -121,9 +121,9 @@ final class ExchangeReport implements RequestReport {
     }
   }
 
-  void bodyArrived(long now) {
+  void bodyArrived(long now, boolean computed) {
     chunksOut++;
-    if (nanosToFirstByte == NEVER) {
+    if (nanosToFirstByte == NEVER && computed) {
       nanosToFirstByte = now - startedAt;
     }
   }

@@ -17,14 +17,17 @@ public final class HeldAnswer {
   /** Largest body that is kept while another worker is tried. */
   public static final int MOST_BYTES = 65_536;
 
+  /** The status of a worker that says it is busy within a stream. */
+  public static final int BUSY = 503;
+
   /** How vLLM says that its queue is full, as opposed to other reasons for a 503. */
   private static final Pattern QUEUE_FULL_TYPE =
       Pattern.compile("\"type\"\\s*:\\s*\"Service ?Unavailable");
 
   private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
 
-  /** How long a worker rests that says it is busy, but not for how long. */
-  private static final long REST_NANOS = 200_000_000L;
+  /** How long a worker rests that says it is busy, but not for how long, in nanoseconds. */
+  public static final long REST_NANOS = 200_000_000L;
 
   private final Worker worker;
   private final int status;

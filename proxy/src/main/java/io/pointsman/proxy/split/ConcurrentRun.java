@@ -160,7 +160,9 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   @Override
   public void failed(SideLeg leg, RetryReason reason, ProxyError error) {
     course.prefills().noAnswer(reason, error);
-    tellFailed();
+    if (reason != RetryReason.BUSY) {
+      tellFailed();
+    }
     course.guarded(
         () -> {
           if (withdraw()) {

@@ -86,7 +86,11 @@ final class PrefillRetries {
 
   /** How one ended that got no answer. */
   static PrefillEnd end(RetryReason reason) {
-    return reason == RetryReason.TIMEOUT ? PrefillEnd.TIMEOUT : PrefillEnd.ERROR;
+    return switch (reason) {
+      case TIMEOUT -> PrefillEnd.TIMEOUT;
+      case BUSY -> PrefillEnd.BUSY;
+      case CONNECT, STATUS, NOT_THERE, STALE, RESET, PROTOCOL, LATE_RESET -> PrefillEnd.ERROR;
+    };
   }
 
   /** One has done its part: what failed before it is of no account. */

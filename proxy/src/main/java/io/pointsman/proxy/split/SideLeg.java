@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.util.concurrent.Future;
+import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.KeptBody;
@@ -18,6 +19,8 @@ import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.event.EventKind;
+import io.pointsman.request.event.EventReader;
 import io.pointsman.request.usage.UsageTail;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -40,7 +43,7 @@ final class SideLeg extends WorkerCall {
     /** A whole error has come. The lease is the owner's to settle, the error to be let go of. */
     void refused(SideLeg leg, HeldAnswer error);
 
-    /** There is no answer; the lease is settled. */
+    /** There is no answer, or a stream that ends with an error; the lease is settled. */
     void failed(SideLeg leg, RetryReason reason, ProxyError error);
   }
 
@@ -72,6 +75,9 @@ final class SideLeg extends WorkerCall {
   private @Nullable Future<?> timer;
   private boolean surplus;
   private int status;
+
+  /** Whether the answer is a stream of events that can be read. */
+  private boolean events;
 
   /**
    * @param lease taken over
@@ -200,6 +206,7 @@ final class SideLeg extends WorkerCall {
   @Override
   protected void answers(ResponseHead head, ByteBuf in) {
     lease.answersWell();
+    events = head.eventStream() && !head.encoded();
     BodyFraming begun = new BodyFraming(head, METHOD);
     framing = begun;
     body = state.allocator().buffer(4096);
@@ -240,6 +247,11 @@ final class SideLeg extends WorkerCall {
 
   private void answered() {
     byte[] whole = body == null ? new byte[0] : ByteBufUtil.getBytes(body);
+    EventKind ending = events ? EventReader.ending(whole) : EventKind.OUTPUT;
+    if (ending.failed()) {
+      failedBehindHead(ending);
+      return;
+    }
     if (lease.observed()) {
       // Asked for one token: with it the prompt is computed.
       lease.firstToken();
@@ -248,6 +260,19 @@ final class SideLeg extends WorkerCall {
     complete(surplus);
     traced(null);
     owner.answered(this, whole);
+  }
+
+  /** SGLang sends the head of a stream before its scheduler may give the request up. */
+  private void failedBehindHead(EventKind ending) {
+    complete(surplus);
+    if (ending == EventKind.BUSY) {
+      lease.worker().rest(HeldAnswer.REST_NANOS, HeldAnswer.BUSY);
+      lease.ignored();
+      failed(RetryReason.BUSY, ProxyError.ALL_BUSY);
+    } else {
+      lease.failed(Failure.ERROR);
+      failed(RetryReason.STATUS, ProxyError.UPSTREAM_BROKE_OFF);
+    }
   }
 
   @Override

@@ -46,7 +46,10 @@ public interface RequestReport {
   /** Time until the head of the answer came from the worker. */
   long nanosToHead();
 
-  /** Time until the first byte of the answer's body was handed to the client's socket: TTFT. */
+  /**
+   * Time until the first byte of the answer's body was handed to the client's socket, but for what
+   * engines send of a stream before they compute: TTFT.
+   */
   long nanosToFirstByte();
 
   /** Time until the end. */

@@ -19,10 +19,20 @@ final class ResponseEvents implements StreamReply {
     this.stored = new Stored(run, body, false);
   }
 
+  /** As vLLM, which sends both before it asks its engine for anything. */
+  @Override
+  public void taken(EventStream out) {
+    begun(out, "response.created");
+    begun(out, "response.in_progress");
+  }
+
+  private void begun(EventStream out, String type) {
+    ObjectNode response = ResponsesApi.document(stored).put("status", "in_progress");
+    send(out, event(type).set("response", response));
+  }
+
   @Override
   public void opened(EventStream out) {
-    response(out, "response.created");
-    response(out, "response.in_progress");
     ObjectNode item = ResponsesApi.message(run).put("status", "in_progress");
     item.putArray("content");
     send(out, event("response.output_item.added").put("output_index", 0).set("item", item));

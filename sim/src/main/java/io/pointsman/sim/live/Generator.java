@@ -46,7 +46,10 @@ public final class Generator {
         run,
         () -> {
           EventStream out = exchange.openEvents();
-          started.pump = new TokenPump(run, reply.apply(run), out);
+          StreamReply events = reply.apply(run);
+          started.pump = new TokenPump(run, events, out);
+          events.taken(out);
+          out.flush();
           exchange.onWritable(() -> pump(started));
           submit(exchange, run);
         });

@@ -4,6 +4,9 @@ import io.pointsman.sim.http.EventStream;
 
 /** Writes the answer of a run as events, while it is produced. */
 public interface StreamReply {
+  /** The request has been taken; nothing is computed yet. */
+  default void taken(EventStream out) {}
+
   /** Before the first token of any choice. */
   void opened(EventStream out);
 

@@ -119,7 +119,8 @@ public final class ForwardKeys {
           "timeouts.first-byte",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.firstByte(),
-          "Longest wait for the head of an answer, and from there for the first byte of its body.",
+          "Longest wait for the head of an answer, and from there for the first byte of its body,"
+              + " or of a stream for the first event that is computed (not response.created).",
           "Must exceed queueing and prefill of the longest prompt, also where the engine sends the"
               + " head of a stream before them; without streaming, the whole generation.");
 
@@ -128,7 +129,7 @@ public final class ForwardKeys {
           "timeouts.idle",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.idle(),
-          "Longest silence within an answer, from the first byte of its body on.",
+          "Longest silence within an answer, from where timeouts.first-byte ends.",
           "Short breaks streams of engines that pause; off holds dead streams until TCP gives up.");
 
   public static final Key<Duration> TOTAL_TIMEOUT =

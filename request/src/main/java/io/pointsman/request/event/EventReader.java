@@ -1,0 +1,274 @@
+package io.pointsman.request.event;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.util.Arrays;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells which event of a stream carries output, which comes before, and which is an error in its
+ * place: of OpenAI's chats, completions and responses, of Anthropic's messages and of SGLang's own
+ * streams. Nothing is parsed: members are found by their names, since within JSON a quotation mark
+ * inside a string is escaped. So the beginning of an event is enough.
+ */
+public final class EventReader {
+  /** vLLM sends the first two before it asks its engine for anything. */
+  private static final Set<String> TAKEN =
+      Set.of("response.created", "response.in_progress", "response.queued", "ping");
+
+  private static final Set<String> ERRORS = Set.of("error", "response.failed");
+
+  /** Comes with the first chunk of the chat that it is made of. */
+  private static final String MESSAGE_START = "message_start";
+
+  /** What types of errors have in them that tell no status and are the engine's. */
+  private static final byte[][] ENGINES_OWN = {
+    ascii("nternal"), ascii("server_error"), ascii("api_error")
+  };
+
+  private static final byte[] EVENT = ascii("event:");
+  private static final byte[] DATA = ascii("data:");
+  private static final byte[] TYPE = ascii("\"type\"");
+  private static final byte[] OBJECT = ascii("\"object\"");
+  private static final byte[] ERROR = ascii("\"error\"");
+  private static final byte[] ABORT = ascii("\"abort\"");
+  private static final byte[] CODE = ascii("\"code\"");
+  private static final byte[] STATUS_CODE = ascii("\"status_code\"");
+  private static final byte[] FINISH_REASON = ascii("\"finish_reason\"");
+  private static final byte[] DELTA = ascii("\"delta\"");
+  private static final byte[] ROLE = ascii("\"role\"");
+
+  /** Events that are looked at from the end of a stream: an error is one of the last. */
+  private static final int MOST_EVENTS = 8;
+
+  private static final int BUSY = 503;
+  private static final int RATE_LIMITED = 429;
+
+  private EventReader() {}
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(US_ASCII);
+  }
+
+  /**
+   * What an event tells.
+   *
+   * @param event its lines, or as much of its beginning as there is
+   * @param length of these, in bytes
+   */
+  public static EventKind kind(byte[] event, int length) {
+    int data = field(DATA, event, length);
+    String name = name(event, length, data);
+    if (data < 0 ? name.isEmpty() : TAKEN.contains(name)) {
+      return EventKind.TAKEN;
+    }
+    int from = data < 0 ? length : data;
+    if (ERRORS.contains(name)) {
+      return fault(status(event, from, length), event, from, length);
+    }
+    EventKind fault = fault(event, from, length);
+    if (fault != null) {
+      return fault;
+    }
+    boolean opens = name.equals(MESSAGE_START) || opensChat(event, from, length);
+    return opens ? EventKind.COMPUTED : EventKind.OUTPUT;
+  }
+
+  /**
+   * What the last events of a whole stream tell.
+   *
+   * @param stream events, without the framing of their transfer
+   * @return the error in it, or {@link EventKind#OUTPUT}
+   */
+  public static EventKind ending(byte[] stream) {
+    int looked = 0;
+    for (int to = stream.length; to > 0 && looked < MOST_EVENTS; ) {
+      int from = to;
+      while (from > 0 && stream[from - 1] != '\n') {
+        from--;
+      }
+      if (matches(DATA, stream, from, to)) {
+        looked++;
+        EventKind fault = fault(stream, blank(stream, from + DATA.length, to), to);
+        if (fault != null) {
+          return fault;
+        }
+      }
+      to = from - 1;
+    }
+    return EventKind.OUTPUT;
+  }
+
+  /** Where the value of a field begins; -1 if the event has none. */
+  private static int field(byte[] field, byte[] event, int length) {
+    for (int line = 0; line < length; line = lineEnd(event, line, length) + 1) {
+      if (matches(field, event, line, length)) {
+        return blank(event, line + field.length, length);
+      }
+    }
+    return -1;
+  }
+
+  private static int lineEnd(byte[] event, int from, int to) {
+    int at = from;
+    while (at < to && event[at] != '\n') {
+      at++;
+    }
+    return at;
+  }
+
+  /** The event's name, else the type that its data begins with; empty if it has neither. */
+  private static String name(byte[] event, int length, int data) {
+    int from = field(EVENT, event, length);
+    if (from >= 0) {
+      return new String(event, from, lineEnd(event, from, length) - from, US_ASCII).strip();
+    }
+    int type = data < 0 ? -1 : leading(TYPE, event, data, length);
+    if (type < 0 || type >= length || event[type] != '"') {
+      return "";
+    }
+    int end = type + 1;
+    while (end < length && event[end] != '"') {
+      end++;
+    }
+    return new String(event, type + 1, end - type - 1, US_ASCII);
+  }
+
+  /** The error that an event's data is; null if it is none. */
+  private static @Nullable EventKind fault(byte[] bytes, int from, int to) {
+    int error = leading(ERROR, bytes, from, to);
+    int object = leading(OBJECT, bytes, from, to);
+    boolean told =
+        error >= 0 ? error < to && bytes[error] != 'n' : matches(ERROR, bytes, object, to);
+    return told || aborted(bytes, from, to)
+        ? fault(status(bytes, from, to), bytes, from, to)
+        : null;
+  }
+
+  /** Whether SGLang's scheduler has given it up; an abort without status was asked for. */
+  private static boolean aborted(byte[] bytes, int from, int to) {
+    int reason = value(FINISH_REASON, bytes, from, to);
+    int type = reason < 0 ? -1 : leading(TYPE, bytes, reason, to);
+    return matches(ABORT, bytes, type, to) && find(STATUS_CODE, bytes, type, to) >= 0;
+  }
+
+  private static EventKind fault(int status, byte[] bytes, int from, int to) {
+    if (status == BUSY || status == RATE_LIMITED) {
+      return EventKind.BUSY;
+    }
+    boolean engines = status >= 500 || (status < 400 && enginesOwn(bytes, from, to));
+    return engines ? EventKind.FAILED : EventKind.REFUSED;
+  }
+
+  private static boolean enginesOwn(byte[] bytes, int from, int to) {
+    return Arrays.stream(ENGINES_OWN).anyMatch(word -> find(word, bytes, from, to) >= 0);
+  }
+
+  /** The status that an error tells; 0 if there is none. */
+  private static int status(byte[] bytes, int from, int to) {
+    int value = value(STATUS_CODE, bytes, from, to);
+    int at = value < 0 ? value(CODE, bytes, from, to) : value;
+    if (at < 0) {
+      return 0;
+    }
+    at += at < to && bytes[at] == '"' ? 1 : 0;
+    int status = 0;
+    for (int i = at; i < Math.min(to, at + 3) && bytes[i] >= '0' && bytes[i] <= '9'; i++) {
+      status = status * 10 + bytes[i] - '0';
+    }
+    return status;
+  }
+
+  /** Whether it says whose turn it is in a chat, and nothing else yet. */
+  private static boolean opensChat(byte[] bytes, int from, int to) {
+    int delta = value(DELTA, bytes, from, to);
+    int reason = value(FINISH_REASON, bytes, from, to);
+    boolean open = reason < 0 || (reason < to && bytes[reason] == 'n');
+    return open && delta >= 0 && rolesOnly(bytes, delta, to);
+  }
+
+  /** Whether an object has a role, and beside it what is null or empty. */
+  private static boolean rolesOnly(byte[] bytes, int from, int to) {
+    boolean role = false;
+    int at = blank(bytes, from + 1, to);
+    while (at < to && bytes[at] == '"') {
+      boolean here = matches(ROLE, bytes, at, to);
+      int value = value(bytes, at, to);
+      int end = here ? stringEnd(bytes, value + 1, to) : emptyEnd(bytes, value, to);
+      if (value < 0 || end < 0) {
+        return false;
+      }
+      role |= here;
+      at = blank(bytes, end, to);
+      at = at < to && bytes[at] == ',' ? blank(bytes, at + 1, to) : at;
+    }
+    return role && at < to && bytes[at] == '}';
+  }
+
+  /** Behind a value that is null or empty; -1 if it is neither. */
+  private static int emptyEnd(byte[] bytes, int from, int to) {
+    if (from < 0 || from + 2 > to) {
+      return -1;
+    }
+    if (bytes[from] == 'n') {
+      return from + 4;
+    }
+    boolean empty =
+        (bytes[from] == '"' && bytes[from + 1] == '"')
+            || (bytes[from] == '[' && bytes[from + 1] == ']');
+    return empty ? from + 2 : -1;
+  }
+
+  private static int stringEnd(byte[] bytes, int from, int to) {
+    int at = from;
+    while (at < to && bytes[at] != '"') {
+      at++;
+    }
+    return at + 1;
+  }
+
+  /** Where the value of an object's first member begins, if it has this name; else -1. */
+  private static int leading(byte[] name, byte[] bytes, int object, int to) {
+    if (object >= to || bytes[object] != '{') {
+      return -1;
+    }
+    int first = blank(bytes, object + 1, to);
+    return matches(name, bytes, first, to) ? value(bytes, first, to) : -1;
+  }
+
+  /** Where the value of the first member of this name begins, however deep; -1 without one. */
+  private static int value(byte[] name, byte[] bytes, int from, int to) {
+    int at = find(name, bytes, from, to);
+    return at < 0 ? -1 : value(bytes, at, to);
+  }
+
+  /** Where the value of the name at {@code name} begins; -1 if it is no name. */
+  private static int value(byte[] bytes, int name, int to) {
+    int colon = blank(bytes, stringEnd(bytes, name + 1, to), to);
+    return colon < to && bytes[colon] == ':' ? blank(bytes, colon + 1, to) : -1;
+  }
+
+  private static int find(byte[] what, byte[] bytes, int from, int to) {
+    for (int at = from; at + what.length <= to; at++) {
+      if (bytes[at] == what[0] && matches(what, bytes, at, to)) {
+        return at;
+      }
+    }
+    return -1;
+  }
+
+  private static boolean matches(byte[] what, byte[] bytes, int at, int to) {
+    return at >= 0
+        && at + what.length <= to
+        && Arrays.equals(what, 0, what.length, bytes, at, at + what.length);
+  }
+
+  private static int blank(byte[] bytes, int from, int to) {
+    int at = from;
+    while (at < to && (bytes[at] == ' ' || bytes[at] == '\r' || bytes[at] == '\t')) {
+      at++;
+    }
+    return at;
+  }
+}

@@ -1,0 +1,107 @@
+package io.pointsman.request.event;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class EventReaderTest {
+  private static EventKind kind(String event) {
+    byte[] bytes = event.getBytes(US_ASCII);
+    return EventReader.kind(bytes, bytes.length);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "event: response.created\ndata: {\"response\":{\"id\":\"a\",\"error\":null}}\n\n",
+        "event: response.in_progress\r\ndata: {\"response\":{}}\r\n\r\n",
+        "data: {\"type\":\"response.queued\",\"response\":{}}\n\n",
+        "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        ": keep-alive\n\n",
+        "\n",
+        "retry: 3000\n\n"
+      })
+  void whatEnginesSendAtOnceTellsNothing(String event) {
+    assertThat(kind(event)).isEqualTo(EventKind.TAKEN);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "data: {\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+            + "\"content\":\"\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n",
+        "data: {\"choices\":[{\"delta\": {\"role\": \"assistant\", \"content\": null, "
+            + "\"tool_calls\": []}, \"finish_reason\": null}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n",
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n"
+      })
+  void whatComesWithTheFirstTokenIsNoOutputYet(String event) {
+    assertThat(kind(event)).isEqualTo(EventKind.COMPUTED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":null}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"},"
+            + "\"finish_reason\":\"stop\"}]}\n\n",
+        "data:"
+            + " {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"tool_calls\":[{\"id\":1}]}}]}\n\n",
+        "data: {\"choices\":[{\"text\":\"\\\"error\\\" \"}]}\n\n",
+        "data: {\"error\":null,\"choices\":[]}\n\n",
+        "event: response.output_item.added\ndata: {}\n\n",
+        "data: {\"text\":\"a\",\"meta_info\":{\"finish_reason\":{\"type\":\"abort\"}}}\n\n",
+        "data: [DONE]\n\n",
+        "data: one\n\n",
+        "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"cut of",
+        "data: {\"choices\":[{\"delta\":{\"role"
+      })
+  void everythingElseIsOutput(String event) {
+    assertThat(kind(event)).isEqualTo(EventKind.OUTPUT);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "data: {\"error\": {\"message\": \"m\", \"type\": \"InternalServerError\", \"code\":"
+            + " 500}}\n\n",
+        "data: {\"object\":\"error\",\"message\":\"m\",\"code\":\"500\"}\n\n",
+        "data: {\"text\":\"\",\"meta_info\":{\"id\":\"a\",\"finish_reason\":{\"type\":\"abort\","
+            + "\"message\":\"m\",\"status_code\":500}}}\n\n",
+        "event: error\n"
+            + "data:"
+            + " {\"error\":{\"type\":\"internal_error\",\"message\":\"m\"},\"type\":\"error\"}\n\n",
+        "event: response.failed\ndata: {\"response\":{\"error\":{\"code\":\"server_error\"}}}\n\n"
+      })
+  void errorsOfTheEngineAreTold(String event) {
+    assertThat(kind(event)).isEqualTo(EventKind.FAILED);
+  }
+
+  @Test
+  void otherErrorsAreTheClientsOrPass() {
+    assertThat(kind("data: {\"error\":{\"message\":\"m\",\"code\":400}}\n\n"))
+        .isEqualTo(EventKind.REFUSED);
+    assertThat(kind("data: {\"error\":{\"message\":\"too long\"}}\n\n"))
+        .isEqualTo(EventKind.REFUSED);
+    assertThat(kind("data: {\"error\":{\"message\":\"queue full\",\"code\":503}}\n\n"))
+        .isEqualTo(EventKind.BUSY);
+  }
+
+  @Test
+  void endingOfAStreamTellsItsError() {
+    String token = "data: {\"choices\":[{\"text\":\"a\"}]}\n\n";
+    String error = "data: {\"error\":{\"message\":\"m\",\"code\":500}}\n\n";
+    assertThat(ending(token + error + "data: [DONE]\n\n")).isEqualTo(EventKind.FAILED);
+    assertThat(ending(token + "data: [DONE]\n\n")).isEqualTo(EventKind.OUTPUT);
+    assertThat(ending(error + token.repeat(8))).isEqualTo(EventKind.OUTPUT);
+    assertThat(ending("")).isEqualTo(EventKind.OUTPUT);
+  }
+
+  private static EventKind ending(String stream) {
+    return EventReader.ending(stream.getBytes(US_ASCII));
+  }
+}
