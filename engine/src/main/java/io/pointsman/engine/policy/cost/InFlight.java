@@ -35,6 +35,9 @@ final class InFlight {
   /** Whether its prompt is computed, as heard or as assumed. */
   boolean computed;
 
+  /** Whether its first token is to be told of. */
+  boolean awaited;
+
   /** Whether its first token was told of. */
   boolean heard;
 

@@ -10,13 +10,17 @@ import java.util.ArrayDeque;
  *
  * <p>A first token tells that its prompt has been computed, and those before it. Of answers in one
  * piece and of those that pass by another way nothing is heard, or late: their prompts are assumed
- * to be computed when it was predicted, unless an answer tells it sooner.
+ * to be computed when it was predicted, unless an answer tells it sooner. Of others only when one
+ * that came later has its first token: a worker of which nothing at all is heard may hang.
  *
  * <p>Guarded by its worker's lock.
  */
 final class Progress {
   /** An answer is early within this part of the time that its first token was expected to take. */
   private static final double EARLY = 0.5;
+
+  /** A first token is missing beyond so many times what it was expected to take. */
+  private static final double OVERDUE = 2;
 
   /** Nothing is assumed: later than any time. */
   private static final long NEVER = Long.MAX_VALUE / 2;
@@ -189,6 +193,21 @@ final class Progress {
     if (!entry.computed) {
       compute(entry, at);
     }
+    assumeOverdue(entry, at);
+  }
+
+  /** What was to tell its first token long ago, and stands before one that has, tells none. */
+  private void assumeOverdue(InFlight last, long now) {
+    for (InFlight first = pending.peek();
+        first != null && first.placedAt - last.placedAt <= 0 && overdue(first, now);
+        first = pending.peek()) {
+      assume(first, now);
+      assumed.add(first);
+    }
+  }
+
+  private static boolean overdue(InFlight entry, long now) {
+    return (now - entry.placedAt) / 1e6 > OVERDUE * entry.expected.ttft();
   }
 
   /**
@@ -200,9 +219,17 @@ final class Progress {
         first != null && first.placedAt - last.placedAt <= 0;
         first = assumed.peek()) {
       assumed.remove();
-      if (inOrder && first.busySince == last.busySince) {
-        pace.computed(first.uncached());
-      }
+      count(first, last, inOrder);
+    }
+    // What was overdue is taken for computed after others that came later.
+    if (last.computed && assumed.remove(last)) {
+      count(last, last, inOrder);
+    }
+  }
+
+  private void count(InFlight entry, InFlight last, boolean inOrder) {
+    if (inOrder && entry.busySince == last.busySince) {
+      pace.computed(entry.uncached());
     }
   }
 

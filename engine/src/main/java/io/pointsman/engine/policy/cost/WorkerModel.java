@@ -51,6 +51,12 @@ final class WorkerModel {
   private volatile Set<String> served;
 
   private boolean closed;
+
+  /**
+   * Whether the last answer that was to tell its first token told none: the next may not either.
+   */
+  private boolean mute;
+
   private double drained;
   private long drainedAt;
 
@@ -245,7 +251,8 @@ final class WorkerModel {
       index.add(prefix, CacheModel.blocks(prefix, entry.taken), tenancy, blocks, now);
     }
     inFlight.put(lease, entry);
-    progress.begin(entry, request.heard(), evicted);
+    entry.awaited = request.heard();
+    progress.begin(entry, entry.awaited && !mute, evicted);
     fit();
     publish();
   }
@@ -295,6 +302,9 @@ final class WorkerModel {
     }
     Usage usage = lease.usage();
     progress.assume(now);
+    if (outcome instanceof Outcome.Succeeded && entry.awaited && !entry.heard) {
+      mute = true;
+    }
     // What counts no prompt may have computed none, as /tokenize.
     if (outcome instanceof Outcome.Succeeded(boolean served)
         && served

@@ -302,6 +302,45 @@ class CostPolicyTest {
     assertThat(waitOf(Prompt.of(9, 1000))).isZero();
   }
 
+  /** As those that answer in one piece though they are asked for a stream. */
+  @Test
+  void nothingWaitsForPromptsOfEnginesThatTellNoFirstTokensOnceTheyAreDue() {
+    List<Lease> whole = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      whole.add(place(Prompt.of(i, 1000)));
+    }
+    fleet.clock.advance(Duration.ofSeconds(10));
+    assertThat(waitOf(Prompt.of(9, 1000))).as("they may hang").isGreaterThan(100);
+    whole.forEach(Lease::succeeded);
+
+    for (int i = 10; i < 14; i++) {
+      whole.add(place(Prompt.of(i, 1000)));
+    }
+    assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
+    fleet.clock.advance(Duration.ofSeconds(10));
+    assertThat(waitOf(Prompt.of(9, 1000))).isZero();
+
+    whole.getLast().firstToken();
+    assertThat(whole.stream().map(Lease::worker).distinct()).hasSize(4);
+  }
+
+  /** As one that is served by beam search, among streams. */
+  @Test
+  void promptThatTellsNothingIsComputedOnceOneBehindItIs() {
+    CostFleet two = new CostFleet(2, CostSettings.DEFAULTS);
+    two.place(Prompt.of(1, 1000));
+    two.place(Prompt.of(2, 1000));
+    two.fleet.clock.advance(Duration.ofSeconds(10));
+    Lease behind = two.place(Prompt.of(3, 10));
+    Lease other = two.place(Prompt.of(4, 10));
+    assertThat(other.worker()).isNotSameAs(behind.worker());
+    assertThat(waitOf(two.engine, Prompt.of(9, 1000))).isGreaterThan(100);
+
+    two.fleet.clock.advance(Duration.ofMillis(50));
+    behind.firstToken();
+    assertThat(waitOf(two.engine, Prompt.of(9, 1000))).isZero();
+  }
+
   /** Whether the next goes elsewhere, with one prompt there and ten that hang for 10 s. */
   private boolean avoidsTheOneThatHangs(int blocks) {
     CostFleet two = new CostFleet(2, CostSettings.DEFAULTS);
