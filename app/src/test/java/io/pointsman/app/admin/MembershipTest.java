@@ -140,7 +140,7 @@ class MembershipTest {
     Membership ranks =
         new Membership(
             fleet,
-            new AdminSettings(true, Duration.ofSeconds(10), 2, true),
+            new AdminSettings(true, Duration.ofSeconds(10), 2, true, true, List.of()),
             DisaggSettings.DEFAULTS,
             clock::nanos,
             _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));
