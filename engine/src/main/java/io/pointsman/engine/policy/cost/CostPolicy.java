@@ -8,6 +8,7 @@ import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.Inquiry.Standing;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,11 +67,14 @@ public final class CostPolicy implements Policy {
     int first = size <= COMPARED ? 0 : dice.roll(size);
     int looked = 0;
     while (looked < size && (looked < COMPARED || all.cheapest == Pool.ABSENT)) {
-      all.look(pool, wrapped(first + looked, size), looked++);
+      all.look(pool, wrapped(first + looked++, size));
     }
     int places = looked < size && holdings != null ? holdings.places() : 0;
     for (int n = 0; holdings != null && n < places; n++) {
-      all.look(pool, pool.indexOfSlot(holdings.slot(n)));
+      int holder = pool.indexOfSlot(holdings.slot(n));
+      if (wrapped(holder - first + size, size) >= looked) {
+        all.look(pool, holder);
+      }
     }
     if (all.cheapest == Pool.ABSENT) {
       return null;
@@ -80,9 +84,9 @@ public final class CostPolicy implements Policy {
     int most = 0;
     int ties = 0;
     double equal = all.least + settings.tieMillis();
-    for (int n = 0; n < Math.min(looked, COMPARED); n++) {
+    for (int n = 0; n < all.count; n++) {
       if (all.costs[n] <= equal) {
-        int i = wrapped(first + n, size);
+        int i = all.indexes[n];
         int itsLoad = pool.loadIfEligible(i, now, request.tried());
         int itsHeld = all.held(pool, i);
         boolean better = itsLoad < load || (itsLoad == load && itsHeld > most);
@@ -115,8 +119,11 @@ public final class CostPolicy implements Policy {
     private static final RoutingRequest NO_REQUEST = RoutingRequest.builder().build();
     private static final WorkerModel[] NO_MODELS = {};
 
-    /** Of the first candidates, in the order in which they were looked at. */
-    private final double[] costs = new double[COMPARED];
+    /** Those that may be chosen, in the order in which they were looked at. */
+    private int[] indexes = new int[2 * COMPARED];
+
+    private double[] costs = new double[2 * COMPARED];
+    private int count;
 
     /** For the kind of worker that was looked at last. */
     private final Inquiry inquiry = new Inquiry();
@@ -137,6 +144,7 @@ public final class CostPolicy implements Policy {
       this.request = request;
       this.holdings = holdings;
       this.now = now;
+      count = 0;
       cheapest = Pool.ABSENT;
       least = Double.POSITIVE_INFINITY;
       leastWait = Double.POSITIVE_INFINITY;
@@ -151,18 +159,10 @@ public final class CostPolicy implements Policy {
       inquiry.forget();
     }
 
-    /** Looks at the {@code n}th candidate. */
-    void look(Pool pool, int i, int n) {
-      double cost = look(pool, i);
-      if (n < costs.length) {
-        costs[n] = cost;
-      }
-    }
-
-    /** Infinite for a worker that may not be chosen. */
-    double look(Pool pool, int i) {
+    /** Takes a worker into the comparison, if it may be chosen. */
+    void look(Pool pool, int i) {
       if (i == Pool.ABSENT || pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE) {
-        return Double.POSITIVE_INFINITY;
+        return;
       }
       Standing at = models[i].standing(now);
       Inquiry about = inquiry(at.kind());
@@ -172,7 +172,17 @@ public final class CostPolicy implements Policy {
         least = cost;
         cheapest = i;
       }
-      return cost;
+      keep(i, cost);
+    }
+
+    /** Holders of a prompt are a few hundred at most, and hardly ever more than there is room. */
+    private void keep(int i, double cost) {
+      if (count == costs.length) {
+        indexes = Arrays.copyOf(indexes, 2 * count);
+        costs = Arrays.copyOf(costs, 2 * count);
+      }
+      indexes[count] = i;
+      costs[count++] = cost;
     }
 
     int held(Pool pool, int i) {

@@ -127,9 +127,10 @@ final class Inquiry {
   double cost(Standing at, int held) {
     double uncached = uncached(held);
     double own = own(at, uncached);
-    double ttft = ttft(at, own, uncached);
-    waits = waits(at, own, uncached, ttft);
-    return ttft + priced(at, own);
+    double computed = computed(at, own, uncached);
+    double withRoom = withRoom(at, uncached);
+    waits = waits(at, own, computed, withRoom);
+    return Math.max(computed, withRoom) + priced(at, own);
   }
 
   /**
@@ -145,12 +146,12 @@ final class Inquiry {
    * seem to be full for good. Nor does any keep what finds a worker with nothing in flight. What a
    * worker that is free takes before it begins is no wait for others.
    */
-  private double waits(Standing at, double own, double uncached, double ttft) {
-    boolean fits = !at.roomTold || uncached <= at.room;
-    if (at.pending == 0 && (fits || at.decoding == 0)) {
+  private double waits(Standing at, double own, double computed, double withRoom) {
+    double forRoom = at.roomTold ? withRoom : 0;
+    if (at.pending == 0 && (forRoom == 0 || at.decoding == 0)) {
       return 0;
     }
-    return Math.max(0, (fits ? computed(at, own, uncached) : ttft) - own - idleDelay);
+    return Math.max(0, Math.max(computed - idleDelay, forRoom) - own);
   }
 
   /** The same taken apart. */
@@ -186,13 +187,7 @@ final class Inquiry {
   }
 
   private double ttft(Standing at, double own, double uncached) {
-    double ttft = computed(at, own, uncached);
-    double excess = uncached - at.room;
-    if (excess > 0) {
-      double whole = at.speed * latency.millis(uncached * stepsPerToken, 1);
-      ttft = Math.max(ttft, excess / at.tokensPerMilli + whole);
-    }
-    return ttft;
+    return Math.max(computed(at, own, uncached), withRoom(at, uncached));
   }
 
   /**
@@ -208,6 +203,16 @@ final class Inquiry {
     double all = behind(at, at.ahead, uncached);
     double rest = behind(at, at.ahead - at.next, uncached);
     return Math.min(all, rest + Math.abs(all - gone - rest)) + busyDelay;
+  }
+
+  /** Milliseconds until there is memory for the prompt and it is computed; 0 if there is enough. */
+  private double withRoom(Standing at, double uncached) {
+    double excess = uncached - at.room;
+    if (excess <= 0) {
+      return 0;
+    }
+    double whole = at.speed * latency.millis(uncached * stepsPerToken, 1);
+    return excess / at.tokensPerMilli + whole;
   }
 
   private double behind(Standing at, double ahead, double uncached) {

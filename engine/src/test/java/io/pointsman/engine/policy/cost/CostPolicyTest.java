@@ -60,7 +60,7 @@ class CostPolicyTest {
     return RoutingRequest.builder().model(TestFleet.MODEL).prefix(prompt).build();
   }
 
-  private Lease place(RoutingEngine on, PrefixBlocks prompt) {
+  private static Lease place(RoutingEngine on, PrefixBlocks prompt) {
     Decision decision = on.decide(request(prompt));
     if (decision instanceof Decision.Routed(Lease lease)) {
       return lease;
@@ -251,6 +251,16 @@ class CostPolicyTest {
 
   @Test
   void largeFleetIsServedByItsHolders() {
+    assertThat(secondTurnInLargeFleet(500)).isTrue();
+  }
+
+  @Test
+  void largeFleetIsServedByHoldersOfPromptsThatCostAboutNothing() {
+    assertThat(secondTurnInLargeFleet(15)).isTrue();
+  }
+
+  /** Whether the next turn of a conversation of so many blocks meets the first. */
+  private static boolean secondTurnInLargeFleet(int blocks) {
     TestFleet large = TestFleet.of(1000);
     PolicyParts parts =
         new PolicyParts(large.clock::nanos, large.dice, 16_384, PolicySettings.DEFAULTS);
@@ -262,12 +272,11 @@ class CostPolicyTest {
             new FaultsAreErrors(),
             large.clock::nanos,
             large.dice);
-    Lease first = place(on, Prompt.of(1, 500));
+    Lease first = place(on, Prompt.of(1, blocks));
     first.firstToken();
     first.succeeded();
     large.clock.advance(Duration.ofSeconds(1));
-
-    assertThat(place(on, Prompt.of(1, 500, 2, 20)).worker()).isSameAs(first.worker());
+    return place(on, Prompt.of(1, blocks, 2, 2)).worker() == first.worker();
   }
 
   private double waitOf(PrefixBlocks prompt) {
@@ -540,6 +549,19 @@ class CostPolicyTest {
       late.delayed(true, 100);
     }
     assertThat(waitBehindOne(late)).isLessThan(30);
+  }
+
+  @Test
+  void theWaitForKvMemoryIsNotShortenedByWhatAFreeWorkerTakes() {
+    PoolModel late = new PoolModel(CostSettings.DEFAULTS);
+    for (int i = 0; i < 1000; i++) {
+      late.delayed(false, 200);
+    }
+    Inquiry inquiry = new Inquiry().about(late, Prompt.of(1, 64), 0);
+    // 24 of 1,024 tokens are free, ten more with each millisecond.
+    inquiry.cost(new Inquiry.Standing(late, 0, 0, 0, 0, 1, 4, 0.5, 24, true, 1, 10), 0);
+
+    assertThat(inquiry.waits()).isBetween(100.0, 130.0);
   }
 
   @Test
