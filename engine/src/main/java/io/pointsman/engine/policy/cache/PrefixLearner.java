@@ -40,11 +40,21 @@ public final class PrefixLearner implements Learner {
 
   /** Hands each slot of the pool to its worker; called before any request is placed there. */
   public void adopt(Pool pool) {
-    for (Worker worker : pool.workers()) {
-      Worker before = owners.getAndSet(worker.slot(), worker);
-      if (before != null && before != worker) {
-        index.forget(worker.slot());
+    pool.workers().forEach(this::adopt);
+  }
+
+  /** A slot whose worker has left may be another's, who may have it already. */
+  private void adopt(Worker worker) {
+    int slot = worker.slot();
+    Worker before = owners.get(slot);
+    while (before != worker && !worker.left()) {
+      if (owners.compareAndSet(slot, before, worker)) {
+        if (before != null) {
+          index.forget(slot);
+        }
+        return;
       }
+      before = owners.get(slot);
     }
   }
 

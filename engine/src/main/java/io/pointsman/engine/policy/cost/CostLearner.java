@@ -133,7 +133,10 @@ public final class CostLearner implements AnswerLearner {
     }
   }
 
-  /** A model for each worker of the pool, in its order; called before requests are placed there. */
+  /**
+   * A model for each worker of the pool, in its order; called before requests are placed there. One
+   * that has left learns nothing.
+   */
   synchronized WorkerModel[] adopt(Pool pool) {
     WorkerModel[] adopted = new WorkerModel[pool.size()];
     for (int i = 0; i < adopted.length; i++) {
@@ -148,11 +151,18 @@ public final class CostLearner implements AnswerLearner {
       join(present);
       return present;
     }
-    if (present != null) {
+    boolean left = worker.left();
+    if (present != null && !left) {
       drop(present);
     }
     PoolModel kind = kind(Kind.of(worker), null);
     WorkerModel model = new WorkerModel(worker, kind, shared, settings.kvTokens(), ticker.nanos());
+    if (left) {
+      // A stale picker may see it still, while its slot is another's.
+      model.close();
+      freeIfUnused(kind);
+      return model;
+    }
     // It may have told other models in between.
     join(model);
     models.set(worker.slot(), model);

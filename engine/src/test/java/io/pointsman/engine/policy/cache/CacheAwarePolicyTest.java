@@ -5,7 +5,10 @@ import static io.pointsman.engine.policy.cache.CacheAwareFixture.settings;
 import static io.pointsman.engine.prefix.Prompts.prompt;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Pool;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -30,6 +33,27 @@ class CacheAwarePolicyTest {
       assertThat(request.notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
       assertThat(request.notes().matchedBlocks()).isEqualTo(8);
     }
+  }
+
+  @Test
+  void aPickerThatIsBuiltLateTakesNoSlotFromItsNextOwner() {
+    CacheAwareFixture fleet = new CacheAwareFixture(1);
+    PrefixLearner learner = new PrefixLearner(fleet.index, FleetSettings.DEFAULTS.maxWorkers());
+    Pool stale = fleet.fleet.snapshot().pool(Role.REGULAR);
+    learner.adopt(stale);
+    Worker former = fleet.workers.getFirst();
+    fleet.fleet.remove(former.id());
+    learner.forget(former);
+    Worker next = fleet.join("http://next:8000");
+    assertThat(next.slot()).isEqualTo(former.slot());
+    learner.adopt(fleet.fleet.snapshot().pool(Role.REGULAR));
+    int tenancy = fleet.index.tenancy(next.slot());
+
+    learner.adopt(stale);
+
+    assertThat(fleet.index.tenancy(next.slot())).isEqualTo(tenancy);
+    learner.forget(next);
+    assertThat(fleet.index.tenancy(next.slot())).isNotEqualTo(tenancy);
   }
 
   @Test

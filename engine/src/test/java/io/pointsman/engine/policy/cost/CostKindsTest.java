@@ -163,6 +163,24 @@ class CostKindsTest {
     assertThat(learner.kinds()).isEqualTo(1);
   }
 
+  @Test
+  void aPickerThatIsBuiltLateTakesNoSlotFromItsNextOwner() {
+    Worker former = worker("a", "m");
+    Pool stale = fleet.pool();
+    learner.adopt(stale);
+    leaves(former);
+    Worker next = worker("b", "other");
+    assertThat(next.slot()).isEqualTo(former.slot());
+    WorkerModel model = learner.adopt(fleet.pool())[0];
+
+    WorkerModel late = learner.adopt(stale)[0];
+
+    assertThat(learner.model(next)).isSameAs(model);
+    assertThat(learner.model(former)).isNull();
+    assertThat(late.worker()).isSameAs(former);
+    assertThat(learner.kinds()).isEqualTo(1);
+  }
+
   /** A copy that learns nothing goes by what the other learns, also after a change of models. */
   @Test
   void theTaughtFollowTheirTeachersKinds() {
