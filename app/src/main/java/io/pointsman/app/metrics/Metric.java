@@ -242,12 +242,29 @@ enum Metric {
       Kind.GAUGE,
       "pointsman_prefix_index_max_bytes",
       "bytes",
-      "Memory that the prefix index may hold at most."),
+      "Memory that the prefix index may hold at most; of cost.max-bytes half."),
   PREFIX_INDEX_BLOCKS(
       Kind.GAUGE,
       "pointsman_prefix_index_blocks",
       "blocks",
       "Blocks that the prefix index knows, each counted once."),
+  PREFIX_INDEX_EVICTIONS(
+      Kind.COUNTER,
+      "pointsman_prefix_index_evictions_total",
+      "blocks",
+      "Blocks that the prefix index has forgotten to make room for others within its memory."),
+  COST_CACHE_BYTES(
+      Kind.GAUGE,
+      "pointsman_cost_cache_bytes",
+      "bytes",
+      "Memory that cost's models of workers' caches hold. Near its bound they forget prompts early,"
+          + " which counts as evicted among lost hits: raise cost.max-bytes."),
+  COST_CACHE_MAX_BYTES(
+      Kind.GAUGE,
+      "pointsman_cost_cache_max_bytes",
+      "bytes",
+      "Memory that they may hold at most: cost.max-bytes without the prefix index's half and what"
+          + " is of fixed size."),
   KV_INDEX_BYTES(
       Kind.GAUGE,
       "pointsman_kv_index_bytes",

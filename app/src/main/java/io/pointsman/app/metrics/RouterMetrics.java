@@ -13,8 +13,10 @@ import io.pointsman.engine.kv.KnownTexts;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.LostHits;
+import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.proxy.body.BodyBudget;
 import io.pointsman.proxy.split.SplitListener;
@@ -27,6 +29,7 @@ import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToLongBiFunction;
+import java.util.function.ToLongFunction;
 
 /**
  * All metrics of one router. Listens to the engine and to the data plane; what can be read instead
@@ -113,12 +116,26 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Reads the prefix index: its memory, its bound and its blocks. Call once. */
-  public RouterMetrics prefixIndex(LongSupplier bytes, LongSupplier maxBytes, LongSupplier blocks) {
-    meters.pulled(Metric.PREFIX_INDEX_BYTES, sink -> sink.put(bytes.getAsLong()));
-    meters.pulled(Metric.PREFIX_INDEX_MAX_BYTES, sink -> sink.put(maxBytes.getAsLong()));
-    meters.pulled(Metric.PREFIX_INDEX_BLOCKS, sink -> sink.put(blocks.getAsLong()));
+  /** Reads prefix indexes as one: memory, bound, blocks and those forgotten. Call once. */
+  public RouterMetrics prefixIndex(List<PrefixIndex> all) {
+    List<PrefixIndex> indexes = List.copyOf(all);
+    summed(Metric.PREFIX_INDEX_BYTES, indexes, PrefixIndex::bytes);
+    summed(Metric.PREFIX_INDEX_MAX_BYTES, indexes, PrefixIndex::maxBytes);
+    summed(Metric.PREFIX_INDEX_BLOCKS, indexes, PrefixIndex::entries);
+    summed(Metric.PREFIX_INDEX_EVICTIONS, indexes, PrefixIndex::evictions);
     return this;
+  }
+
+  /** Reads what models of caches take, and what they may take. Call once. */
+  public RouterMetrics cacheModels(List<Insight> all) {
+    List<Insight> insights = List.copyOf(all);
+    summed(Metric.COST_CACHE_BYTES, insights, insight -> insight.memory().bytes());
+    summed(Metric.COST_CACHE_MAX_BYTES, insights, insight -> insight.memory().maxBytes());
+    return this;
+  }
+
+  private <T> void summed(Metric metric, List<T> all, ToLongFunction<T> value) {
+    meters.pulled(metric, sink -> sink.put(all.stream().mapToLong(value).sum()));
   }
 
   /**

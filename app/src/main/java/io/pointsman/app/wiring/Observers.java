@@ -14,7 +14,6 @@ import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.Insight;
-import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.CostSettings;
@@ -81,7 +80,11 @@ final class Observers {
       Deque<AutoCloseable> control)
       throws IOException {
     AnswerLearner predictions = metrics.predictions();
-    metrics.lostHits(lostHits(policies));
+    List<Insight> insights = insights(policies);
+    metrics.lostHits(insights.stream().map(Insight::lostHits).toList());
+    if (!insights.isEmpty()) {
+      metrics.cacheModels(insights);
+    }
     StagePolicies watched = policies.each(setup -> watched(setup, predictions));
     if (config.capture().enabled()) {
       TraceCapture capture = new TraceCapture(config.capture(), ticker);
@@ -126,12 +129,13 @@ final class Observers {
         : setup.withAnswers(predictions).withAnswers(log);
   }
 
-  private static List<LostHits> lostHits(StagePolicies policies) {
-    Set<LostHits> all = new LinkedHashSet<>();
+  /** What policies that predict can tell of themselves, each once. */
+  private static List<Insight> insights(StagePolicies policies) {
+    Set<Insight> all = new LinkedHashSet<>();
     for (PolicySetup setup : policies.all()) {
       Insight insight = setup.insight();
       if (insight != null) {
-        all.add(insight.lostHits());
+        all.add(insight);
       }
     }
     return List.copyOf(all);

@@ -323,10 +323,7 @@ public final class Router implements AutoCloseable {
       List<PrefixIndex> indexes =
           setups.stream().map(PolicySetup::prefixes).flatMap(Stream::ofNullable).toList();
       if (!indexes.isEmpty()) {
-        metrics.prefixIndex(
-            () -> indexes.stream().mapToLong(PrefixIndex::bytes).sum(),
-            () -> indexes.stream().mapToLong(PrefixIndex::maxBytes).sum(),
-            () -> indexes.stream().mapToLong(PrefixIndex::entries).sum());
+        metrics.prefixIndex(indexes);
       }
       List<SessionTable> sessions = policies.sessions();
       if (!sessions.isEmpty()) {

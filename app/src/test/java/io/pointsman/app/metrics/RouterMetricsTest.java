@@ -1,5 +1,6 @@
 package io.pointsman.app.metrics;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -35,8 +36,13 @@ import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.Policies;
+import io.pointsman.engine.policy.catalog.PolicyParts;
+import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.engine.shadow.ShadowReport.Side;
 import io.pointsman.proxy.body.BodyBudget;
@@ -50,6 +56,7 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -62,6 +69,7 @@ class RouterMetricsTest {
   private final RouterMetrics metrics =
       new RouterMetrics(
           fleet, _ -> "cache_aware", FleetSettings.DEFAULTS.maxWorkers(), clock::nanos, "1.2.3");
+  private long fresh;
   private Worker worker = fleet.add(WorkerSpec.of("http://a:1").withModels(Set.of("llama")));
 
   @BeforeEach
@@ -502,7 +510,8 @@ class RouterMetricsTest {
         .heldBack(() -> 0)
         .bodies(new BodyBudget(0))
         .sessions(() -> 0)
-        .prefixIndex(() -> 1, () -> 2, () -> 3);
+        .prefixIndex(List.of(new PrefixIndex(64 << 10, 8)));
+    metrics.cacheModels(List.of());
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
     metrics.capture(() -> 7, () -> 8, () -> 9);
@@ -511,11 +520,36 @@ class RouterMetricsTest {
     metrics.kvEvents(hearing(), new KvEventTally());
     metrics.kvTokens(new TokenTally(), new KnownTexts(1 << 20, clock::nanos));
     assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
-    assertThat(scraped().value("pointsman_prefix_index_max_bytes")).isEqualTo(2);
     assertThat(scraped().value("pointsman_shadow_placements_total{result=\"differed\"}"))
         .isEqualTo(3);
     assertThat(scraped().value("pointsman_shadow_predicted_ttft_seconds_total{side=\"acting\"}"))
         .isEqualTo(0.5);
+  }
+
+  @Test
+  void aPrefixIndexAndModelsOfCachesThatAreTooSmallAreSeen() {
+    CostSettings small = CostSettings.DEFAULTS.withMaxBytes(2 << 20).withKvTokens(1_000_000_000);
+    PolicyParts parts =
+        new PolicyParts(clock::nanos, _ -> 0, 16_384, PolicySettings.DEFAULTS.withCost(small));
+    PolicySetup cost = Policies.create("cost", parts);
+    PrefixIndex index = requireNonNull(cost.prefixes(), "prefixes");
+    metrics.prefixIndex(List.of(index));
+    metrics.cacheModels(List.of(requireNonNull(cost.insight(), "insight")));
+    assertThat(scraped().value("pointsman_prefix_index_evictions_total")).isZero();
+    assertThat(scraped().value("pointsman_cost_cache_bytes")).isZero();
+
+    RoutingEngine engine = engine(cost);
+    for (int i = 0; i < 20_000; i++) {
+      long[] hashes = new long[16];
+      Arrays.setAll(hashes, n -> PrefixBlocks.mix(fresh++));
+      PrefixBlocks prompt = new PrefixBlocks(hashes, 16, 256, 16, 256);
+      Decision decision = engine.decide(RoutingRequest.builder().prefix(prompt).build());
+      ((Decision.Routed) decision).lease().succeeded();
+    }
+    assertThat(scraped().value("pointsman_prefix_index_evictions_total")).isPositive();
+    double most = scraped().value("pointsman_cost_cache_max_bytes");
+    assertThat(most).isBetween(300_000.0, (double) (1 << 20));
+    assertThat(scraped().value("pointsman_cost_cache_bytes")).isBetween(0.7 * most, most);
   }
 
   private KvEvents hearing() {

@@ -21,4 +21,13 @@ public interface Insight {
 
   /** What was expected in caches, what was found, and why the rest was not. */
   LostHits lostHits();
+
+  /** What its models of workers' caches take; when that is all, they forget prompts early. */
+  Memory memory();
+
+  /**
+   * @param bytes taken at present
+   * @param maxBytes that may be taken
+   */
+  record Memory(long bytes, long maxBytes) {}
 }

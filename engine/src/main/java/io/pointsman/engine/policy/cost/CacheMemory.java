@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.policy.Insight;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -94,6 +95,11 @@ final class CacheMemory {
   Part join() {
     workers.incrementAndGet();
     return new Part();
+  }
+
+  /** What is taken of it; as it is given in portions, the last of it may never be. */
+  Insight.Memory use() {
+    return new Insight.Memory(bytes - left.get(), bytes);
   }
 
   /** Bytes that nobody has taken. */

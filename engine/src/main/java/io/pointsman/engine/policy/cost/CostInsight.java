@@ -40,6 +40,11 @@ public final class CostInsight implements Insight {
   }
 
   @Override
+  public Memory memory() {
+    return learner.memory().use();
+  }
+
+  @Override
   public List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
     HeldBlocks holdings = learner.held(request, now);
     List<Looked> looked = new ArrayList<>();
