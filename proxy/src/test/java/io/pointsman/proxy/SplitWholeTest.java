@@ -4,6 +4,10 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.disagg.peer.Peer;
+import io.pointsman.engine.disagg.protocol.PdSetup;
+import io.pointsman.engine.disagg.protocol.ProtocolSettings;
+import io.pointsman.engine.disagg.protocol.Protocols;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.exchange.LimitSettings;
@@ -11,6 +15,7 @@ import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -264,6 +269,51 @@ class SplitWholeTest {
       assertThat(rig.proxy.ask(get).status()).isEqualTo(200);
       ProxyRig.await("all settled", () -> rig.proxy.ended.size() == 2);
       assertThat(rig.proxy.fleet().snapshot().workers()).allMatch(w -> w.inFlight() == 0);
+    }
+  }
+
+  @Test
+  void aRegularWorkerServesWhatTheOnlyDecodeWorkerIsTooBusyFor() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill =
+            ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
+        ScriptedEngine busy = ScriptedEngine.start(new Answer(429, "{}"));
+        ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(busy);
+      rig.worker(regular.url(), Role.REGULAR);
+
+      WireResponse response = rig.proxy.ask(SplitRig.request());
+
+      assertThat(response.status()).as(response.text()).isEqualTo(200);
+      assertThat(response.header("x-pointsman-split")).isEqualTo("no_decode");
+      assertThat(prefill.requests()).hasSize(1);
+      busy.now(Answer.ok());
+      rig.clock.advance(Duration.ofSeconds(10));
+      ProxyRig.await("told: " + rig.heard, () -> rig.heard.contains("HANDOVER_RELEASED"));
+    }
+  }
+
+  @Test
+  void aDecodeWorkerThatHasNoPartInAHandOverServesTheWhole() throws Exception {
+    PdSetup unknown =
+        Protocols.create("lmcache", _ -> Peer.UNKNOWN, ProtocolSettings.DEFAULTS, () -> 0);
+    try (SplitRig rig = new SplitRig(unknown, ProxySettings.DEFAULTS);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+
+      WireResponse response = rig.proxy.ask(SplitRig.request());
+
+      assertThat(response.status()).as(response.text()).isEqualTo(200);
+      assertThat(response.header("x-pointsman-split")).isEqualTo("no_decode");
+      assertThat(prefill.requests()).isEmpty();
+
+      decode.now(new Answer(500, "{}"));
+      int before = decode.requests().size();
+      assertThat(rig.proxy.ask(SplitRig.request()).status()).isEqualTo(500);
+      assertThat(decode.requests()).hasSize(before + 1);
     }
   }
 }

@@ -104,8 +104,11 @@ public final class SplitChoices {
           PdPlan plan = planned(asked, split);
           if (plan instanceof PdPlan.Unplanned(Worker worker, _)) {
             giveBack(split);
-            boolean prefill = worker == split.prefill().worker();
-            (prefill ? request.prefill() : request.decode()).exclude(worker);
+            if (worker == split.prefill().worker()) {
+              request.prefill().exclude(worker);
+            } else {
+              request.unplannable(worker);
+            }
             unplanned++;
             decision = router.decide(request);
           } else if (plan instanceof PdPlan.Sequential sequential && sequential.await() != null) {

@@ -4,9 +4,12 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.fleet.Role;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +20,11 @@ public final class SplitRequest {
   private final RoutingRequest whole;
   private final RoutingRequest decode;
   private final RoutingRequest wholeByPrefill;
+
+  /** In place of {@link #decode} where some have no part in a hand-over. */
+  private final RoutingRequest wholeByDecode;
+
+  private final List<Worker> unplannable = new ArrayList<>(0);
   private final SplitFacts facts;
   private RoutingRequest prefill;
   private boolean regularOnly;
@@ -36,6 +44,7 @@ public final class SplitRequest {
         RoutingRequest.builder().model(model).prefix(prefix).affinity(affinity);
     whole = builder.role(Role.REGULAR).stream(facts.stream()).build();
     decode = builder.role(Role.DECODE).build();
+    wholeByDecode = builder.build();
     wholeByPrefill = builder.role(Role.PREFILL).build();
     prefill = builder.stream(false).build();
   }
@@ -45,6 +54,7 @@ public final class SplitRequest {
     whole.passesElsewhere();
     prefill.passesElsewhere();
     decode.passesElsewhere();
+    wholeByDecode.passesElsewhere();
     wholeByPrefill.passesElsewhere();
   }
 
@@ -85,9 +95,28 @@ public final class SplitRequest {
     return prefill;
   }
 
-  /** Its answer, or the whole of it on a decode worker. */
+  /** Its answer, or the whole of it on a decode worker that could have had that. */
   public RoutingRequest decode() {
     return decode;
+  }
+
+  /** The whole request, to a decode worker, also to one that has no part in a hand-over. */
+  public RoutingRequest wholeByDecode() {
+    if (unplannable.isEmpty()) {
+      return decode;
+    }
+    for (Worker tried : decode.tried()) {
+      if (!unplannable.contains(tried)) {
+        wholeByDecode.exclude(tried);
+      }
+    }
+    return wholeByDecode;
+  }
+
+  /** A decode worker has no part in a hand-over: nothing but the whole is left for it. */
+  public void unplannable(Worker worker) {
+    unplannable.add(worker);
+    decode.exclude(worker);
   }
 
   /** The whole request, to a prefill worker. */

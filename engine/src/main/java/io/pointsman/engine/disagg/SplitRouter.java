@@ -200,7 +200,7 @@ public final class SplitRouter {
   private @Nullable Single tryWhole(SplitRequest request, SplitRule rule, Set<Role> waited) {
     Single single = tryOn(request.whole(), rule, waited);
     if (single == null && decodeMay(request)) {
-      single = tryOn(request.decode(), rule, waited);
+      single = tryOn(request.wholeByDecode(), rule, waited);
     }
     if (single == null && prefillMay(request)) {
       single = tryOn(request.wholeByPrefill(), rule, waited);
@@ -216,7 +216,7 @@ public final class SplitRouter {
     }
     boolean prefill = prefillMay(request) && engine.serves(Role.PREFILL, model);
     if (decodeMay(request) && (engine.serves(Role.DECODE, model) || !prefill)) {
-      return request.decode();
+      return request.wholeByDecode();
     }
     return prefill ? request.wholeByPrefill() : request.whole();
   }

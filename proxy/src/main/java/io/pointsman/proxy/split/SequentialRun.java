@@ -14,6 +14,7 @@ import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.engine.disagg.plan.Terms;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
@@ -228,7 +229,8 @@ final class SequentialRun implements Run, SideLeg.Owner {
       case SplitDecision.Placed(Placement.Split other) ->
           throw new IllegalStateException("two workers for one part: " + other);
       case SplitDecision.Refused refused -> {
-        if (refused.rejection().reason() != RejectReason.ALL_BUSY) {
+        boolean busy = refused.rejection().reason() == RejectReason.ALL_BUSY;
+        if (!busy || !plane.router().someUntried(course.request(), Role.DECODE)) {
           recompute(read);
           return false;
         }

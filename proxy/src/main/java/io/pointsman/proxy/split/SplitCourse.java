@@ -203,10 +203,13 @@ final class SplitCourse implements Course {
   private void unplanned(Placement.Split split, Worker worker, String missing) {
     LOG.debug("{} has no part in a hand-over: {} is not known", worker, missing);
     plane.listener().prefill(PrefillEnd.UNPLANNED);
-    boolean prefill = worker == split.prefill().worker();
     split.prefill().ignored();
     split.decode().ignored();
-    (prefill ? request.prefill() : request.decode()).exclude(worker);
+    if (worker == split.prefill().worker()) {
+      request.prefill().exclude(worker);
+    } else {
+      request.unplannable(worker);
+    }
     if (++unplanned < MOST_UNPLANNED) {
       decide();
     } else {
@@ -409,6 +412,7 @@ final class SplitCourse implements Course {
     } else {
       request.whole().exclude(failed);
       request.wholeByPrefill().exclude(failed);
+      request.wholeByDecode().exclude(failed);
       request.decode().exclude(failed);
     }
   }
