@@ -199,6 +199,34 @@ class SplitServingTest {
     }
   }
 
+  /** A decode request ahead of them would free nothing, and nobody would fetch them after it. */
+  @Test
+  void whatIsOnItsWayWhenTheClientLeavesIsFreedWhenItHasArrived() throws Exception {
+    try (SplitRig rig = new SplitRig("lmcache");
+        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, FIRST));
+        ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
+      Worker first = rig.prefill(prefill);
+      Worker second = rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request());
+        ProxyRig.await("prefill has ended", () -> rig.heard.contains("PREFILL_DONE"));
+      }
+      ProxyRig.await("the client's request is over", () -> !rig.proxy.ended.isEmpty());
+      assertThat(second.inFlight()).isEqualTo(1);
+      assertThat(decode.requests()).isEmpty();
+      assertThat(rig.heard).noneMatch(told -> told.startsWith("HANDOVER_"));
+
+      Matcher id = NONCE.matcher(prefill.requests().getFirst().bodyText());
+      assertThat(id.find()).isTrue();
+      assertThat(rig.notifications.arrived(id.group(1))).isTrue();
+      ProxyRig.await("told: " + rig.heard, () -> rig.heard.contains("HANDOVER_RELEASED"));
+      assertThat(decode.requests()).hasSize(1);
+      assertThat(decode.requests().getFirst().bodyText()).contains("\"max_tokens\":1");
+      ProxyRig.await("nothing runs", () -> first.inFlight() + second.inFlight() == 0);
+      assertThat(rig.notifications.waiting()).isZero();
+    }
+  }
+
   @Test
   void anAnswerThatGetsAFirstTokenIsNotCompressed() throws Exception {
     try (SplitRig rig = new SplitRig("lmcache");

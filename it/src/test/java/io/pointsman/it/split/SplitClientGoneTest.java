@@ -123,7 +123,7 @@ class SplitClientGoneTest {
     try (SplitCluster cluster =
         SplitCluster.of("lmcache", KvConnector.LMCACHE)
             .set("notification-address", "127.0.0.1:0")
-            .set("notification-wait", "10m")
+            .set("notification-wait", "10s")
             .start()) {
       SimEngine prefill = cluster.prefills.getFirst();
       SimEngine decode = cluster.decodes.getFirst();

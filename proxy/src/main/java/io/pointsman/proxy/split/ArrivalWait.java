@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One request's wait for the engines' word that its blocks have arrived, which may come before
- * prefill has answered. Bounded in time. Belongs to the event loop.
+ * prefill has answered. Bounded in time; may outlive the request. Belongs to the event loop.
  */
 final class ArrivalWait {
   private final SplitCourse course;
@@ -17,7 +17,10 @@ final class ArrivalWait {
   private final @Nullable Await await;
 
   private Notifications.@Nullable Expected expected;
-  private boolean allCame;
+
+  /** Whether they have come, or were waited for long enough. */
+  private boolean done;
+
   private long since;
   private @Nullable Runnable next;
   private @Nullable Future<?> timer;
@@ -37,32 +40,33 @@ final class ArrivalWait {
               .expect(
                   await.id(),
                   await.notifications(),
-                  () -> course.state().loop().execute(() -> course.guarded(this::allHaveCome)));
+                  () -> course.state().loop().execute(this::goOn));
     }
   }
 
-  /** Goes on with {@code step} as soon as they have arrived, or it has taken too long. */
+  /**
+   * Goes on with {@code step} as soon as they have arrived, or it has taken too long; in place of
+   * the step that it was to go on with.
+   *
+   * @param step guarded by itself
+   */
   void then(Runnable step) {
-    if (await == null || allCame) {
+    if (await == null || done) {
       step.run();
       return;
     }
+    boolean waits = next != null;
     next = step;
+    if (waits) {
+      return;
+    }
     since = course.now();
     long most = await.atMost().toNanos();
-    timer =
-        course
-            .state()
-            .loop()
-            .schedule(() -> course.guarded(this::goOn), most, TimeUnit.NANOSECONDS);
-  }
-
-  private void allHaveCome() {
-    allCame = true;
-    goOn();
+    timer = course.state().loop().schedule(this::goOn, most, TimeUnit.NANOSECONDS);
   }
 
   private void goOn() {
+    done = true;
     Runnable step = next;
     if (step != null) {
       stop();

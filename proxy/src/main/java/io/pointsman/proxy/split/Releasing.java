@@ -41,7 +41,7 @@ final class Releasing implements SideLeg.Owner {
       }
     }
     if (reply != null) {
-      release(reply);
+      run.releaseArrived(reply, body, course.now());
     }
   }
 
@@ -52,18 +52,10 @@ final class Releasing implements SideLeg.Owner {
         : null;
   }
 
-  private void release(PrefillReply reply) {
-    try {
-      run.release(run.decodeLease(), reply, body, course.now());
-    } finally {
-      body.release();
-    }
-  }
-
   /** Nothing is freed. */
   private void end() {
     body.release();
-    run.decodeLease().ignored();
+    run.nothingLeft();
   }
 
   @Override

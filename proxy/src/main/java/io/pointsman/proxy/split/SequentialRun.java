@@ -108,7 +108,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   private void replied(Worker by, PrefillReply read) {
     plane.protocol().listeners().forEach(listener -> listener.prefilled(by, read));
-    arrivals.then(() -> decode(split.decode(), read));
+    arrivals.then(() -> course.guarded(() -> decode(split.decode(), read)));
   }
 
   @Override
@@ -286,17 +286,21 @@ final class SequentialRun implements Run, SideLeg.Owner {
 
   @Override
   public void over(boolean answered) {
-    arrivals.stop();
     SideLeg leg = prefill;
     PrefillReply read = reply;
     DecodeErrand sent = errand;
+    if (leg != null && !leg.over()) {
+      endPrefill(leg);
+      return;
+    }
+    if (leg != null && read != null && sent == null) {
+      releaseUnsent(read);
+      return;
+    }
+    arrivals.stop();
     if (leg == null) {
       split.prefill().ignored();
       split.decode().ignored();
-    } else if (!leg.over()) {
-      endPrefill(leg);
-    } else if (read != null && sent == null) {
-      releaseUnsent(read);
     } else if (read != null && sent != null) {
       endDecode(sent, read);
     }
@@ -305,10 +309,37 @@ final class SequentialRun implements Run, SideLeg.Owner {
   /** The decode request was not sent, or could not even be made. */
   private void releaseUnsent(PrefillReply read) {
     if (split.decode().settled()) {
+      arrivals.stop();
       plane.listener().handover(HandoverEnd.LEFT);
     } else {
-      release(split.decode(), read, course.body(), repliedAt);
+      KeptBody body = course.body();
+      body.retain();
+      releaseArrived(read, body, repliedAt);
     }
+  }
+
+  /**
+   * What prefill sends of itself cannot be freed before it has arrived: decode would find nothing,
+   * and nobody would fetch what comes after.
+   *
+   * @param body released here
+   * @param since when prefill has answered
+   */
+  void releaseArrived(PrefillReply read, KeptBody body, long since) {
+    arrivals.then(
+        () -> {
+          try {
+            release(split.decode(), read, body, since);
+          } finally {
+            body.release();
+          }
+        });
+  }
+
+  /** Nothing is left to be released. */
+  void nothingLeft() {
+    arrivals.stop();
+    split.decode().ignored();
   }
 
   /** Nobody waits for the prefill any more. */
@@ -318,7 +349,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
       return;
     }
     leg.abort();
-    split.decode().ignored();
+    nothingLeft();
     plane.listener().prefill(PrefillEnd.ABORTED);
   }
 
@@ -349,7 +380,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
    *
    * @param since when prefill has answered
    */
-  void release(Lease lease, PrefillReply read, KeptBody body, long since) {
+  private void release(Lease lease, PrefillReply read, KeptBody body, long since) {
     freeing(read, body, since).ifPresentOrElse(freeing -> freeing.begin(lease), lease::ignored);
   }
 
@@ -381,10 +412,5 @@ final class SequentialRun implements Run, SideLeg.Owner {
                 ? leg
                 : null;
     return Optional.of(new Freeing(course, new Freeing.Held(split, terms, fetch, body, until)));
-  }
-
-  /** The decode lease, for whoever goes on without the client. */
-  Lease decodeLease() {
-    return split.decode();
   }
 }
