@@ -552,19 +552,6 @@ class CostPolicyTest {
   }
 
   @Test
-  void theWaitForKvMemoryIsNotShortenedByWhatAFreeWorkerTakes() {
-    PoolModel late = new PoolModel(CostSettings.DEFAULTS);
-    for (int i = 0; i < 1000; i++) {
-      late.delayed(false, 200);
-    }
-    Inquiry inquiry = new Inquiry().about(late, Prompt.of(1, 64), 0);
-    // 24 of 1,024 tokens are free, ten more with each millisecond.
-    inquiry.cost(new Inquiry.Standing(late, 0, 0, 0, 0, 1, 4, 0.5, 24, true, 1, 10), 0);
-
-    assertThat(inquiry.waits()).isBetween(100.0, 130.0);
-  }
-
-  @Test
   void aStepIsNotTakenToBeLongWherePromptsTakeNothing() {
     PoolModel fast = new PoolModel(CostSettings.DEFAULTS);
     for (int i = 0; i < 300; i++) {
