@@ -53,7 +53,8 @@ final class WorkerModel {
   private boolean closed;
 
   /**
-   * Whether the last answer that was to tell its first token told none: the next may not either.
+   * Whether the last answer that was to tell its first token told none, though it had tokens: the
+   * next may not either.
    */
   private boolean mute;
 
@@ -285,6 +286,7 @@ final class WorkerModel {
     if (entry == null || entry.heard || closed) {
       return false;
     }
+    mute &= !entry.awaited;
     progress.hear(entry, at, standing.util());
     publish();
     return true;
@@ -302,8 +304,11 @@ final class WorkerModel {
     }
     Usage usage = lease.usage();
     progress.assume(now);
-    if (outcome instanceof Outcome.Succeeded && entry.awaited && !entry.heard) {
-      mute = true;
+    // What generates nothing, as an embedding or an error within a stream, has none to tell.
+    if (outcome instanceof Outcome.Succeeded(boolean served)
+        && served
+        && usage.completionTokens() > 0) {
+      mute |= entry.awaited && !entry.heard;
     }
     // What counts no prompt may have computed none, as /tokenize.
     if (outcome instanceof Outcome.Succeeded(boolean served)

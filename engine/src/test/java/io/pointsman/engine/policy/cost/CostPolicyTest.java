@@ -320,17 +320,48 @@ class CostPolicyTest {
     }
     fleet.clock.advance(Duration.ofSeconds(10));
     assertThat(waitOf(Prompt.of(9, 1000))).as("they may hang").isGreaterThan(100);
-    whole.forEach(Lease::succeeded);
+    whole.forEach(CostPolicyTest::answerInOnePiece);
 
+    List<Lease> streams = new ArrayList<>();
     for (int i = 10; i < 14; i++) {
-      whole.add(place(Prompt.of(i, 1000)));
+      streams.add(place(Prompt.of(i, 1000)));
     }
     assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
     fleet.clock.advance(Duration.ofSeconds(10));
     assertThat(waitOf(Prompt.of(9, 1000))).isZero();
 
-    whole.getLast().firstToken();
-    assertThat(whole.stream().map(Lease::worker).distinct()).hasSize(4);
+    streams.forEach(CostPolicyTest::answer);
+    assertThat(streams.stream().map(Lease::worker).distinct()).hasSize(4);
+    hang();
+    assertThat(waitOf(Prompt.of(9, 1000))).as("they tell them again").isGreaterThan(100);
+  }
+
+  private static void answerInOnePiece(Lease lease) {
+    lease.reported(new Usage(16_000, 0, 10));
+    lease.succeeded();
+  }
+
+  /** Four prompts of which nothing is heard for 10 s. */
+  private void hang() {
+    for (int i = 20; i < 24; i++) {
+      place(Prompt.of(i, 1000));
+    }
+    fleet.clock.advance(Duration.ofSeconds(10));
+  }
+
+  /** As embeddings that are asked for as streams, and errors within a stream. */
+  @Test
+  void answersThatHaveNoTokensSayNothingOfFirstTokens() {
+    for (int i = 0; i < 4; i++) {
+      Lease lease = place(Prompt.of(i, 1000));
+      fleet.clock.advance(Duration.ofSeconds(10));
+      if (i % 2 == 0) {
+        lease.reported(new Usage(16_000, 0, 0));
+      }
+      lease.succeeded();
+    }
+    hang();
+    assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
   }
 
   /** As one that is served by beam search, among streams. */
