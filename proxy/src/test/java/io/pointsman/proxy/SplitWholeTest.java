@@ -272,8 +272,15 @@ class SplitWholeTest {
     }
   }
 
-  @Test
-  void aRegularWorkerServesWhatTheOnlyDecodeWorkerIsTooBusyFor() throws Exception {
+  private static void down(Worker worker) {
+    while (worker.health().healthy()) {
+      worker.probed(false);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aRegularWorkerServesWhatTheOnlyDecodeWorkerIsTooBusyFor(boolean another) throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill =
             ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
@@ -282,6 +289,9 @@ class SplitWholeTest {
       rig.prefill(prefill);
       rig.decode(busy);
       rig.worker(regular.url(), Role.REGULAR);
+      if (another) {
+        down(rig.worker("http://127.0.0.1:1", Role.DECODE));
+      }
 
       WireResponse response = rig.proxy.ask(SplitRig.request());
 

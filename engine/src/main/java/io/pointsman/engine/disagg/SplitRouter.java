@@ -17,6 +17,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -265,13 +266,18 @@ public final class SplitRouter {
   }
 
   /**
-   * Whether there is a worker of a role that has had no attempt of the request: others get no
-   * other, so that there is nothing to wait for.
+   * Whether there is a worker of a role that is up, and has had no attempt of the request: others
+   * get no other, and nobody knows when one that is down comes back, so that there is nothing to
+   * wait for.
    */
   public boolean someUntried(SplitRequest request, Role role) {
     Pool pool = engine.pool(role, request.model());
+    List<Worker> tried = request.of(role).tried();
+    long now = ticker.nanos();
     return pool != null
-        && pool.workers().stream().anyMatch(worker -> !request.of(role).tried().contains(worker));
+        && pool.workers().stream()
+            .anyMatch(
+                each -> !tried.contains(each) && (each.eligible(now) || each.merelyBusy(now)));
   }
 
   /** Says that a request is refused after all: to be called once for each that is. */
