@@ -52,7 +52,7 @@ class SplitFirstEventsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {ERROR, ABORT})
+  @ValueSource(strings = {ERROR, ABORT, BUSY})
   void anErrorInPlaceOfDecodesFirstOutputIsDecidedAnew(String error) throws Exception {
     EngineScript decodes = once(new EventStream(List.of(ROLE, error)), stream());
     try (SplitRig rig = new SplitRig("nixl");
@@ -67,6 +67,7 @@ class SplitFirstEventsTest {
       assertThat(response.status()).isEqualTo(200);
       assertThat(response.text()).isEqualTo(ANSWER);
       assertThat(rig.heard).contains("HANDOVER_RECOMPUTED");
+      assertThat(prefill.requests()).as("what was fetched is not fetched again").hasSize(2);
       assertThat(rig.proxy.outcomes).contains(new Outcome.Failed(Failure.ERROR));
     }
   }
@@ -86,6 +87,24 @@ class SplitFirstEventsTest {
       assertThat(rig.heard).contains("HANDOVER_RETAKEN");
       assertThat(prefill.requests()).hasSize(1);
       assertThat(rig.proxy.outcomes).noneMatch(Outcome.Failed.class::isInstance);
+    }
+  }
+
+  @Test
+  void aClientIsToldToComeAgainIfDecodeStaysBusyBehindItsHead() throws Exception {
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
+        ScriptedEngine decode = ScriptedEngine.start(new EventStream(List.of(BUSY)))) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      WireResponse response = rig.proxy.ask(streamed());
+
+      assertThat(response.status()).as(response.text()).isEqualTo(503);
+      assertThat(response.text()).contains("\"all_busy\"");
+      assertThat(response.header("retry-after")).isEqualTo("1");
+      decode.now(stream());
+      rig.clock.advance(Duration.ofSeconds(10));
+      ProxyRig.await("told: " + rig.heard, () -> rig.heard.contains("HANDOVER_RELEASED"));
     }
   }
 

@@ -23,7 +23,10 @@ public final class Rejections {
   /** For a request that fails by {@code error}, with when to come again where that may help. */
   public static Reply reply(ProxyError error) {
     Reply reply = Reply.of(error, error.message());
-    boolean passing = error == ProxyError.OUT_OF_DESCRIPTORS || error == ProxyError.BUFFERS_FULL;
+    boolean passing =
+        error == ProxyError.OUT_OF_DESCRIPTORS
+            || error == ProxyError.BUFFERS_FULL
+            || error == ProxyError.ALL_BUSY;
     return passing ? reply.retryAfter(0) : reply;
   }
 

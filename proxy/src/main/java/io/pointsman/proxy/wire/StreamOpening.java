@@ -115,6 +115,10 @@ public final class StreamOpening {
 
   private void tell() {
     EventKind kind = EventReader.kind(event, kept);
+    if (kind == EventKind.BUSY && told == EventKind.COMPUTED) {
+      // Who is busy has not begun with the request: this one has.
+      kind = EventKind.FAILED;
+    }
     told = kind.compareTo(told) > 0 ? kind : told;
   }
 }
