@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Tells which event of a stream carries output, which comes before, and which is an error in its
  * place: of OpenAI's chats, completions and responses, of Anthropic's messages and of SGLang's own
- * streams. Nothing is parsed: members are found by their names, since within JSON a quotation mark
- * inside a string is escaped. So the beginning of an event is enough.
+ * streams. Nothing is parsed but errors: members are found by their names, since within JSON a
+ * quotation mark inside a string is escaped. So the beginning of an event is enough.
  */
 public final class EventReader {
   /** vLLM sends the first two before it asks its engine for anything. */
@@ -32,6 +32,7 @@ public final class EventReader {
   private static final byte[] TYPE = ascii("\"type\"");
   private static final byte[] OBJECT = ascii("\"object\"");
   private static final byte[] ERROR = ascii("\"error\"");
+  private static final byte[] RESPONSE = ascii("\"response\"");
   private static final byte[] ABORT = ascii("\"abort\"");
   private static final byte[] CODE = ascii("\"code\"");
   private static final byte[] STATUS_CODE = ascii("\"status_code\"");
@@ -65,7 +66,7 @@ public final class EventReader {
     }
     int from = data < 0 ? length : data;
     if (ERRORS.contains(name)) {
-      return fault(status(event, from, length), event, from, length);
+      return blame(event, told(event, from, length), length);
     }
     EventKind fault = fault(event, from, length);
     if (fault != null) {
@@ -141,38 +142,57 @@ public final class EventReader {
     int object = leading(OBJECT, bytes, from, to);
     boolean told =
         error >= 0 ? error < to && bytes[error] != 'n' : matches(ERROR, bytes, object, to);
-    return told || aborted(bytes, from, to)
-        ? fault(status(bytes, from, to), bytes, from, to)
-        : null;
+    int at = told ? told(bytes, from, to) : abort(bytes, from, to);
+    return at < 0 ? null : blame(bytes, at, to);
   }
 
-  /** Whether SGLang's scheduler has given it up; an abort without status was asked for. */
-  private static boolean aborted(byte[] bytes, int from, int to) {
+  /** Where the object begins that tells an error: within the data, or the data itself. */
+  private static int told(byte[] bytes, int data, int to) {
+    int response = member(RESPONSE, bytes, data, to);
+    int error = member(ERROR, bytes, response < 0 ? data : response, to);
+    return error >= 0 && error < to && bytes[error] == '{' ? error : data;
+  }
+
+  /**
+   * Where SGLang says why its scheduler has given the request up; -1 if it has not. An abort
+   * without status was asked for.
+   */
+  private static int abort(byte[] bytes, int from, int to) {
     int reason = value(FINISH_REASON, bytes, from, to);
     int type = reason < 0 ? -1 : leading(TYPE, bytes, reason, to);
-    return matches(ABORT, bytes, type, to) && find(STATUS_CODE, bytes, type, to) >= 0;
+    boolean aborted =
+        matches(ABORT, bytes, type, to) && member(STATUS_CODE, bytes, reason, to) >= 0;
+    return aborted ? reason : -1;
   }
 
-  private static EventKind fault(int status, byte[] bytes, int from, int to) {
+  /** Whose fault the error is that an object tells. */
+  private static EventKind blame(byte[] bytes, int error, int to) {
+    int told = member(STATUS_CODE, bytes, error, to);
+    int code = member(CODE, bytes, error, to);
+    int status = status(bytes, told < 0 ? code : told, to);
     if (status == BUSY || status == RATE_LIMITED) {
       return EventKind.BUSY;
     }
-    boolean engines = status >= 500 || (status < 400 && enginesOwn(bytes, from, to));
+    boolean own = enginesOwn(bytes, member(TYPE, bytes, error, to), to);
+    boolean engines = status >= 500 || (status < 400 && (own || enginesOwn(bytes, code, to)));
     return engines ? EventKind.FAILED : EventKind.REFUSED;
   }
 
-  private static boolean enginesOwn(byte[] bytes, int from, int to) {
-    return Arrays.stream(ENGINES_OWN).anyMatch(word -> find(word, bytes, from, to) >= 0);
+  /** Whether a value is a text with a name of the engine's own errors in it. */
+  private static boolean enginesOwn(byte[] bytes, int value, int to) {
+    if (value < 0 || value >= to || bytes[value] != '"') {
+      return false;
+    }
+    int end = Math.min(to, stringEnd(bytes, value + 1, to));
+    return Arrays.stream(ENGINES_OWN).anyMatch(word -> find(word, bytes, value, end) >= 0);
   }
 
-  /** The status that an error tells; 0 if there is none. */
-  private static int status(byte[] bytes, int from, int to) {
-    int value = value(STATUS_CODE, bytes, from, to);
-    int at = value < 0 ? value(CODE, bytes, from, to) : value;
-    if (at < 0) {
+  /** The status that a value tells, as a number or a text; 0 if it is none. */
+  private static int status(byte[] bytes, int value, int to) {
+    if (value < 0) {
       return 0;
     }
-    at += at < to && bytes[at] == '"' ? 1 : 0;
+    int at = value + (value < to && bytes[value] == '"' ? 1 : 0);
     int status = 0;
     for (int i = at; i < Math.min(to, at + 3) && bytes[i] >= '0' && bytes[i] <= '9'; i++) {
       status = status * 10 + bytes[i] - '0';
@@ -220,12 +240,35 @@ public final class EventReader {
     return empty ? from + 2 : -1;
   }
 
+  /** Behind the quotation mark that ends a string. */
   private static int stringEnd(byte[] bytes, int from, int to) {
     int at = from;
     while (at < to && bytes[at] != '"') {
-      at++;
+      at += bytes[at] == '\\' ? 2 : 1;
     }
     return at + 1;
+  }
+
+  /** Where the value of an object's own member of this name begins; -1 without one. */
+  private static int member(byte[] name, byte[] bytes, int object, int to) {
+    int depth = 0;
+    for (int at = object; at >= 0 && at < to; ) {
+      byte here = bytes[at];
+      if (here == '"') {
+        int value = depth == 1 && matches(name, bytes, at, to) ? value(bytes, at, to) : -1;
+        if (value >= 0) {
+          return value;
+        }
+        at = stringEnd(bytes, at + 1, to);
+        continue;
+      }
+      depth += here == '{' || here == '[' ? 1 : here == '}' || here == ']' ? -1 : 0;
+      if (depth == 0) {
+        return -1;
+      }
+      at++;
+    }
+    return -1;
   }
 
   /** Where the value of an object's first member begins, if it has this name; else -1. */

@@ -91,6 +91,28 @@ class EventReaderTest {
         .isEqualTo(EventKind.BUSY);
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "data: {\"error\":{\"message\":\"tool \\\"internal_search\\\" is not known\","
+            + "\"type\":\"invalid_request_error\",\"code\":null}}\n\n",
+        "data: {\"error\":{\"message\":\"m\",\"details\":{\"code\":500}}}\n\n",
+        "data: {\"object\":\"error\",\"message\":\"server_error\",\"code\":null}\n\n",
+        "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{"
+            + "\"instructions\":\"call api_error\",\"metadata\":{\"code\":\"server_error\"},"
+            + "\"error\":{\"code\":\"invalid_prompt\",\"message\":\"server_error\"}}}\n\n"
+      })
+  void wordsOfTheClientsAreNoTypes(String event) {
+    assertThat(kind(event)).isEqualTo(EventKind.REFUSED);
+  }
+
+  @Test
+  void anEventThatIsCutWithinItsErrorHasNoType() {
+    assertThat(kind("data: {\"error\":{\"message\":\"a\\")).isEqualTo(EventKind.REFUSED);
+    assertThat(kind("event: error\ndata: {\"error\":{\"type\":\"api_error"))
+        .isEqualTo(EventKind.FAILED);
+  }
+
   @Test
   void endingOfAStreamTellsItsError() {
     String token = "data: {\"choices\":[{\"text\":\"a\"}]}\n\n";
