@@ -190,8 +190,9 @@ public final class DisaggKeys {
           ROOT + "decode-timeout",
           durationOrOff(MILLI, DAY),
           STAGES.decode(),
-          "From the decode request to the head of its answer, and from there to the first byte"
-              + " behind it, transfer of the blocks included; then another decode worker is tried.",
+          "Longest silence from the decode request to the head of its answer, and from there to"
+              + " what ends timeouts.first-byte, transfer of the blocks included; then another"
+              + " decode worker is tried.",
           "Short gives up before large prompts are transferred; off waits for hung workers.");
 
   public static final Key<Duration> RELEASE_TIMEOUT =

@@ -119,8 +119,9 @@ public final class ForwardKeys {
           "timeouts.first-byte",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.firstByte(),
-          "Longest wait for the head of an answer, and from there for the first byte of its body,"
-              + " or of a stream for the first event that is computed (not response.created).",
+          "Longest silence before the head of an answer, and from there before the first byte of"
+              + " its body, or of a stream the first event that is computed (not response.created;"
+              + " each such event and comment begins it anew).",
           "Must exceed queueing and prefill of the longest prompt, also where the engine sends the"
               + " head of a stream before them; without streaming, the whole generation.");
 
