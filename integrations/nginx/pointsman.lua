@@ -503,16 +503,52 @@ function pointsman.tell()
   end
   -- Of answers in one piece and compressed ones nobody knows the first token.
   if state.lease and ngx.status == 200 and not ngx.header["content-encoding"] then
-    state.awaits = (ngx.header["content-type"] or ""):lower():find("^text/event%-stream") ~= nil
+    local stream = (ngx.header["content-type"] or ""):lower():find("^text/event%-stream")
+    state.awaits = stream and {line = ""}
   end
 end
 
--- A part of the answer passes: the first one that is not empty has the first token. An error in OpenAI's shape takes the
--- place of nginx's own page.
+-- Names of the events that engines send before they compute.
+local TAKEN = {["response.created"] = true, ["response.in_progress"] = true, ["response.queued"] = true, ping = true}
+
+-- So much of a line tells what its event is.
+local LINE = 64
+
+-- Whether the first token is in what a stream of events goes on with. The beginnings of lines are looked at, up to the
+-- first event that had to be computed; most streams begin with it.
+local function first_token(seen, data)
+  local text = seen.line .. data
+  local from = 1
+  while from <= #text do
+    local feed = text:find("\n", from, true)
+    if not feed and not seen.within and #text - from < LINE then
+      break
+    end
+    if not seen.within then
+      local line = text:sub(from, math.min((feed or #text + 1) - 1, from + LINE))
+      if line:find("^\r?$") then
+        seen.taken = false
+      elseif not seen.taken and not (line:find("^:") or line:find("^id:") or line:find("^retry:")) then
+        local name = line:match("^event:%s*([%w_.]+)") or line:match('^data:%s*{%s*"type"%s*:%s*"([%w_.]+)"')
+        seen.taken = TAKEN[name or ""]
+        if not seen.taken then
+          return true
+        end
+      end
+    end
+    seen.within = not feed
+    from = (feed or #text) + 1
+  end
+  seen.line = text:sub(from)
+  return false
+end
+
+-- A part of the answer passes, perhaps with the first token. An error in OpenAI's shape takes the place of nginx's own
+-- page.
 function pointsman.body()
   local state = ngx.ctx.pointsman
-  if state and state.awaits and ngx.arg[1] ~= "" then
-    state.awaits = false
+  if state and state.awaits and first_token(state.awaits, ngx.arg[1]) then
+    state.awaits = nil
     state.ttft = math.max(0, math.floor((ngx.now() - state.asked) * 1000))
   end
   if state and state.page then

@@ -1,0 +1,56 @@
+package io.pointsman.it.plane;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.RawClient;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What planes tell of streams that begin before anything is computed. */
+@ParameterizedClass
+@EnumSource(PlaneRig.Way.class)
+@Timeout(300)
+final class PlaneFirstTokensTest {
+  private final PlaneRig rig;
+
+  PlaneFirstTokensTest(PlaneRig.Way way) {
+    // A prompt of 400 tokens or more takes two seconds at least.
+    rig = new PlaneRig(way).engines(1, sim -> sim.withLinearLatency(200, 1));
+  }
+
+  @AfterEach
+  void close() {
+    rig.close();
+  }
+
+  @Test
+  void whatEnginesSendBeforeTheyComputeIsNoFirstToken() throws Exception {
+    rig.router("cost", "decisions.sample", "1");
+    rig.carrier();
+    rig.awaitNoLoad();
+    String prompt = "tell me more ".repeat(200);
+    String body = "{\"model\":\"sim\",\"stream\":true,\"input\":\"" + prompt + "\"}";
+    String answer = RawClient.call(rig.port(), "POST", "/v1/responses", body).text();
+
+    assertThat(answer).contains("event: response.created", "event: response.output_text.delta");
+    Await.until("the end is counted", Await.LONG, () -> newest().has("outcome"));
+    assertThat(newest().path("ttft_ms").asDouble(-1)).isGreaterThan(1500);
+  }
+
+  private JsonNode newest() {
+    try {
+      String log = RawClient.call(rig.routerPort(), "GET", "/decisions?limit=1", "").text();
+      return new ObjectMapper().readTree(log).path("decisions").path(0).path("measured");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
