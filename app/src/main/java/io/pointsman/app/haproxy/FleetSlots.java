@@ -7,13 +7,16 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -90,6 +93,18 @@ final class FleetSlots {
     return size;
   }
 
+  /** The names whose addresses are asked for while these are the workers. */
+  static Set<String> hosts(Collection<URI> workers) {
+    return workers.stream()
+        .filter(url -> HostPort.of(url.getRawAuthority()) != null)
+        .map(FleetSlots::host)
+        .collect(Collectors.toSet());
+  }
+
+  private static String host(URI url) {
+    return HostPort.ofUrl(url.toString()).host();
+  }
+
   /**
    * Makes HAProxy's servers those of {@code workers}, as far as it can have them.
    *
@@ -139,7 +154,7 @@ final class FleetSlots {
       Known known = each.getValue();
       List<String> now;
       try {
-        now = addresses.of(HostPort.ofUrl(known.url().toString()).host());
+        now = addresses.of(host(known.url()));
       } catch (IOException e) {
         log.debug("worker {} keeps its address", id, e);
         continue;
@@ -190,7 +205,7 @@ final class FleetSlots {
     }
     List<String> now;
     try {
-      now = addresses.of(HostPort.ofUrl(url.toString()).host());
+      now = addresses.of(host(url));
     } catch (IOException e) {
       failed(id, e);
       return;

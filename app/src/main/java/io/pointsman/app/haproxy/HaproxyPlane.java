@@ -10,10 +10,8 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -189,11 +187,7 @@ public final class HaproxyPlane implements AutoCloseable {
       // Where all are draining there are none, and none shall be asked.
       if (workers != null) {
         slots.follow(workers);
-        names.retain(
-            workers.values().stream()
-                .map(URI::getHost)
-                .filter(Objects::nonNull)
-                .collect(Collectors.toSet()));
+        names.retain(FleetSlots.hosts(workers.values()));
       }
       silent = false;
     } catch (IOException e) {

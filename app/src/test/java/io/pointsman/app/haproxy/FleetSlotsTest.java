@@ -3,14 +3,19 @@ package io.pointsman.app.haproxy;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.testkit.Await;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,6 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class FleetSlotsTest {
+  private static final Duration DAY = Duration.ofDays(1);
+
   @TempDir private Path directory;
 
   private final List<String> unknown = new ArrayList<>();
@@ -95,6 +102,50 @@ class FleetSlotsTest {
     worker("a", "http://vllm_engine_1:8000");
     slots.follow(workers);
     assertThat(haproxy.told()).containsSubsequence(added("a", "w1", 8000));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"vllm_engine_1", "engine", "[::1]"})
+  void aNameIsKeptUntilItsLookUpHasAnswered(String host) throws Exception {
+    CountDownLatch answered = new CountDownLatch(1);
+    AtomicInteger lookUps = new AtomicInteger();
+    FleetSlots.Addresses slow =
+        name -> {
+          lookUps.incrementAndGet();
+          awaitUninterruptibly(answered);
+          return found;
+        };
+    try (FleetNames names = new FleetNames(host.startsWith("[") ? _ -> found : slow, DAY)) {
+      slots = new FleetSlots(new RuntimeApi(directory.resolve("s")), "workers.map", 3, names);
+      worker("a", "http://" + host + ":8000");
+      worker("b", "nothing:to.look.up");
+      for (int i = 0; i < 3; i++) {
+        slots.follow(workers);
+        names.retain(FleetSlots.hosts(workers.values()));
+      }
+      answered.countDown();
+      Await.until(
+          "HAProxy has the worker",
+          () -> {
+            try {
+              slots.follow(workers);
+              names.retain(FleetSlots.hosts(workers.values()));
+            } catch (IOException e) {
+              throw new UncheckedIOException(e);
+            }
+            return slots.size() == 1;
+          });
+      assertThat(haproxy.told()).isEqualTo(added("a", "w1", 8000));
+      assertThat(lookUps).hasValueLessThanOrEqualTo(1);
+    }
+  }
+
+  private static void awaitUninterruptibly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Test
