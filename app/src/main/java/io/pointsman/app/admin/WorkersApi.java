@@ -31,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * field names and texts are that router's; loads are requests in flight, whatever the policy.
  */
 public final class WorkersApi {
+  /** Where all workers are listed. */
+  static final String LIST = "/workers";
+
   private static final String WORKERS = "/workers/";
 
   private final Fleet fleet;
@@ -45,8 +48,8 @@ public final class WorkersApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("GET", "/workers", _ -> all());
-    routes.on("POST", "/workers", this::create);
+    routes.on("GET", LIST, _ -> all());
+    routes.on("POST", LIST, this::create);
     routes.below("GET", WORKERS, request -> one(request.pathAfter(WORKERS)));
     routes.below("DELETE", WORKERS, request -> deleted(request.pathAfter(WORKERS)));
     routes.on("POST", "/add_worker", this::add);
@@ -113,7 +116,7 @@ public final class WorkersApi {
     }
   }
 
-  private static String name(Enum<?> constant) {
+  static String name(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT);
   }
 

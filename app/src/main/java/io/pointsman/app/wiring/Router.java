@@ -7,6 +7,7 @@ import io.pointsman.app.admin.Membership;
 import io.pointsman.app.admin.ModelCards;
 import io.pointsman.app.admin.ModelsApi;
 import io.pointsman.app.admin.RefusedPaths;
+import io.pointsman.app.admin.WorkerList;
 import io.pointsman.app.admin.WorkersApi;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.decide.DecideApi;
@@ -367,6 +368,8 @@ public final class Router implements AutoCloseable {
         new WorkersApi(fleet, membership, ticker).addTo(routes);
         new MaintenanceApi(fleet, client::send, policies.sessions()).addTo(routes);
         observers.addTo(routes);
+      } else if (config.decide().enabled()) {
+        new WorkerList(fleet).addTo(routes);
       }
       if (config.decide().enabled()) {
         choiceForOthers(engine, callers, two, prompts, routes);

@@ -19,8 +19,10 @@ public final class AdminKeys {
           "admin.enabled",
           bool(),
           AdminSettings.DEFAULTS.enabled(),
-          "Whether workers can be listed, added and removed over HTTP, on the port of the clients.",
-          "true lets every client do it; false leaves the fleet to the configuration.");
+          "Whether workers can be described, added and removed over HTTP, on the port of the"
+              + " clients.",
+          "true lets every client do it; false leaves the fleet to the configuration, and of these"
+              + " paths, while decide.enabled, a GET /workers of addresses and health.");
 
   public static final Key<Duration> ADD_TIMEOUT =
       Key.of(

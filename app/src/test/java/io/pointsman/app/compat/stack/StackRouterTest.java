@@ -164,7 +164,16 @@ class StackRouterTest {
     assertThat(send(router, "POST", "/add_worker?url=http://127.0.0.1:1").statusCode())
         .isEqualTo(404);
     assertThat(send(router, "POST", "/remove_worker?url=" + good).statusCode()).isEqualTo(404);
-    assertThat(send(router, "GET", "/workers").statusCode()).isEqualTo(404);
+    assertThat(send(router, "POST", "/workers").statusCode()).isEqualTo(405);
+    assertThat(send(router, "DELETE", "/workers/" + WorkerSpec.idOf(good)).statusCode())
+        .isEqualTo(404);
+    HttpResponse<String> list = send(router, "GET", "/workers");
+    assertThat(list.statusCode()).isEqualTo(200);
+    assertThat(list.body())
+        .isEqualTo(
+            "{\"workers\":[{\"url\":\"%s\",\"worker_type\":\"regular\",\"is_healthy\":true,"
+                    .formatted(good)
+                + "\"id\":\"%s\",\"draining\":false}]}".formatted(WorkerSpec.idOf(good)));
 
     assertThat(router.fleet().snapshot().workers())
         .extracting(each -> each.spec().url())
