@@ -10,7 +10,8 @@ import java.util.function.BooleanSupplier;
 
 /**
  * Whether the router is alive, ready, and how its workers are: {@code /liveness}, {@code
- * /readiness}, {@code /health}. A worker that is just being added is not counted.
+ * /readiness}, {@code /health}. A worker that is just being added is not counted, nor one that
+ * drains: it gets nothing, and is on its way out.
  */
 public final class HealthApi {
   private final Fleet fleet;
@@ -38,8 +39,12 @@ public final class HealthApi {
     routes.on("GET", "/health", _ -> health());
   }
 
+  private List<Worker> counted() {
+    return fleet.snapshot().workers().stream().filter(worker -> !worker.draining()).toList();
+  }
+
   private LocalResponse readiness() {
-    List<Worker> workers = fleet.snapshot().workers();
+    List<Worker> workers = counted();
     long healthy = workers.stream().filter(worker -> worker.health().healthy()).count();
     boolean stopping = draining.getAsBoolean();
     boolean ready = healthy > 0 && !stopping;
@@ -60,7 +65,7 @@ public final class HealthApi {
 
   private LocalResponse healthOfWorkers() {
     List<String> unhealthy =
-        fleet.snapshot().workers().stream()
+        counted().stream()
             .filter(worker -> !worker.health().healthy() && !membership.joining(worker))
             .map(worker -> '"' + WorkerUrls.of(worker) + '"')
             .toList();

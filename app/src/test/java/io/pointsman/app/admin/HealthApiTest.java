@@ -4,6 +4,7 @@ import static io.pointsman.app.admin.AdminFixture.json;
 import static io.pointsman.app.admin.AdminFixture.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import org.junit.jupiter.api.Test;
 
@@ -38,6 +39,22 @@ class HealthApiTest {
     assertThat(admin.get("/readiness").status()).isEqualTo(503);
     assertThat(json(admin.get("/readiness")).path("reason").asText()).contains("stopping");
     assertThat(admin.get("/liveness").status()).isEqualTo(200);
+  }
+
+  @Test
+  void aWorkerThatDrainsIsNotCounted() throws Exception {
+    Worker leaving = admin.healthyWorker("http://a:1");
+    leaving.drain(true);
+    assertThat(admin.get("/readiness").status()).isEqualTo(503);
+    assertThat(json(admin.get("/readiness")).path("total_workers").asInt()).isZero();
+
+    Worker unwell = admin.fleet.add(WorkerSpec.of("http://b:1"));
+    unwell.probed(false);
+    unwell.drain(true);
+    assertThat(admin.get("/health").status()).isEqualTo(200);
+
+    leaving.drain(false);
+    assertThat(admin.get("/readiness").status()).isEqualTo(200);
   }
 
   @Test
