@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
@@ -21,6 +22,9 @@ import java.util.stream.IntStream;
  */
 final class SourceFinder {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** What an engine answers that has no such path; any other failure may pass. */
+  private static final Set<Integer> UNKNOWN_PATH = Set.of(404, 405, 501);
 
   private final KvEventSettings settings;
   private final Question question;
@@ -66,11 +70,16 @@ final class SourceFinder {
     if (answer.status() == 401 || answer.status() == 403 || answer.status() >= 500) {
       throw new IOException("GET /kv_event_sources: status " + answer.status());
     }
-    EngineClient.Answer config = ask(worker, "/server_info?config_format=json");
-    if (!config.good()) {
-      config = ask(worker, "/get_server_info");
+    for (String path : List.of("/server_info?config_format=json", "/get_server_info")) {
+      EngineClient.Answer config = ask(worker, path);
+      if (config.good()) {
+        return SourcesAnswer.configured(config.body());
+      }
+      if (!UNKNOWN_PATH.contains(config.status())) {
+        throw new IOException("GET " + path + ": status " + config.status());
+      }
     }
-    return config.good() ? SourcesAnswer.configured(config.body()) : List.of();
+    return List.of();
   }
 
   private EngineClient.Answer ask(Worker worker, String path) throws IOException {
