@@ -21,7 +21,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
@@ -45,6 +47,15 @@ final class KvSource implements AutoCloseable {
 
   /** What all sources of a router have in common. */
   record Shared(KvEventLimits limits, KvEventTally tally, Ticker ticker, InstantSource clock) {}
+
+  /** What is told of a publisher, each kind only once in a while. */
+  private enum Complaint {
+    CONNECTION,
+    REPLAY,
+    MALFORMED,
+    WRONG_RANK,
+    POSITIONLESS
+  }
 
   private final SourceSpec spec;
   private final KvOutlet.Line line;
@@ -82,8 +93,9 @@ final class KvSource implements AutoCloseable {
 
   private long pauseNanos = FIRST_PAUSE.toNanos();
   private int defects;
-  private long toldAt;
-  private boolean told;
+
+  /** When each was told last: one that comes with every batch hides no other. */
+  private final Map<Complaint, Long> toldAt = new EnumMap<>(Complaint.class);
 
   KvSource(SourceSpec spec, KvOutlet outlet, Shared shared) {
     this.spec = spec;
@@ -182,7 +194,7 @@ final class KvSource implements AutoCloseable {
       }
     } catch (IOException e) {
       if (!closed()) {
-        complain("connected again: " + e);
+        complain(Complaint.CONNECTION, "connected again: " + e);
       }
     }
   }
@@ -325,7 +337,7 @@ final class KvSource implements AutoCloseable {
       asked.ask(client, from, (seq, payload) -> repeated(course, seq, payload));
     } catch (IOException e) {
       if (!closed()) {
-        complain("no replay: " + e);
+        complain(Complaint.REPLAY, "no replay: " + e);
       }
       return Replayed.FAILED;
     }
@@ -366,11 +378,14 @@ final class KvSource implements AutoCloseable {
       foreign = !spec.accepts(batch.rank());
       if (foreign) {
         tally.add(Count.WRONG_RANK);
-        complain("a batch of rank " + batch.rank() + " (expected: " + spec.rank() + ")");
+        complain(
+            Complaint.WRONG_RANK,
+            "a batch of rank " + batch.rank() + " (expected: " + spec.rank() + ")");
         return;
       }
       if (batch.positionless()) {
         complain(
+            Complaint.POSITIONLESS,
             "blocks that are named without what they follow match no prompt (SGLang before"
                 + " November 2025)");
       }
@@ -416,14 +431,14 @@ final class KvSource implements AutoCloseable {
 
   private void malformed(String why) {
     tally.add(Count.MALFORMED);
-    complain(why);
+    complain(Complaint.MALFORMED, why);
   }
 
-  private void complain(String why) {
+  private void complain(Complaint about, String why) {
     long now = shared.ticker().nanos();
-    if (!told || now - toldAt >= TOLD_AGAIN.toNanos()) {
-      told = true;
-      toldAt = now;
+    Long before = toldAt.get(about);
+    if (before == null || now - before >= TOLD_AGAIN.toNanos()) {
+      toldAt.put(about, now);
       log.warn("KV events of {}: {}", name, why);
     } else {
       log.debug("KV events of {}: {}", name, why);

@@ -4,6 +4,10 @@ import static io.pointsman.app.kvevents.wire.Msgpack.list;
 import static io.pointsman.app.kvevents.wire.Msgpack.pack;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.pointsman.app.kvevents.KvEventTally.Count;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.sim.zmq.EventFaults;
@@ -16,12 +20,14 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /** What comes of batches that are lost, late, repeated, malformed, over real sockets. */
 @Timeout(240)
@@ -428,6 +434,33 @@ class KvSourceTest {
       listening.awaitLive(worker);
       assertThat(listening.tally.of(Count.WRONG_RANK)).isEqualTo(1);
       assertThat(listening.feed.resets()).isZero();
+    }
+  }
+
+  @Test
+  void whatIsWrongWithEveryBatchHidesNothingElse() {
+    Logger logger = (Logger) LoggerFactory.getLogger(KvSource.class);
+    ListAppender<ILoggingEvent> logged = new ListAppender<>();
+    logged.list = new CopyOnWriteArrayList<>();
+    logged.start();
+    logger.addAppender(logged);
+    logger.setLevel(Level.WARN);
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = ofRankZero(publisher)) {
+      Worker worker = listening.add("http://127.0.0.1:1", Map.of());
+      listening.awaitLive(worker);
+      storeAs(1, publisher, 8);
+      storeAs(1, publisher, 9);
+      publisher.publish(new byte[] {(byte) 0xc1});
+      listening.await(Count.RESETS_MALFORMED, 1);
+      assertThat(logged.list)
+          .extracting(ILoggingEvent::getFormattedMessage)
+          .satisfiesExactly(
+              first -> assertThat(first).contains("a batch of rank 1"),
+              second -> assertThat(second).doesNotContain("rank 1"));
+    } finally {
+      logger.setLevel(null);
+      logger.detachAppender(logged);
     }
   }
 
