@@ -365,8 +365,15 @@ local function least_busy(except)
   return best
 end
 
+-- Asks the router for its workers.
+local look
+
 -- Without the router's choice.
 local function by_itself()
+  if not least_busy() then
+    -- Nobody has looked yet, or there was nothing to see then.
+    look()
+  end
   if not least_busy() then
     return refuse(503, "1", NO_WORKER)
   end
@@ -601,7 +608,7 @@ local function host_and_port(url)
   return port and host, tonumber(port)
 end
 
-local function look(premature)
+function look(premature)
   if premature then
     return
   end

@@ -18,6 +18,7 @@ import io.pointsman.it.support.SilentPort;
 import io.pointsman.sim.SimEngine;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -406,6 +407,29 @@ final class PlaneFailuresTest {
     }
   }
 
+  /** As behind the launchers for systems without a worker API. */
+  @Test
+  void aFleetThatNobodyMayChangeOverHttpIsFollowedToo() throws Exception {
+    rig.engines(2);
+    Router router = rig.router("round_robin", "admin.enabled", "false");
+    rig.carrier();
+    Await.until(
+        "the fleet is known",
+        Await.LONG,
+        () -> {
+          try {
+            return PlaneRig.get(rig.port(), "/v1/models").status() == 200;
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        });
+
+    router.close();
+    for (int i = 0; i < 10; i++) {
+      assertThat(rig.send(completion("alone " + i)).status()).isEqualTo(200);
+    }
+  }
+
   /** Most engines close theirs after 5 s, and a request may meet that. */
   @Test
   void connectionsToEnginesAreNotKeptForAsLongAsEnginesKeepThem() throws Exception {
@@ -422,6 +446,46 @@ final class PlaneFailuresTest {
           () -> "closed: " + engine.connections(),
           Duration.ofSeconds(4),
           () -> engine.connections() == 0);
+    }
+  }
+
+  @Test
+  void norAreThoseOfABurst() throws Exception {
+    int burst = 64;
+    CountDownLatch all = new CountDownLatch(burst);
+    RawEngine engine =
+        rig.scripted(
+            (request, out) -> {
+              if (new String(request.body(), StandardCharsets.US_ASCII).contains("burst")) {
+                all.countDown();
+                awaitAll(all);
+              }
+              ANSWER.answer(request, out);
+            });
+    rig.router("round_robin", "health.interval", "1h");
+    rig.carrier();
+    try (ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<Answer>> answers = new ArrayList<>();
+      for (int i = 0; i < burst; i++) {
+        answers.add(clients.submit(() -> rig.send(completion("burst"))));
+      }
+      for (Future<Answer> each : answers) {
+        assertThat(each.get().status()).isEqualTo(200);
+      }
+    }
+    Await.until(
+        () -> "closed: " + engine.connections(),
+        Duration.ofSeconds(4),
+        () -> engine.connections() == 0);
+  }
+
+  private static void awaitAll(CountDownLatch all) throws IOException {
+    try {
+      if (!all.await(30, TimeUnit.SECONDS)) {
+        throw new IOException("not in flight at once: " + all.getCount() + " are missing");
+      }
+    } catch (InterruptedException e) {
+      throw new IOException(e);
     }
   }
 
