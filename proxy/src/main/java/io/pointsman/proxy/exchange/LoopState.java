@@ -14,6 +14,8 @@ import io.pointsman.request.RequestReader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +53,7 @@ public final class LoopState {
   private final @Nullable Courses courses;
   private final ResponseHead head = new ResponseHead();
   private final List<ClientConnection> clients = new ArrayList<>();
-  private final long sweepNanos;
+  private final Executor afterAWhile;
   private byte[] scratch = new byte[8192];
   private boolean sweeping;
   private volatile int running;
@@ -81,7 +83,8 @@ public final class LoopState {
     Courses made = courses.create(this);
     this.courses = made;
     Duration ofCourses = made == null ? Duration.ZERO : made.firstByte();
-    sweepNanos = sweepNanos(plane, upstream, ofCourses);
+    long sweepNanos = sweepNanos(plane, upstream, ofCourses);
+    afterAWhile = CompletableFuture.delayedExecutor(sweepNanos, TimeUnit.NANOSECONDS, loop);
   }
 
   private static long sweepNanos(Plane plane, UpstreamSettings upstream, Duration ofCourses) {
@@ -196,11 +199,14 @@ public final class LoopState {
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // a sweep does not fail
+  /**
+   * Not by a timer of the loop's own: as long as it has one, io_uring is handed a timeout each time
+   * that the loop begins to wait, thousands of times a second.
+   */
   private void sweepLater() {
     if (!sweeping) {
       sweeping = true;
-      loop.schedule(this::sweep, sweepNanos, TimeUnit.NANOSECONDS);
+      afterAWhile.execute(this::sweep);
     }
   }
 
