@@ -28,10 +28,10 @@ final class LoopScheduling {
   static final long SLICE_NANOS = 100_000;
 
   /**
-   * How much nicer than the process the compiler is: of a core that a loop wants as well it has a
-   * third instead of half. A saturated router must be compiled soon, too.
+   * How much nicer than the process the compiler is: a loop that needs a little more than half of a
+   * core has it. A saturated router must be compiled soon, too.
    */
-  static final int COMPILER_NICENESS = 3;
+  static final int COMPILER_NICENESS = 1;
 
   private static final int MOST_NICE = 19;
 
