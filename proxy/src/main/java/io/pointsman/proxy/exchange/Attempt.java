@@ -203,7 +203,7 @@ final class Attempt extends WorkerCall {
       progressAt = activeAt;
       lease.progressed();
     }
-    boolean open = errand != null && errand.holdsHead() && under.bytesOut() == 0;
+    boolean open = headHeld(under);
     if (open && told.failed()) {
       in.release();
       failedBehindHead(under, told == EventKind.BUSY);
@@ -231,12 +231,7 @@ final class Attempt extends WorkerCall {
   /** An error has come in place of the first output: the client knows of no answer yet. */
   private void failedBehindHead(Relay under, boolean busy) {
     drop();
-    if (busy) {
-      worker().rest(HeldAnswer.REST_NANOS, HeldAnswer.BUSY);
-      lease.ignored();
-    } else {
-      lease.failed(Failure.ERROR);
-    }
+    settleFault(busy);
     under.release();
     attempts.failed(
         this,

@@ -120,6 +120,16 @@ public abstract class WorkerCall implements UpstreamUser {
     return lease;
   }
 
+  /** Settles the lease of an answer that is in order but for an error in place of output. */
+  protected final void settleFault(boolean busy) {
+    if (busy) {
+      lease.worker().rest(HeldAnswer.REST_NANOS, HeldAnswer.BUSY);
+      lease.ignored();
+    } else {
+      lease.failed(Failure.ERROR);
+    }
+  }
+
   protected final LoopState state() {
     return state;
   }

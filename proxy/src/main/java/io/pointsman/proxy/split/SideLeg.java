@@ -4,7 +4,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.util.concurrent.Future;
-import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.KeptBody;
@@ -249,7 +248,7 @@ final class SideLeg extends WorkerCall {
     byte[] whole = body == null ? new byte[0] : ByteBufUtil.getBytes(body);
     EventKind ending = events ? EventReader.ending(whole) : EventKind.OUTPUT;
     if (ending.failed()) {
-      failedBehindHead(ending);
+      failedBehindHead(ending == EventKind.BUSY);
       return;
     }
     if (lease.observed()) {
@@ -263,16 +262,12 @@ final class SideLeg extends WorkerCall {
   }
 
   /** SGLang sends the head of a stream before its scheduler may give the request up. */
-  private void failedBehindHead(EventKind ending) {
+  private void failedBehindHead(boolean busy) {
     complete(surplus);
-    if (ending == EventKind.BUSY) {
-      lease.worker().rest(HeldAnswer.REST_NANOS, HeldAnswer.BUSY);
-      lease.ignored();
-      failed(RetryReason.BUSY, ProxyError.ALL_BUSY);
-    } else {
-      lease.failed(Failure.ERROR);
-      failed(RetryReason.STATUS, ProxyError.UPSTREAM_BROKE_OFF);
-    }
+    settleFault(busy);
+    failed(
+        busy ? RetryReason.BUSY : RetryReason.STATUS,
+        busy ? ProxyError.ALL_BUSY : ProxyError.UPSTREAM_BROKE_OFF);
   }
 
   @Override
