@@ -28,7 +28,8 @@ final class LastResort {
       if (request.tried().contains(worker)) {
         continue;
       }
-      if (worker.stalled() && (stalled == null || worker.inFlight() < stalled.inFlight())) {
+      if (worker.merelyStalled(now)
+          && (stalled == null || worker.inFlight() < stalled.inFlight())) {
         stalled = worker;
       }
       if (worker.triableEarly(now) && (open == null || worker.openedBefore(open))) {

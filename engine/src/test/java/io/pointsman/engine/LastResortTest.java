@@ -123,6 +123,21 @@ class LastResortTest {
   }
 
   @Test
+  void ofTheStalledTheLeastLoadedIsTriedThatNothingElseKeepsAway() {
+    for (int i = 0; i < 3; i++) {
+      fleet.load(fleet.worker(i), 1 + i);
+    }
+    fleet.clock.advance(Duration.ofMinutes(5));
+    fleet.fleet.checkStalls();
+    fleet.kill(fleet.worker(0));
+    fleet.worker(1).drain(true);
+
+    assertThat(routed().worker()).isSameAs(fleet.worker(2));
+    assertThat(fleet.worker(0).stalled()).isTrue();
+    assertThat(fleet.worker(1).stalled()).isTrue();
+  }
+
+  @Test
   void oneThatTheRequestHasTriedIsNotTriedAgain() {
     openAll();
     fleet.clock.advance(Duration.ofSeconds(10));

@@ -300,6 +300,11 @@ public final class Worker {
     }
   }
 
+  /** Whether nothing but its stall keeps requests away. */
+  public boolean merelyStalled(long now) {
+    return stalled() && eligible(LoadBoard.without(board.cell(slot), Mark.STALLED), now);
+  }
+
   /** Gives a stalled worker another chance, because nothing better is left. */
   public void reprieve() {
     lastProgressAt = ticker.nanos();
