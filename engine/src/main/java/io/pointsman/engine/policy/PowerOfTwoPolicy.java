@@ -52,21 +52,26 @@ public final class PowerOfTwoPolicy implements Policy {
     }
     int first = dice.roll(eligible);
     int second = other(first, dice.roll(eligible - 1));
-    int best = -1;
-    int least = Pool.NOT_ELIGIBLE;
+    int firstAt = Pool.ABSENT;
+    int secondAt = Pool.ABSENT;
+    int firstLoad = Pool.NOT_ELIGIBLE;
+    int secondLoad = Pool.NOT_ELIGIBLE;
     int rank = 0;
     for (int i = 0; i < pool.size(); i++) {
       int load = pool.loadIfEligible(i, now, tried);
       if (load != Pool.NOT_ELIGIBLE) {
-        boolean drawn = rank == first || rank == second;
-        if (drawn && load < least) {
-          best = i;
-          least = load;
+        if (rank == first) {
+          firstAt = i;
+          firstLoad = load;
+        } else if (rank == second) {
+          secondAt = i;
+          secondLoad = load;
         }
         rank++;
       }
     }
-    return best < 0 ? pool.random(now, tried, dice) : pool.worker(best);
+    int best = firstLoad <= secondLoad ? firstAt : secondAt;
+    return best == Pool.ABSENT ? pool.random(now, tried, dice) : pool.worker(best);
   }
 
   /** Makes a draw among all but {@code first} one among all. */

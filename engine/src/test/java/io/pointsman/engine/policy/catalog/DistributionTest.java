@@ -113,6 +113,17 @@ class DistributionTest {
   }
 
   @Test
+  void powerOfTwoIsEvenAmongEqualsWhenMostAreOut() {
+    for (int i = 0; i < 3; i++) {
+      fleet.kill(fleet.worker(i));
+    }
+
+    assertThat(shares(picker("power_of_two"), 1000, false))
+        .hasSize(2)
+        .allSatisfy((_, n) -> assertThat(n).isBetween(420, 580));
+  }
+
+  @Test
   void powerOfTwoKeepsLoadsClose() {
     assertThat(shares(picker("power_of_two"), 1000, true))
         .allSatisfy((_, n) -> assertThat(n).isBetween(190, 210));
