@@ -23,10 +23,13 @@ public final class PrefixLearner implements Learner {
   private final RecentWork work;
   private final FirstPlacements firsts = new FirstPlacements();
 
-  public PrefixLearner(PrefixIndex index, int maxWorkers) {
+  /**
+   * @param now the present time
+   */
+  public PrefixLearner(PrefixIndex index, int maxWorkers, long now) {
     this.index = index;
     owners = new AtomicReferenceArray<>(maxWorkers);
-    work = new RecentWork(maxWorkers);
+    work = new RecentWork(maxWorkers, now);
   }
 
   /** Who was given which prefix. */

@@ -6,7 +6,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 /**
  * Prompt tokens that each worker was given to compute of late: in the present window of time and in
  * the one before. Two windows instead of a decay, so that adding is one atomic addition. Any thread
- * may add and read; what is added while a window turns may be lost.
+ * may add and read; what is added while a window turns may be lost. A thread whose time lies in a
+ * window that has passed adds to the present one.
  */
 final class RecentWork {
   /** Long enough to cover the arrival of a batch, short enough to forget a burst. */
@@ -14,9 +15,16 @@ final class RecentWork {
 
   private final AtomicLongArray even;
   private final AtomicLongArray odd;
+  private final long origin;
+
+  /** The present window, counted from the origin on. */
   private final AtomicLong window = new AtomicLong();
 
-  RecentWork(int maxWorkers) {
+  /**
+   * @param origin the present time
+   */
+  RecentWork(int maxWorkers, long origin) {
+    this.origin = origin;
     even = new AtomicLongArray(maxWorkers);
     odd = new AtomicLongArray(maxWorkers);
   }
@@ -41,9 +49,9 @@ final class RecentWork {
 
   /** Lets go of windows that have passed by {@code now}. */
   void turn(long now) {
-    long next = Math.floorDiv(now, WINDOW_NANOS);
+    long next = Math.floorDiv(now - origin, WINDOW_NANOS);
     long last = window.get();
-    if (next != last && window.compareAndSet(last, next)) {
+    if (next > last && window.compareAndSet(last, next)) {
       clear(present(next));
       if (next != last + 1) {
         clear(present(last));

@@ -109,7 +109,7 @@ public final class Policies {
     CacheAwareSettings settings = parts.settings().cacheAware();
     PrefixIndex index =
         new PrefixIndex(settings.maxIndexBytes(), parts.maxWorkers(), parts.largePages());
-    PrefixLearner learner = new PrefixLearner(index, parts.maxWorkers());
+    PrefixLearner learner = new PrefixLearner(index, parts.maxWorkers(), parts.ticker().nanos());
     return new PolicySetup(
         new CacheAwarePolicy(settings, learner, parts.dice()), List.of(learner), null, index);
   }

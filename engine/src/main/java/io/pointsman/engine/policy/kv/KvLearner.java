@@ -54,7 +54,8 @@ public final class KvLearner implements AnswerLearner {
     this.knowledge = knowledge;
     unseen = knowledge.unseen();
     this.credits = credits;
-    placements = new PrefixLearner(new PrefixIndex(placementBytes, maxWorkers), maxWorkers);
+    placements =
+        new PrefixLearner(new PrefixIndex(placementBytes, maxWorkers), maxWorkers, ticker.nanos());
     prefillTokens = new AtomicLongArray(maxWorkers);
   }
 

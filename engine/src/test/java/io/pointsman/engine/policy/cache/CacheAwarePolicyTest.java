@@ -38,7 +38,8 @@ class CacheAwarePolicyTest {
   @Test
   void aPickerThatIsBuiltLateTakesNoSlotFromItsNextOwner() {
     CacheAwareFixture fleet = new CacheAwareFixture(1);
-    PrefixLearner learner = new PrefixLearner(fleet.index, FleetSettings.DEFAULTS.maxWorkers());
+    int slots = FleetSettings.DEFAULTS.maxWorkers();
+    PrefixLearner learner = new PrefixLearner(fleet.index, slots, fleet.clock.nanos());
     Pool stale = fleet.fleet.snapshot().pool(Role.REGULAR);
     learner.adopt(stale);
     Worker former = fleet.workers.getFirst();

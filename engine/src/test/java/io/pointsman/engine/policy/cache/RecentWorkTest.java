@@ -7,8 +7,8 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class RecentWorkTest {
-  private final FakeClock clock = new FakeClock();
-  private final RecentWork work = new RecentWork(4);
+  private FakeClock clock = new FakeClock();
+  private RecentWork work = new RecentWork(4, clock.nanos());
 
   private void add(int slot, int tokens) {
     work.add(slot, tokens, clock.nanos());
@@ -55,6 +55,30 @@ class RecentWorkTest {
     clock.advance(Duration.ofSeconds(10));
     add(1, 100);
     clock.advance(Duration.ofSeconds(50));
+    assertThat(tokens(1)).isZero();
+  }
+
+  @Test
+  void aTimeOfTheWindowBeforeTurnsNothingBack() {
+    add(1, 100);
+    long late = clock.nanos();
+    clock.advance(Duration.ofSeconds(10));
+    add(1, 10);
+    work.add(1, 1, late);
+    assertThat(tokens(1)).isEqualTo(111);
+
+    clock.advance(Duration.ofSeconds(10));
+    assertThat(tokens(1)).as("of the second window").isEqualTo(11);
+  }
+
+  @Test
+  void windowsPassWhereTheClockWrapsAround() {
+    clock = FakeClock.nearOverflow();
+    work = new RecentWork(4, clock.nanos());
+    add(1, 100);
+    clock.advance(Duration.ofSeconds(10));
+    assertThat(tokens(1)).isEqualTo(100);
+    clock.advance(Duration.ofSeconds(10));
     assertThat(tokens(1)).isZero();
   }
 
