@@ -93,6 +93,7 @@ final class WorkerModel {
     ledger = shared.ledger();
     announced = shared.announced();
     this.joinedAt = joinedAt;
+    drainedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
     memory = shared.memory().join();
     cache = new CacheModel(memory, this::evicted, this::withdrawn, index::touch);

@@ -9,6 +9,7 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class WorkerModelTest {
@@ -37,6 +38,17 @@ class WorkerModelTest {
     int whileInFlight = index.match(key);
     model.ended(lease, Outcome.IGNORED, fleet.now());
     return new int[] {whileInFlight, index.match(key)};
+  }
+
+  @Test
+  void memoryIsKnownToBecomeFreeWhereverTheClockBegins() {
+    fleet.clock.advance(Duration.ofHours(-4));
+    assertThat(fleet.now()).isNegative();
+    WorkerModel model = model(1 << 20);
+    double before = model.standing(fleet.now()).tokensPerMilli();
+    indexed(model, Prompt.of(1, 1000));
+
+    assertThat(model.standing(fleet.now()).tokensPerMilli()).isPositive().isEqualTo(before);
   }
 
   @Test
