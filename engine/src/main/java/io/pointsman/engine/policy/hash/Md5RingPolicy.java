@@ -1,6 +1,8 @@
 package io.pointsman.engine.policy.hash;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toList;
 
 import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Pool;
@@ -16,13 +18,18 @@ import java.nio.ByteOrder;
 import java.security.DigestException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * {@code md5_ring}: the session ring of vLLM's production-stack, bit for bit, so that both can
- * serve one fleet during a migration. Each worker has 160 points, the MD5 of {@code url-0} to
- * {@code url-159} as 128-bit numbers; a session belongs to the first point behind the MD5 of its
- * id.
+ * serve one fleet during a migration. Each URL has 160 points, the MD5 of {@code url-0} to {@code
+ * url-159} as 128-bit numbers; a session belongs to the first point behind the MD5 of its id. Of
+ * several workers at that URL, the data-parallel ranks of an engine, the low bits of the session's
+ * MD5 choose one, and the next of them serves while it is out.
  *
  * <p>A worker that is out is walked past, as if its points were not there. A request without a
  * session goes to the least loaded worker.
@@ -31,6 +38,9 @@ public final class Md5RingPolicy implements Policy {
   private static final int POINTS = 160;
   private static final VarHandle LONGS =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+
+  private static final Comparator<Worker> BY_RANK =
+      Comparator.comparingInt((Worker worker) -> worker.spec().rank()).thenComparing(Worker::id);
 
   private static final ThreadLocal<Md5> MD5 = ThreadLocal.withInitial(Md5::new);
 
@@ -44,18 +54,31 @@ public final class Md5RingPolicy implements Policy {
   public Picker picker(Pool pool) {
     PointRing.Builder points = new PointRing.Builder();
     Md5 md5 = MD5.get();
-    for (int index = 0; index < pool.size(); index++) {
-      String url = pool.worker(index).spec().url();
+    int[][] engines = engines(pool);
+    for (int engine = 0; engine < engines.length; engine++) {
+      String url = pool.worker(engines[engine][0]).spec().url();
       for (int point = 0; point < POINTS; point++) {
         md5.digest(url + "-" + point);
-        points.add(md5.high(), md5.low(), index);
+        points.add(md5.high(), md5.low(), engine);
       }
     }
     PointRing ring = points.build();
-    return (request, now) -> pick(ring, pool, request, now);
+    return (request, now) -> pick(ring, engines, pool, request, now);
   }
 
-  private @Nullable Worker pick(PointRing ring, Pool pool, RoutingRequest request, long now) {
+  /** The indexes of the workers at each URL, in an order that other routers find as well. */
+  private static int[][] engines(Pool pool) {
+    Map<String, List<Worker>> byUrl =
+        pool.workers().stream()
+            .sorted(BY_RANK)
+            .collect(groupingBy(worker -> worker.spec().url(), LinkedHashMap::new, toList()));
+    return byUrl.values().stream()
+        .map(ranks -> ranks.stream().mapToInt(w -> pool.indexOfSlot(w.slot())).toArray())
+        .toArray(int[][]::new);
+  }
+
+  private @Nullable Worker pick(
+      PointRing ring, int[][] engines, Pool pool, RoutingRequest request, long now) {
     AffinityKey key = request.affinity();
     if (key == null || key.kind() != AffinityKey.Kind.SESSION) {
       request.notes().because(PickReason.LEAST_LOAD);
@@ -65,16 +88,31 @@ public final class Md5RingPolicy implements Policy {
     md5.digest(key.value());
     int place = ring.behind(md5.high(), md5.low());
     for (int step = 0; step < ring.size(); step++) {
-      int index = ring.owner(place, step);
-      if (pool.loadIfEligible(index, now, request.tried()) != Pool.NOT_ELIGIBLE) {
-        request.notes().because(step == 0 ? PickReason.HASH : PickReason.HASH_SPILL);
+      int[] ranks = engines[ring.owner(place, step)];
+      int own = Math.floorMod(md5.low(), ranks.length);
+      int index = firstEligible(ranks, own, pool, request, now);
+      if (index != Pool.ABSENT) {
+        boolean spilt = step > 0 || index != ranks[own];
+        request.notes().because(spilt ? PickReason.HASH_SPILL : PickReason.HASH);
         return pool.worker(index);
       }
-      if (step == pool.size() && pool.eligible(now, request.tried()) == 0) {
+      if (step == engines.length && pool.eligible(now, request.tried()) == 0) {
         return null;
       }
     }
     return null;
+  }
+
+  /** The first of {@code ranks} from place {@code own} on that is eligible, or ABSENT. */
+  private static int firstEligible(
+      int[] ranks, int own, Pool pool, RoutingRequest request, long now) {
+    for (int i = 0; i < ranks.length; i++) {
+      int index = ranks[(own + i) % ranks.length];
+      if (pool.loadIfEligible(index, now, request.tried()) != Pool.NOT_ELIGIBLE) {
+        return index;
+      }
+    }
+    return Pool.ABSENT;
   }
 
   /** A digest used again by its thread. */

@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Points of workers on a circle of 128 unsigned bits, in order. Immutable. A key belongs to the
- * first point that is strictly greater than its own, or else to the lowest one: the rule of the
- * routers that this one can share a fleet with.
+ * Points of owners, which are numbers, on a circle of 128 unsigned bits, in order. Immutable. A key
+ * belongs to the first point that is strictly greater than its own, or else to the lowest one: the
+ * rule of the routers that this one can share a fleet with.
  */
 final class PointRing {
   /** One point: its upper and lower 64 bits, and whose it is. */

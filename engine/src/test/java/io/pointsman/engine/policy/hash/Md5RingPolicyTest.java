@@ -11,8 +11,11 @@ import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.RoutingRequest;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,20 +23,36 @@ import org.junit.jupiter.params.provider.CsvSource;
 class Md5RingPolicyTest {
   private final TestFleet fleet = new TestFleet();
 
-  private Picker picker(int workers) {
-    for (int i = 1; i <= workers; i++) {
-      String url = "http://10.0.0." + i + ":8000";
-      fleet.add(
-          new WorkerSpec(
-              "w" + i,
-              url,
-              Role.REGULAR,
-              Set.of(TestFleet.MODEL),
-              WorkerSpec.NO_RANK,
-              0,
-              Map.of()));
+  private static WorkerSpec spec(int i) {
+    String url = "http://10.0.0." + i + ":8000";
+    Set<String> models = Set.of(TestFleet.MODEL);
+    return new WorkerSpec("w" + i, url, Role.REGULAR, models, WorkerSpec.NO_RANK, 0, Map.of());
+  }
+
+  private static Picker picker(TestFleet fleet, WorkerSpec... specs) {
+    for (WorkerSpec spec : specs) {
+      fleet.add(spec);
     }
     return new Md5RingPolicy(fleet.dice).picker(fleet.pool());
+  }
+
+  private Picker picker(int workers) {
+    return picker(
+        fleet, IntStream.rangeClosed(1, workers).mapToObj(i -> spec(i)).toArray(WorkerSpec[]::new));
+  }
+
+  /** The same engines with three ranks each, not in their order. */
+  private Picker ofRanks(int engines) {
+    return picker(
+        fleet,
+        IntStream.rangeClosed(1, engines)
+            .boxed()
+            .flatMap(i -> Stream.of(2, 0, 1).map(rank -> spec(i).withRank(rank)))
+            .toArray(WorkerSpec[]::new));
+  }
+
+  private Worker pick(Picker picker, String session) {
+    return requireNonNull(picker.pick(Requests.session(session), fleet.now()), "picked");
   }
 
   /** Computed with uhashring 2.3. */
@@ -63,6 +82,62 @@ class Md5RingPolicyTest {
     for (int s = 0; s < 300; s++) {
       assertThat(requireNonNull(three.pick(Requests.session("s" + s), fleet.now())).id())
           .isEqualTo(requireNonNull(two.pick(Requests.session("s" + s), small.now())).id());
+    }
+  }
+
+  @Test
+  void ranksShareTheSessionsOfTheirEngineWhichAreThoseThatItHasWithoutRanks() {
+    Picker ranks = ofRanks(3);
+    Picker engines = picker(new TestFleet(), spec(1), spec(2), spec(3));
+    Map<Worker, Integer> ofRank = new HashMap<>();
+    Map<String, Integer> ofEngine = new HashMap<>();
+    for (int s = 0; s < 3000; s++) {
+      Worker worker = pick(ranks, "s" + s);
+      String url = worker.spec().url();
+      assertThat(url).isEqualTo(pick(engines, "s" + s).spec().url());
+      ofRank.merge(worker, 1, Integer::sum);
+      ofEngine.merge(url, 1, Integer::sum);
+    }
+
+    assertThat(ofRank).hasSize(9);
+    ofRank.forEach(
+        (worker, n) -> {
+          int fair = requireNonNull(ofEngine.get(worker.spec().url())) / 3;
+          assertThat(n).isBetween(fair * 3 / 4, fair * 5 / 4);
+        });
+  }
+
+  @Test
+  void anotherRankOfItsEngineServesForOneThatIsOutAndNoOtherSessionMoves() {
+    Picker picker = ofRanks(3);
+    Worker out = fleet.worker(4);
+    Map<String, Worker> before = new HashMap<>();
+    for (int s = 0; s < 300; s++) {
+      before.put("s" + s, pick(picker, "s" + s));
+    }
+    out.drain(true);
+
+    before.forEach(
+        (session, own) -> {
+          RoutingRequest request = Requests.session(session);
+          Worker now = requireNonNull(picker.pick(request, fleet.now()), "picked");
+          if (own == out) {
+            assertThat(now.spec().url()).isEqualTo(out.spec().url());
+            assertThat(request.notes().reason()).isEqualTo(PickReason.HASH_SPILL);
+          } else {
+            assertThat(now).isSameAs(own);
+            assertThat(request.notes().reason()).isEqualTo(PickReason.HASH);
+          }
+        });
+  }
+
+  @Test
+  void routersThatHeardOfTheRanksInAnotherOrderAgree() {
+    Picker one = ofRanks(1);
+    Picker other =
+        picker(new TestFleet(), spec(1).withRank(0), spec(1).withRank(1), spec(1).withRank(2));
+    for (int s = 0; s < 50; s++) {
+      assertThat(pick(one, "s" + s).id()).isEqualTo(pick(other, "s" + s).id());
     }
   }
 
