@@ -99,9 +99,12 @@ public final class SessionTable implements Learner {
     return session == null || session.expired(now, ttlNanos) ? null : session.home().worker();
   }
 
-  /** {@code worker} with the live number of sessions bound to it, for a picker to keep. */
+  /**
+   * {@code worker} with the live number of sessions bound to it, for a picker to keep. One that has
+   * left is not taken in: a picker may be built late, when the table has forgotten it.
+   */
   synchronized Home home(Worker worker) {
-    return homes.computeIfAbsent(worker, Home::new);
+    return worker.left() ? new Home(worker) : homes.computeIfAbsent(worker, Home::new);
   }
 
   /**

@@ -316,6 +316,15 @@ class SessionTableTest {
   }
 
   @Test
+  void pickerThatIsBuiltLateDoesNotBringBackAWorkerThatHasLeft() {
+    Worker present = fleet.worker(1);
+    Worker gone = requireNonNull(fleet.fleet.remove("w0"), "w0");
+
+    assertThat(table.home(present)).isSameAs(table.home(present));
+    assertThat(table.home(gone)).isNotSameAs(table.home(gone));
+  }
+
+  @Test
   void secondOfTwoThatBindOneSessionAtOnceIsToldTheFirstsWorker() {
     Set<Worker> members = Set.copyOf(fleet.pool().workers());
     Worker first = fleet.worker(0);
