@@ -14,6 +14,12 @@ import org.jspecify.annotations.Nullable;
  * object for all attempts of the request; owned by the thread that serves it.
  */
 public final class RoutingRequest {
+  /**
+   * Characters of a model's name or an identity. Tables keep nothing of a request with longer ones,
+   * so that they are bounded in bytes as well: both are a client's text.
+   */
+  public static final int LONGEST_KEPT = 256;
+
   private final @Nullable String model;
   private final Role role;
   private final PrefixBlocks prefix;

@@ -102,6 +102,27 @@ final class Session {
     return inFlight == 0 && !left;
   }
 
+  /** How many sessions the chain that starts here has. */
+  int chained() {
+    int count = 0;
+    for (Session s = this; s != null; s = s.next) {
+      count++;
+    }
+    return count;
+  }
+
+  /** The session idle for longest of the chain that starts here; null if all are in use. */
+  @Nullable Session longestIdle() {
+    Session longest = null;
+    for (Session s = this; s != null; s = s.next) {
+      boolean idle = s.inFlight == 0;
+      if (idle && (longest == null || s.idleSince - longest.idleSince <= 0)) {
+        longest = s;
+      }
+    }
+    return longest;
+  }
+
   /** The chain that starts here, without {@code session}; null if nothing is left of it. */
   @Nullable Session without(Session session) {
     if (session == this) {
@@ -110,6 +131,7 @@ final class Session {
     for (Session s = this; s != null; s = s.next) {
       if (s.next == session) {
         s.next = session.next;
+        return this;
       }
     }
     return this;

@@ -23,16 +23,16 @@ import org.jspecify.annotations.Nullable;
  * of one model in one role. It ages from the end of its last request, so a session with requests in
  * flight never ends by itself.
  *
- * <p>Bounded: when the table is full the session idle for longest makes room, and when all have
- * requests in flight a new one is not kept. Sessions that have aged out are removed whenever a
- * session is bound.
+ * <p>Bounded, and so are the sessions with one value: when either are full the one of them idle for
+ * longest makes room, and when all have requests in flight a new one is not kept. Sessions that
+ * have aged out are removed whenever a session is bound.
  *
  * <p>Safe for use by several threads. Looking a session up takes no lock; binding, and the begin
  * and end of a session's requests, take one lock for a few assignments.
  */
 public final class SessionTable implements Learner {
-  /** Longer identities are not kept, so that the table is bounded in bytes as well. */
-  static final int LONGEST_ID = 256;
+  /** More with the same value would make looking for one of them slow. */
+  static final int MOST_OF_ONE_VALUE = 64;
 
   private final int maxSessions;
   private final long ttlNanos;
@@ -88,9 +88,11 @@ public final class SessionTable implements Learner {
   /** Whether {@code request} belongs to a session that can be kept. */
   static boolean concerns(RoutingRequest request) {
     AffinityKey key = request.affinity();
+    String model = request.model();
     return key != null
         && key.kind() == AffinityKey.Kind.SESSION
-        && key.value().length() <= LONGEST_ID;
+        && key.value().length() <= RoutingRequest.LONGEST_KEPT
+        && (model == null || model.length() <= RoutingRequest.LONGEST_KEPT);
   }
 
   /** The worker that the request's session is bound to; null if to none. */
@@ -112,7 +114,7 @@ public final class SessionTable implements Learner {
    * worker that the request can go to.
    *
    * @param members the workers it can go to if they are eligible
-   * @return the worker it is bound to; null if the table is full of sessions in use
+   * @return the worker it is bound to; null if all sessions that could make room are in use
    */
   synchronized @Nullable Worker bind(
       RoutingRequest request, Home target, Set<Worker> members, long now) {
@@ -138,19 +140,33 @@ public final class SessionTable implements Learner {
   }
 
   private boolean open(RoutingRequest request, Home target, long now) {
-    if (size >= maxSessions) {
-      if (idle.isEmpty()) {
-        return false;
-      }
-      remove(idle.getFirst());
-    }
     AffinityKey key = Objects.requireNonNull(request.affinity(), "affinity");
+    if (!makeRoom(key.value())) {
+      return false;
+    }
     Session next = byValue.get(key.value());
     Session session = new Session(request, key, target, now, next);
     byValue.put(key.value(), session);
     idle.add(session);
     size++;
     return true;
+  }
+
+  /** Whether one more session with {@code value} can be kept. */
+  private boolean makeRoom(String value) {
+    Session first = byValue.get(value);
+    Session longestIdle;
+    if (first != null && first.chained() >= MOST_OF_ONE_VALUE) {
+      longestIdle = first.longestIdle();
+    } else if (size >= maxSessions) {
+      longestIdle = idle.isEmpty() ? null : idle.getFirst();
+    } else {
+      return true;
+    }
+    if (longestIdle != null) {
+      remove(longestIdle);
+    }
+    return longestIdle != null;
   }
 
   private @Nullable Session find(RoutingRequest request) {

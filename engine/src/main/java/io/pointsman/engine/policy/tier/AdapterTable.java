@@ -65,10 +65,17 @@ public final class AdapterTable implements Learner, FleetListener {
     }
   }
 
-  /** The adapter's id, {@code base:adapter}, that a request asks for; null if it asks for none. */
+  /**
+   * The adapter's id, {@code base:adapter}, that a request asks for; null if it asks for none, or
+   * for one whose id is too long to be kept.
+   */
   static @Nullable String asked(RoutingRequest request) {
     String model = request.model();
-    return model == null || model.indexOf(SEPARATOR) <= 0 ? null : model;
+    return model == null
+            || model.length() > RoutingRequest.LONGEST_KEPT
+            || model.indexOf(SEPARATOR) <= 0
+        ? null
+        : model;
   }
 
   /**

@@ -11,6 +11,7 @@ import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Policy;
@@ -28,6 +29,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** {@code sticky_least_loaded} and the table of sessions that it reads, through the engine. */
@@ -131,11 +133,65 @@ class SessionTableTest {
 
   @Test
   void overlongIdentityIsNotKept() {
-    serve("x".repeat(SessionTable.LONGEST_ID + 1));
+    serve("x".repeat(RoutingRequest.LONGEST_KEPT + 1));
     assertThat(table.size()).isZero();
 
-    serve("x".repeat(SessionTable.LONGEST_ID));
+    serve("x".repeat(RoutingRequest.LONGEST_KEPT));
     assertThat(table.size()).isEqualTo(1);
+  }
+
+  @Test
+  void sessionWithAnOverlongModelIsNotKept() {
+    String longest = "m".repeat(RoutingRequest.LONGEST_KEPT);
+    fleet.add(TestFleet.spec("other", longest, longest + "m"));
+    serve(ofModel("s", longest + "m"));
+    assertThat(lastReason).isEqualTo(PickReason.LEAST_LOAD);
+    assertThat(table.size()).isZero();
+
+    serve(ofModel("s", longest));
+    assertThat(table.size()).isEqualTo(1);
+  }
+
+  private static RoutingRequest ofModel(String session, String model) {
+    return Requests.session(session, "header:x-session-id", model);
+  }
+
+  private @Nullable Worker bind(RoutingRequest request) {
+    Set<Worker> members = Set.copyOf(fleet.pool().workers());
+    return table.bind(request, table.home(fleet.worker(0)), members, fleet.now());
+  }
+
+  @Test
+  void sessionsWithOneIdMakeRoomForEachOther() {
+    atMost(1000);
+    bind(ofModel("other", "m0"));
+    for (int i = 0; i < SessionTable.MOST_OF_ONE_VALUE + 10; i++) {
+      fleet.clock.advance(Duration.ofMillis(1));
+      bind(ofModel("s", "m" + i));
+    }
+
+    assertThat(table.size()).isEqualTo(SessionTable.MOST_OF_ONE_VALUE + 1);
+    assertThat(table.boundWorker(ofModel("s", "m9"), fleet.now())).isNull();
+    assertThat(table.boundWorker(ofModel("s", "m10"), fleet.now())).isNotNull();
+    assertThat(table.boundWorker(ofModel("other", "m0"), fleet.now())).isNotNull();
+  }
+
+  @Test
+  void sessionInUseMakesNoRoomForAnotherWithItsId() {
+    atMost(1000);
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < SessionTable.MOST_OF_ONE_VALUE; i++) {
+      RoutingRequest request = ofModel("s", "m" + i);
+      bind(request);
+      leases.add(fleet.lease(fleet.worker(0)));
+      table.placed(request, leases.getLast());
+    }
+    assertThat(bind(ofModel("s", "next"))).isNull();
+    assertThat(bind(ofModel("other", "next"))).isNotNull();
+
+    table.ended(ofModel("s", "m5"), leases.get(5), Outcome.IGNORED);
+    assertThat(bind(ofModel("s", "next"))).isNotNull();
+    assertThat(table.boundWorker(ofModel("s", "m5"), fleet.now())).isNull();
   }
 
   @Test

@@ -115,6 +115,16 @@ class AdapterTableTest {
   }
 
   @Test
+  void overlongIdIsNotKept() {
+    String longest = "base:" + "a".repeat(RoutingRequest.LONGEST_KEPT - 5);
+    placed(longest + "a", fleet.worker(0));
+    assertThat(table.size()).isZero();
+
+    placed(longest, fleet.worker(0));
+    assertThat(table.size()).isEqualTo(1);
+  }
+
+  @Test
   void theSetIsTheSameUntilItChanges() {
     placed("base:a", fleet.worker(0));
     Set<Worker> holders = table.holders("base:a");
