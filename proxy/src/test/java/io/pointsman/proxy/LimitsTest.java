@@ -277,6 +277,34 @@ class LimitsTest {
   }
 
   @Test
+  void whoGetsAPlaceBeforeTheRateAllowsItIsLetInLater() throws Exception {
+    AdmissionSettings settings = new AdmissionSettings(1, 5, Duration.ofSeconds(20), 503, 2);
+    CountDownLatch end = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withAdmission(settings));
+        ScriptedEngine engine =
+            ScriptedEngine.start(
+                (request, connection) -> {
+                  end.await();
+                  Answer.ok().answer(request, connection);
+                })) {
+      rig.worker(engine.url());
+      WireClient first = rig.connect().send(ProxyRig.post("/1", BODY));
+      engine.awaitRequest();
+      WireClient second = rig.connect().send(ProxyRig.post("/2", BODY));
+      ProxyRig.await("second waits", () -> rig.server().queued() == 1);
+      WireClient third = rig.connect().send(ProxyRig.post("/3", BODY));
+      ProxyRig.await("third waits", () -> rig.server().queued() == 2);
+
+      end.countDown();
+
+      assertThat(first.read().status()).isEqualTo(200);
+      assertThat(second.read().status()).isEqualTo(200);
+      assertThat(third.read().status()).isEqualTo(200);
+      assertThat(rig.waits).containsExactly(true, true);
+    }
+  }
+
+  @Test
   void workerThatNeverAnswersIs504() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withTimeouts(

@@ -104,8 +104,7 @@ public final class Admission {
   }
 
   private void observe() {
-    int most = settings.maxConcurrentRequests();
-    boolean full = most > 0 && held >= most;
+    boolean full = full();
     if (full) {
       long now = ticker.nanos();
       if (leftWhileFull) {
@@ -120,16 +119,23 @@ public final class Admission {
   }
 
   /**
-   * When {@link #wake} is to be called so that a waiter is let in as soon as the rate allows.
+   * When {@link #wake} is to be called so that a waiter is let in as soon as the rate allows; to be
+   * asked behind {@link #enter}, {@link #leave} and {@link #wake}. Where a place is what waiters
+   * lack, the next {@link #leave} lets them in.
    *
    * @return nanoseconds from now, or {@link #NO_WAKE}; who gets a time must keep it
    */
-  public synchronized long wakeAfterNanos() {
-    if (settings.ratePerSecond() == 0 || waking || queue.isEmpty()) {
+  public long wakeAfterNanos() {
+    if (settings.ratePerSecond() == 0) {
       return NO_WAKE;
     }
-    waking = true;
-    return nanosToToken(1);
+    synchronized (this) {
+      if (waking || queue.isEmpty() || full()) {
+        return NO_WAKE;
+      }
+      waking = true;
+      return nanosToToken(1);
+    }
   }
 
   /** Lets in who may go by now. */
@@ -159,9 +165,13 @@ public final class Admission {
     }
   }
 
-  private boolean take() {
+  private boolean full() {
     int most = settings.maxConcurrentRequests();
-    if (most > 0 && held >= most) {
+    return most > 0 && held >= most;
+  }
+
+  private boolean take() {
+    if (full()) {
       return false;
     }
     if (settings.ratePerSecond() > 0 && nanosToToken(1) > 0) {

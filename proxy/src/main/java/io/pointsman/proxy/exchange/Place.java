@@ -91,7 +91,7 @@ final class Place implements Admission.Waiter {
 
   private void take() {
     if (phase != Phase.WAITING) {
-      admission.leave();
+      giveBack();
       return;
     }
     phase = Phase.HELD;
@@ -113,13 +113,19 @@ final class Place implements Admission.Waiter {
     Phase before = phase;
     phase = Phase.OVER;
     if (before == Phase.HELD) {
-      admission.leave();
+      giveBack();
     } else if (before == Phase.WAITING) {
       cancelTimer();
       if (admission.quit(this)) {
         state.plane().listener().waited(state.now() - queuedAt, false);
       }
     }
+  }
+
+  /** Whoever waits for the place may have to wait for the rate as well. */
+  private void giveBack() {
+    admission.leave();
+    wakeLater();
   }
 
   private void cancelTimer() {

@@ -74,6 +74,21 @@ class AdmissionTest {
   }
 
   @Test
+  void whereAPlaceIsWantedNobodyIsWokenForTheRate() {
+    Admission rated = rated(1, 10, 1);
+    rated.enter(waiter("a"));
+    rated.enter(waiter("b"));
+    clock.advance(Duration.ofSeconds(5));
+    assertThat(rated.wakeAfterNanos()).as("a token is there").isEqualTo(Admission.NO_WAKE);
+    rated.leave();
+    assertThat(admitted).containsExactly("b");
+    rated.enter(waiter("c"));
+    rated.leave();
+    assertThat(admitted).as("the place is there, a token is not").containsExactly("b");
+    assertThat(rated.wakeAfterNanos()).isEqualTo(1_000_000_000L);
+  }
+
+  @Test
   void nobodyOvertakesThoseWhoWaitForTheRate() {
     Admission rated = rated(1, 10, 1);
     rated.enter(waiter("a"));
