@@ -6,11 +6,14 @@ import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.split.StageSettings;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A decode worker that has sent its head and hangs, as in the transfer of blocks. */
 @SuppressWarnings("try") // tests may be interrupted
@@ -85,6 +88,62 @@ class SplitSilenceTest {
         assertThat(response.text()).isEqualTo("data: {\"a\":1}\n\ndata: [DONE]\n\n");
       }
       assertThat(decode.requests()).hasSize(1);
+    }
+  }
+
+  private static final String JSON_HEAD =
+      "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n";
+
+  private static EngineScript heads(boolean stream) {
+    return stream ? SplitRig.silentOnce() : new HangAfter(JSON_HEAD);
+  }
+
+  private static String request(boolean stream) {
+    return SplitRig.request(",\"stream\":" + stream);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void isAnsweredForWithAStatusWhenTheWholeTakesTooLong(boolean stream) throws Exception {
+    Duration total = Duration.ofSeconds(20);
+    ProxySettings settings =
+        ProxySettings.DEFAULTS.withTimeouts(TimeoutSettings.DEFAULTS.withTotals(total, total));
+    try (SplitRig rig = new SplitRig("nixl", settings);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(heads(stream))) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request(stream));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.clock.advance(total.plusSeconds(1));
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(504);
+        assertThat(response.text()).contains("\"code\":\"total_timeout\"");
+        assertThat(rig.proxy.ended.getFirst().status()).isEqualTo(504);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void isAnsweredForWithAStatusWhenTheRouterStops(boolean stream) throws Exception {
+    ProxySettings settings = ProxySettings.DEFAULTS.withDrainTimeout(Duration.ofMillis(200));
+    try (SplitRig rig = new SplitRig("nixl", settings);
+        ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
+        ScriptedEngine decode = ScriptedEngine.start(heads(stream))) {
+      rig.prefill(prefill);
+      rig.decode(decode);
+      try (WireClient client = rig.proxy.connect()) {
+        client.send(request(stream));
+        ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
+        rig.proxy.server().close();
+        WireResponse response = client.read();
+
+        assertThat(response.status()).isEqualTo(503);
+        assertThat(response.text()).contains("\"code\":\"shutting_down\"");
+      }
     }
   }
 }

@@ -385,10 +385,19 @@ final class Exchange implements Conversation, Place.Holder {
     answered(held.status(), answers.pass(held, body.complete(), restSeconds));
   }
 
-  /** The worker did not complete its answer: never a silent end. */
+  /**
+   * The answer ends before it is complete: never silently, and with an answer of the router's own
+   * where nothing of it has reached the client.
+   */
   void brokenOff(Relay relay, ProxyError error) {
     if (attempts != null) {
       attempts.over();
+    }
+    if (relay.bytesOut() == 0) {
+      relay.release();
+      report.unanswered();
+      reply(error);
+      return;
     }
     boolean ended = relay.endWithError(error);
     relay.release();

@@ -48,7 +48,10 @@ public enum ProxyError {
    */
   TOTAL_REACHED(
       504, "server_error", "total_timeout", Blame.ROUTER, "the answer took longer than allowed"),
-  /** The answer had begun: told within a stream of events, or by breaking the connection. */
+  /**
+   * The answer had begun: told within a stream of events, or by breaking the connection; with the
+   * status where the client has got nothing of it.
+   */
   UPSTREAM_BROKE_OFF(502, Blame.UPSTREAM, "the worker broke off its answer"),
   /** As {@link #UPSTREAM_BROKE_OFF}, by silence. */
   UPSTREAM_STALLED(504, Blame.UPSTREAM, "the worker stopped in the middle of its answer");
