@@ -11,6 +11,7 @@ import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.CloseAfter;
+import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.Faults.OneRequestPerConnection;
 import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.Faults.ResetAfterBytes;
@@ -82,6 +83,26 @@ class RetryTest {
     nextOneServes(new ResetAfterBytes(""), RetryReason.RESET, ERROR);
     nextOneServes(new ResetAfterBytes("HTTP/1.1 200 O"), RetryReason.RESET, ERROR);
     nextOneServes(new CloseAfter(""), RetryReason.RESET, ERROR);
+  }
+
+  private static final String BROKEN_AT_ONCE =
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n";
+
+  @Test
+  void afterABodyThatIsBrokenFromItsFirstByte() throws Exception {
+    nextOneServes(new HangAfter(BROKEN_AT_ONCE), RetryReason.RESET, ERROR);
+  }
+
+  @Test
+  void aBodyThatIsBrokenFromItsFirstByteIs502IfThereIsNoOther() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine broken = ScriptedEngine.start(new HangAfter(BROKEN_AT_ONCE))) {
+      rig.worker(broken.url());
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.status()).isEqualTo(502);
+      assertThat(response.text()).contains("\"code\":\"upstream_broke_off\"");
+    }
   }
 
   @Test

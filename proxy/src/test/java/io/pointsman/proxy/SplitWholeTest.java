@@ -12,11 +12,14 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.testkit.engine.EngineRequest;
+import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -251,6 +254,34 @@ class SplitWholeTest {
       assertThat(sent.header("x-request-id")).doesNotContain("_addr_");
     }
   }
+
+  /** A whole request has no copy of its body besides the client's. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/v1/completions", "/v1/responses"})
+  void anAnswerThatIsBrokenFromItsFirstByteIsTriedElsewhere(String path) throws Exception {
+    String body = path.endsWith("responses") ? STORED : PLAIN;
+    AtomicBoolean asked = new AtomicBoolean();
+    EngineScript brokenOnce =
+        (request, connection) ->
+            (asked.getAndSet(true) ? Answer.ok() : new HangAfter(BROKEN))
+                .answer(request, connection);
+    try (SplitRig rig = new SplitRig("nixl");
+        ScriptedEngine one = ScriptedEngine.start(brokenOnce);
+        ScriptedEngine two = ScriptedEngine.start(brokenOnce)) {
+      rig.decode(one);
+      rig.decode(two);
+
+      WireResponse answer = rig.proxy.ask(post(path, planted(body)));
+
+      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+      assertThat(one.awaitRequest().bodyText()).isEqualTo(body);
+      assertThat(two.awaitRequest().bodyText()).isEqualTo(body);
+    }
+  }
+
+  private static final String BROKEN =
+      "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+          + "transfer-encoding: chunked\r\n\r\nxyz\r\n";
 
   /** The response itself can be had; what builds on it would be a whole request. */
   @Test

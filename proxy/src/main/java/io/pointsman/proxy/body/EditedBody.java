@@ -15,12 +15,6 @@ public record EditedBody(KeptBody original, Splice splice) {
   /** Up to this size one buffer costs less than several parts. */
   private static final int ONE_BUFFER = 8192;
 
-  /** The body as it came. */
-  public static EditedBody unchanged(KeptBody original) {
-    int length = original.length();
-    return new EditedBody(original, new Splice(List.of(new Piece.Original(0, length)), length));
-  }
-
   /** Its size in bytes. */
   public int length() {
     return splice.length();

@@ -240,9 +240,12 @@ final class Attempt extends WorkerCall {
   }
 
   private void tellReached(Relay under) {
-    if (errand != null && !reached && under.bytesOut() > 0) {
+    if (!reached && under.bytesOut() > 0) {
       reached = true;
-      errand.reached();
+      exchange.reached();
+      if (errand != null) {
+        errand.reached();
+      }
     }
   }
 
@@ -252,6 +255,7 @@ final class Attempt extends WorkerCall {
     if (phase() == Phase.ANSWERING && under != null) {
       if (!headHeld(under)) {
         under.sendHead();
+        tellReached(under);
       }
       exchange.flush();
     }
@@ -288,7 +292,7 @@ final class Attempt extends WorkerCall {
     drop();
     lease.failed(failure);
     RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : RetryReason.RESET;
-    if (under != null && errand != null && under.bytesOut() == 0 && errand.body() != null) {
+    if (under != null && under.bytesOut() == 0) {
       under.release();
       attempts.failed(this, why, error);
       return;

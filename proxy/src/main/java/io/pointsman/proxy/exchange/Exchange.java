@@ -333,10 +333,14 @@ final class Exchange implements Conversation, Place.Holder {
 
   /** Begins to pass the answer on. */
   Relay beginRelay(Attempt from, ResponseHead answer) {
+    return answers.open(from.worker(), answer, body.complete(), from.errand());
+  }
+
+  /** The client gets the first bytes of the answer: nothing is sent again. */
+  void reached() {
     if (body.complete()) {
       body.release();
     }
-    return answers.open(from.worker(), answer, body.complete(), from.errand());
   }
 
   /**

@@ -160,8 +160,7 @@ final class SplitCourse implements Course {
     prefilledBy = null;
     rule = prefills.failed() && by == SplitRule.NO_PREFILL ? SplitRule.PREFILL_FAILED : by;
     decided = true;
-    boolean own = begun || served.body() == null;
-    wholes.send(served, lease, own ? body : null, lines(), this::reached);
+    wholes.send(served, lease, lines(), this::reached);
   }
 
   private void split(Placement.Split split) {
@@ -300,7 +299,7 @@ final class SplitCourse implements Course {
     }
   }
 
-  /** The exchange lets go of it when an answer begins, of which nothing may reach the client. */
+  /** What prefill holds may be freed with it at the end, when the exchange has let go of it. */
   private void holdBody() {
     if (body != null && !holdsBody) {
       body.retain();

@@ -50,14 +50,12 @@ final class WholeRequests {
    * Begins an attempt, or refuses what cannot be looked at.
    *
    * @param lease of the worker; taken over
-   * @param kept the client's body, where the exchange may have let go of it; null if it has not
    * @param lines header lines for the client's answer
    * @param onReached called when the client gets the first bytes of the answer
    */
-  void send(Served served, Lease lease, @Nullable KeptBody kept, String lines, Runnable onReached) {
-    EditedBody body = kept == null ? null : EditedBody.unchanged(kept);
+  void send(Served served, Lease lease, String lines, Runnable onReached) {
     if (lease.worker().spec().role() == Role.REGULAR) {
-      served.attempt(lease, new WholeErrand(body, HeadChanges.NONE, lines, onReached));
+      served.attempt(lease, new WholeErrand(null, HeadChanges.NONE, lines, onReached));
       return;
     }
     if (hidden(served.facts())) {
@@ -65,9 +63,10 @@ final class WholeRequests {
       refuse(served);
       return;
     }
+    EditedBody body = null;
     if (served.facts().body().kind() == BodyVerdict.Kind.OBJECT
         && !SplitFactsReader.promptless(served.facts())) {
-      KeptBody original = kept == null ? served.body() : kept;
+      KeptBody original = served.body();
       Splice cleaned = original == null ? null : cleaned(original);
       if (original == null || cleaned == null) {
         lease.ignored();
@@ -135,7 +134,7 @@ final class WholeRequests {
    */
   void sendToOwner(Served served, Lease lease) {
     if (SplitFactsReader.promptless(served.facts()) || serves(lease.worker().spec().role())) {
-      send(served, lease, null, "", () -> {});
+      send(served, lease, "", () -> {});
     } else {
       lease.ignored();
       served.reply(ProxyError.UNSPLITTABLE, unsplittable(Unsplittable.STORED));
