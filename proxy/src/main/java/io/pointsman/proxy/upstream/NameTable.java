@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -32,6 +33,7 @@ public final class NameTable {
   private final long ttlNanos;
   private final long patienceNanos;
   private final Ticker ticker;
+  private final Executor threads;
   private final Map<String, Name> names = new ConcurrentHashMap<>();
 
   /**
@@ -39,10 +41,22 @@ public final class NameTable {
    * @param patience how long a look-up is waited for
    */
   public NameTable(Lookup lookup, Duration ttl, Duration patience, Ticker ticker) {
+    this(lookup, ttl, patience, ticker, NameTable::startThread);
+  }
+
+  /**
+   * @param threads runs each look-up on a thread of its own, or throws if there is none
+   */
+  NameTable(Lookup lookup, Duration ttl, Duration patience, Ticker ticker, Executor threads) {
     this.lookup = lookup;
     ttlNanos = ttl.toNanos();
     patienceNanos = patience.toNanos();
     this.ticker = ticker;
+    this.threads = threads;
+  }
+
+  private static void startThread(Runnable task) {
+    Thread.ofPlatform().daemon().name("pointsman-name").start(task);
   }
 
   /** Finds the address of a name; may block. */
@@ -136,14 +150,11 @@ public final class NameTable {
       UnknownHostException unknown;
       synchronized (this) {
         long now = ticker.nanos();
+        if (!looking && dueAt(now)) {
+          look(now);
+        }
         known = address;
         unknown = known == null ? reasonAt(now) : null;
-        boolean fresh = known != null && now - knownSince <= ttlNanos;
-        if (!fresh && unknown == null && !looking) {
-          looking = true;
-          lookingSince = now;
-          Thread.ofPlatform().daemon().name("pointsman-name").start(this::lookUp);
-        }
         if (known == null && unknown == null) {
           Waiting one = new Waiting(executor, asker);
           waiting.add(one);
@@ -154,6 +165,21 @@ public final class NameTable {
         asker.resolved(known);
       } else if (unknown != null) {
         asker.unresolved(unknown);
+      }
+    }
+
+    private boolean dueAt(long now) {
+      return address == null ? reasonAt(now) == null : now - knownSince > ttlNanos;
+    }
+
+    private void look(long now) {
+      try {
+        threads.execute(this::lookUp);
+        looking = true;
+        lookingSince = now;
+      } catch (OutOfMemoryError e) {
+        // That is how the system's want of threads shows, which passes.
+        found(null, failed(e));
       }
     }
 
@@ -170,11 +196,15 @@ public final class NameTable {
         found(lookup.address(host), null);
       } catch (UnknownHostException e) {
         found(null, e);
-      } catch (RuntimeException e) {
-        UnknownHostException unknown = new UnknownHostException(host + ": " + e);
-        unknown.initCause(e);
-        found(null, unknown);
+      } catch (RuntimeException | Error e) {
+        found(null, failed(e));
       }
+    }
+
+    private UnknownHostException failed(Throwable cause) {
+      UnknownHostException unknown = new UnknownHostException(host + ": " + cause);
+      unknown.initCause(cause);
+      return unknown;
     }
 
     /** An address that was known stays in use while its name is not found. */

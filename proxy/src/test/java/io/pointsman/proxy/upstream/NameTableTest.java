@@ -16,6 +16,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class NameTableTest {
@@ -27,6 +29,7 @@ class NameTableTest {
   private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
   private final AtomicInteger lookUps = new AtomicInteger();
   private volatile NameTable.Lookup dns = host -> address(1);
+  private volatile boolean noThread;
 
   private final NameTable names =
       new NameTable(
@@ -36,7 +39,13 @@ class NameTableTest {
           },
           TTL,
           PATIENCE,
-          clock::nanos);
+          clock::nanos,
+          lookUp -> {
+            if (noThread) {
+              throw new OutOfMemoryError("unable to create native thread");
+            }
+            Thread.ofPlatform().daemon().start(lookUp);
+          });
 
   @AfterEach
   void stop() {
@@ -60,8 +69,20 @@ class NameTableTest {
   }
 
   private String ask(String host) throws InterruptedException {
-    names.resolve(host, loop, new Listening());
+    try {
+      names.resolve(host, loop, new Listening());
+    } catch (OutOfMemoryError e) {
+      // As it is, it would end the run of all tests.
+      throw new AssertionError(e);
+    }
     return String.valueOf(told.poll(30, TimeUnit.SECONDS));
+  }
+
+  private void awaitAddress(String address) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!ask("engine").equals(address)) {
+      assertThat(System.nanoTime()).isLessThan(end);
+    }
   }
 
   @Test
@@ -84,10 +105,7 @@ class NameTableTest {
     dns = host -> address(2);
     clock.advance(TTL.plusMillis(1));
     assertThat(ask("engine")).as("used while it is looked up").isEqualTo("10.0.0.1");
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (!ask("engine").equals("10.0.0.2")) {
-      assertThat(System.nanoTime()).isLessThan(end);
-    }
+    awaitAddress("10.0.0.2");
     assertThat(lookUps).hasValue(2);
   }
 
@@ -139,18 +157,43 @@ class NameTableTest {
     assertThat(lookUps).hasValue(1);
     assertThat(ask("10.0.0.9")).as("others").isEqualTo("10.0.0.9");
     answer.countDown();
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (!ask("engine").equals("10.0.0.3")) {
-      assertThat(System.nanoTime()).isLessThan(end);
-    }
+    awaitAddress("10.0.0.3");
   }
 
-  @Test
-  void lookUpThatThrowsIsAnUnknownName() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void lookUpThatThrowsIsAnUnknownNameAndFollowedByAnother(boolean error) throws Exception {
     dns =
         host -> {
+          if (error) {
+            throw new NoClassDefFoundError("broken");
+          }
           throw new IllegalStateException("broken");
         };
     assertThat(ask("engine")).isEqualTo("unknown");
+    dns = host -> address(1);
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(ask("engine")).isEqualTo("10.0.0.1");
+  }
+
+  @Test
+  void nameIsLookedUpOnceThereAreThreadsAgain() throws Exception {
+    noThread = true;
+    assertThat(ask("engine")).isEqualTo("unknown");
+    noThread = false;
+    clock.advance(Duration.ofSeconds(1));
+    assertThat(ask("engine")).isEqualTo("10.0.0.1");
+  }
+
+  @Test
+  void addressStaysInUseWhileThereIsNoThreadToLookItUp() throws Exception {
+    ask("engine");
+    dns = host -> address(2);
+    noThread = true;
+    clock.advance(TTL.plusMillis(1));
+    assertThat(ask("engine")).isEqualTo("10.0.0.1");
+    noThread = false;
+    clock.advance(TTL.plusMillis(1));
+    awaitAddress("10.0.0.2");
   }
 }
