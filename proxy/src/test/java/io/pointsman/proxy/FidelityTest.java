@@ -350,6 +350,17 @@ class FidelityTest {
   }
 
   @Test
+  void whatIsAskedOfAWorkerAsAWholeGoesBesideItsPath() throws Exception {
+    try (ProxyRig own = new ProxyRig(transport)) {
+      own.worker(WorkerSpec.of(engine.url() + "/base").withModels(Set.of("m")));
+
+      own.ask("OPTIONS * HTTP/1.1\r\nhost: r\r\n\r\n");
+
+      assertThat(reached().line()).isEqualTo("OPTIONS * HTTP/1.1");
+    }
+  }
+
+  @Test
   void workersNameIsLookedUp() throws Exception {
     try (ProxyRig own = new ProxyRig(transport)) {
       own.worker("http://localhost:" + engine.port());

@@ -5,6 +5,7 @@ import io.netty.util.AsciiString;
 import io.pointsman.request.RequestHeaders;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,7 @@ public final class RequestHead implements RequestHeaders {
   public static final long UNKNOWN = -1;
 
   private static final int NUMBERS = RequestParser.NUMBERS;
+  private static final List<String> SCHEMES = List.of("http://", "https://");
 
   private final byte[] bytes;
   private final int[] lines;
@@ -108,17 +110,37 @@ public final class RequestHead implements RequestHeaders {
     return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
   }
 
-  /** A proxy's client may send the whole URL; only what follows the authority counts. */
-  private static String originForm(String uri) {
-    if (uri.startsWith("/") || uri.equals("*")) {
-      return uri;
+  /**
+   * A proxy's client may send the whole URL; only what follows the authority counts. What is no
+   * such URL stays as it is.
+   */
+  private String originForm(String target) {
+    int authority = authority(target);
+    int end = authority;
+    while (end < target.length() && "/?#".indexOf(target.charAt(end)) < 0) {
+      end++;
     }
-    int scheme = uri.indexOf("://");
-    if (scheme < 0) {
-      return uri;
+    if (authority == 0 || end == authority) {
+      return target;
     }
-    int path = uri.indexOf('/', scheme + 3);
-    return path < 0 ? "/" : uri.substring(path);
+    if (end == target.length()) {
+      return method.equals("OPTIONS") ? "*" : "/";
+    }
+    return switch (target.charAt(end)) {
+      case '/' -> target.substring(end);
+      case '?' -> "/" + target.substring(end);
+      default -> target;
+    };
+  }
+
+  /** Where the authority of a whole URL begins; 0 if {@code target} is none. */
+  private static int authority(String target) {
+    for (String scheme : SCHEMES) {
+      if (target.regionMatches(true, 0, scheme, 0, scheme.length())) {
+        return scheme.length();
+      }
+    }
+    return 0;
   }
 
   /** How the headers frame the body, and whom they are for; in one pass over them. */

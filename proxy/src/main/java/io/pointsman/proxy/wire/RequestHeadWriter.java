@@ -72,7 +72,9 @@ public final class RequestHeadWriter {
       HeadChanges changes) {
     ByteBufUtil.writeAscii(out, head.method());
     out.writeByte(' ');
-    out.writeBytes(basePath);
+    if (head.uri().startsWith("/")) {
+      out.writeBytes(basePath);
+    }
     ByteBufUtil.writeAscii(out, head.uri());
     out.writeBytes(VERSION_HOST).writeBytes(host).writeBytes(CRLF);
     if (!changes.has(Header.RANK)) {

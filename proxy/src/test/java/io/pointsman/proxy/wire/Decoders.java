@@ -16,11 +16,16 @@ import io.netty.util.ReferenceCountUtil;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The router's decoder of requests and Netty's, side by side. */
 final class Decoders {
   static final int MAX_LINE = 512;
   static final int MAX_HEADERS = 2048;
+
+  /** Holds for the lines of chunks too, whose extensions have a bound of their own. */
+  private static final int NETTYS_MAX_LINE = 8192;
 
   private Decoders() {}
 
@@ -87,7 +92,7 @@ final class Decoders {
   static List<DecodedRequest> netty(byte[] bytes) {
     HttpDecoderConfig config =
         new HttpDecoderConfig()
-            .setMaxInitialLineLength(MAX_LINE)
+            .setMaxInitialLineLength(NETTYS_MAX_LINE)
             .setMaxHeaderSize(MAX_HEADERS)
             .setAllowDuplicateContentLengths(false)
             .setStrictLineParsing(true);
@@ -107,8 +112,9 @@ final class Decoders {
     if (message instanceof HttpRequest head) {
       DecodedRequest request = new DecodedRequest();
       requests.add(request);
-      String uri = originForm(head.uri());
-      request.line = line(head.method().name(), uri, head.protocolVersion().text());
+      String method = head.method().name();
+      String uri = originForm(method, head.uri());
+      request.line = line(method, uri, head.protocolVersion().text());
       head.headers()
           .iteratorCharSequence()
           .forEachRemaining(h -> request.headers.add(header(h.getKey(), h.getValue())));
@@ -127,10 +133,17 @@ final class Decoders {
     }
   }
 
-  private static String originForm(String uri) {
-    int scheme = uri.startsWith("/") ? -1 : uri.indexOf("://");
-    int path = scheme < 0 ? 0 : uri.indexOf('/', scheme + 3);
-    return path < 0 ? "/" : uri.substring(path);
+  private static final Pattern WHOLE_URL = Pattern.compile("(?i)https?://[^/?#]+(|[/?].*)");
+
+  private static String originForm(String method, String target) {
+    Matcher url = WHOLE_URL.matcher(target);
+    if (!url.matches()) {
+      return target;
+    }
+    String rest = url.group(1);
+    return rest.startsWith("/")
+        ? rest
+        : rest.isEmpty() && method.equals("OPTIONS") ? "*" : "/" + rest;
   }
 
   private static final class KeepsBothFramings extends HttpRequestDecoder {

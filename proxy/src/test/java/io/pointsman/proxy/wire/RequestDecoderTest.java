@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the decoder of requests refuses, and as what. */
@@ -64,7 +65,13 @@ class RequestDecoderTest {
         "POST /x HTTP/11",
         "POST /x",
         "(OST /x HTTP/1.1",
-        "POST x HTTP/1.1"
+        "POST x HTTP/1.1",
+        "POST x?u=http://h/y HTTP/1.1",
+        "POST ftp://h/x HTTP/1.1",
+        "POST http:///x HTTP/1.1",
+        "POST http://?x HTTP/1.1",
+        "POST http://h#/x HTTP/1.1",
+        "POST ://h/x HTTP/1.1"
       })
   void otherRequestLinesAreRefused(String line) {
     assertThat(decode(line + "\r\nhost: h\r\n\r\n").getFirst().end).isEqualTo(End.REFUSED);
@@ -103,6 +110,23 @@ class RequestDecoderTest {
   void wholeUrlsUnusualBytesAndEmptyLinesBeforeAreTaken() {
     String text = "\r\nGET http://h/\u00e9?q HTTP/1.0\r\nx:\t\u00e9 \r\n\r\n";
     assertThat(decode(text)).hasToString("[COMPLETE GET /\u00e9?q HTTP/1.0 [x=\u00e9] ]");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "GET http://h, GET /",
+    "GET http://h:1/, GET /",
+    "GET http://h/x?y=http://i/z, GET /x?y=http://i/z",
+    "GET http://h?a=b, GET /?a=b",
+    "GET http://h?next=/health, GET /?next=/health",
+    "GET HTTPS://[::1]:1//x, GET //x",
+    "GET /x?u=http://h/y, GET /x?u=http://h/y",
+    "OPTIONS http://h, OPTIONS *",
+    "OPTIONS http://h/, OPTIONS /"
+  })
+  void ofWholeUrlsWhatFollowsTheAuthorityCounts(String sent, String read) {
+    String text = sent + " HTTP/1.1\r\nhost: h\r\n\r\n";
+    assertThat(decode(text)).hasToString("[COMPLETE " + read + " HTTP/1.1 [host=h] ]");
   }
 
   @Test

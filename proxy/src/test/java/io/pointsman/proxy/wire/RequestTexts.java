@@ -11,7 +11,13 @@ import java.util.Random;
 final class RequestTexts {
   private static final String[] METHODS = {"GET", "POST", "PUT", "DELETE", "M-SEARCH", "PoSt"};
   private static final String[] TARGETS = {
-    "/", "/v1/chat/completions", "/v1/models?a=b&c=%20", "http://h:1/v1/x?y", "/a//b/../c;d"
+    "/",
+    "/v1/chat/completions",
+    "/v1/models?a=b&c=%20",
+    "http://h:1/v1/x?y",
+    "HTTPS://h?next=/health",
+    "http://h",
+    "/a//b/../c;d?u=http://h/v1/x"
   };
   private static final String[] EXTRAS = {
     "accept: */*",
