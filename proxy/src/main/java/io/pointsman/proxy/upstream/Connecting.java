@@ -108,6 +108,7 @@ public final class Connecting implements NameTable.Asker {
     if (waiting != null) {
       UpstreamConnection connection = new UpstreamConnection(pool, connected, waiting);
       connected.pipeline().addLast(connection);
+      connected.config().setAutoClose(pool.target().tls());
       connected.config().setAutoRead(true);
       waiting.connected(connection);
     }

@@ -8,19 +8,23 @@ import io.netty.channel.socket.ChannelInputShutdownReadComplete;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
+import java.io.IOException;
+import java.nio.channels.NotYetConnectedException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a worker. It works for one user at a time and lies in its pool in between. All
- * fields belong to the connection's event loop.
+ * A connection to a worker. It works for one user at a time and lies in its pool in between. Where
+ * nothing can be written any more it is read to its end: a worker may have answered before it broke
+ * the connection. All fields belong to the connection's event loop.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // a failed write closes the connection, which is seen
+@SuppressWarnings("FutureReturnValueIgnored") // a failed write breaks the connection, which is seen
 public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private final UpstreamPool pool;
   private final Channel channel;
   private final Flushes.Flush flush;
   private @Nullable UpstreamUser user;
   private boolean used;
+  private boolean broken;
   private long idleSince;
 
   UpstreamConnection(UpstreamPool pool, Channel channel, UpstreamUser user) {
@@ -41,7 +45,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   }
 
   boolean open() {
-    return channel.isActive();
+    return channel.isActive() && !broken;
   }
 
   long idleSince() {
@@ -125,13 +129,23 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
-    gone(true);
+    gone(!broken);
   }
 
   @Override
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    broken = true;
+    if (channel.isActive() && !channel.config().isAutoClose() && ofSocket(cause)) {
+      // After a failed read the transport closes it; after a failed write that read ends it soon.
+      return;
+    }
     gone(false);
     channel.close();
+  }
+
+  /** Whether it is the socket that failed; the second is what shutting down a broken one gives. */
+  private static boolean ofSocket(Throwable cause) {
+    return cause instanceof IOException || cause instanceof NotYetConnectedException;
   }
 
   @Override
