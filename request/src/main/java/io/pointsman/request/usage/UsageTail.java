@@ -10,16 +10,19 @@ import java.util.Arrays;
  * event of a stream that has them. The answer is not parsed. Within JSON a quotation mark inside a
  * string is escaped, so a name between plain ones is a name, wherever it is found.
  *
- * <p>Chat and text completions, messages and responses are understood. An answer whose usage is not
- * within its last {@link #BYTES}, or is torn apart by the transfer coding, tells nothing.
+ * <p>Chat and text completions, messages, responses and SGLang's {@code meta_info} are understood.
+ * An answer whose usage is not within its last {@link #BYTES}, or is torn apart by the transfer
+ * coding, tells nothing.
  */
 public final class UsageTail {
   /** So many bytes at the end of an answer are enough. */
   public static final int BYTES = 1024;
 
-  private static final byte[] USAGE = ascii("\"usage\"");
   private static final int ASCII = 128;
-  private static final byte[] STEPS = steps();
+  private static final Member USAGE = new Member("usage");
+
+  /** What SGLang's {@code /generate} tells of an answer; there is no usage then. */
+  private static final Member META = new Member("meta_info");
 
   private static final byte[] PROMPT = ascii("\"prompt_tokens\"");
   private static final byte[] INPUT = ascii("\"input_tokens\"");
@@ -27,6 +30,7 @@ public final class UsageTail {
   private static final byte[] OUTPUT = ascii("\"output_tokens\"");
   private static final byte[] CACHED = ascii("\"cached_tokens\"");
   private static final byte[] CACHE_READ = ascii("\"cache_read_input_tokens\"");
+  private static final byte[] CACHE_CREATION = ascii("\"cache_creation_input_tokens\"");
 
   private UsageTail() {}
 
@@ -34,47 +38,58 @@ public final class UsageTail {
     return text.getBytes(US_ASCII);
   }
 
-  /**
-   * How far to go back, for each ASCII character that is found where {@link #USAGE} would begin,
-   * before it can begin.
-   */
-  private static byte[] steps() {
-    byte[] steps = new byte[ASCII];
-    Arrays.fill(steps, (byte) USAGE.length);
-    for (int i = USAGE.length - 1; i > 0; i--) {
-      steps[USAGE[i]] = (byte) i;
+  /** A member that holds counts. */
+  private static final class Member {
+    /** With its quotation marks. */
+    private final byte[] name;
+
+    /**
+     * How far to go back, for each ASCII character that is found where the name would begin, before
+     * it can begin.
+     */
+    private final byte[] steps = new byte[ASCII];
+
+    Member(String name) {
+      this.name = ascii("\"" + name + "\"");
+      Arrays.fill(steps, (byte) this.name.length);
+      for (int i = this.name.length - 1; i > 0; i--) {
+        steps[this.name[i]] = (byte) i;
+      }
     }
-    return steps;
+
+    /**
+     * Where the last object of this name begins, behind the name; -1 if there is none. Horspool's
+     * search, from the end.
+     */
+    int last(byte[] bytes, int from, int to) {
+      int at = to - name.length;
+      while (at >= from) {
+        byte first = bytes[at];
+        if (first == '"' && matches(name, bytes, at, to) && object(bytes, at + name.length, to)) {
+          return at + name.length;
+        }
+        at -= first < 0 ? name.length : steps[first];
+      }
+      return -1;
+    }
   }
 
   /**
-   * The counts in the last {@code usage} of the bytes.
+   * The counts in the last {@code usage} of the bytes, or in the last {@code meta_info}.
    *
    * @param to index behind the last byte
    * @return -1 for each count that is not there
    */
   public static Usage read(byte[] bytes, int from, int to) {
-    int usage = lastUsage(bytes, from, to);
-    return usage < 0 ? Usage.UNKNOWN : counts(bytes, usage, to);
+    int usage = USAGE.last(bytes, from, to);
+    int counts = usage < 0 ? META.last(bytes, from, to) : usage;
+    return counts < 0 ? Usage.UNKNOWN : counts(bytes, counts, to);
   }
 
   /**
-   * Where the last usage begins, behind its name; -1 if there is none. Horspool's search, from the
-   * end.
+   * Of a count that comes more than once, the first one; of two names, the first one. What a
+   * message's prompt found in the cache, or brought there, is no part of its {@code input_tokens}.
    */
-  private static int lastUsage(byte[] bytes, int from, int to) {
-    int at = to - USAGE.length;
-    while (at >= from) {
-      byte first = bytes[at];
-      if (first == '"' && matches(USAGE, bytes, at, to) && object(bytes, at + USAGE.length, to)) {
-        return at + USAGE.length;
-      }
-      at -= first < 0 ? USAGE.length : STEPS[first];
-    }
-    return -1;
-  }
-
-  /** Of a count that comes more than once, the first one; of two names, the first one. */
   private static Usage counts(byte[] bytes, int from, int to) {
     int prompt = -1;
     int input = -1;
@@ -82,6 +97,7 @@ public final class UsageTail {
     int output = -1;
     int cached = -1;
     int cacheRead = -1;
+    int cacheCreation = -1;
     for (int at = from; at + 1 < to; at++) {
       if (bytes[at] == '"') {
         switch (bytes[at + 1]) {
@@ -92,15 +108,24 @@ public final class UsageTail {
             completion = completion < 0 ? count(COMPLETION, bytes, at, to) : completion;
             cached = cached < 0 ? count(CACHED, bytes, at, to) : cached;
             cacheRead = cacheRead < 0 ? count(CACHE_READ, bytes, at, to) : cacheRead;
+            cacheCreation =
+                cacheCreation < 0 ? count(CACHE_CREATION, bytes, at, to) : cacheCreation;
           }
           default -> {}
         }
       }
     }
+    boolean apart = cached < 0 && input >= 0;
+    int whole = apart ? sum(sum(input, cacheRead), cacheCreation) : input;
     return usage(
-        prompt < 0 ? input : prompt,
+        prompt < 0 ? whole : prompt,
         cached < 0 ? cacheRead : cached,
         completion < 0 ? output : completion);
+  }
+
+  /** With a second count that may not be there. */
+  private static int sum(int count, int more) {
+    return (int) Math.min(Integer.MAX_VALUE, (long) count + Math.max(0, more));
   }
 
   private static Usage usage(int prompt, int cached, int completion) {

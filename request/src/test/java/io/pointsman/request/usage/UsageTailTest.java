@@ -37,13 +37,31 @@ class UsageTailTest {
   void messagesAndResponsesAreUnderstood() {
     assertThat(
             read(
-                "\"usage\":{\"input_tokens\":9,\"cache_read_input_tokens\":5,\"output_tokens\":2}}"))
-        .isEqualTo(new Usage(9, 5, 2));
+                "\"usage\":{\"input_tokens\":9,\"cache_creation_input_tokens\":3,"
+                    + "\"cache_read_input_tokens\":5,\"output_tokens\":2}}"))
+        .as("what is read from a cache or brought there is no part of a message's input")
+        .isEqualTo(new Usage(17, 5, 2));
+    assertThat(read("\"usage\":{\"input_tokens\":9,\"output_tokens\":2}}"))
+        .isEqualTo(new Usage(9, -1, 2));
     assertThat(
             read(
                 "\"usage\":{\"input_tokens\":9,\"input_tokens_details\":{\"cached_tokens\":6},"
                     + "\"output_tokens\":2}}"))
         .isEqualTo(new Usage(9, 6, 2));
+  }
+
+  @Test
+  void sglangTellsInMetaInfo() {
+    assertThat(
+            read(
+                "{\"text\":\"a\",\"meta_info\":{\"prompt_tokens\":12,\"completion_tokens\":1,"
+                    + "\"cached_tokens\":4}}\n\ndata: {\"text\":\"ab\",\"meta_info\":{\"id\":\"x\","
+                    + "\"prompt_tokens\":12,\"completion_tokens\":2,\"cached_tokens\":4,"
+                    + "\"e2e_latency\":0.5}}\n\ndata: [DONE]\n\n"))
+        .isEqualTo(new Usage(12, 4, 2));
+    assertThat(read("\"meta_info\":{\"prompt_tokens\":1},\"usage\":{\"prompt_tokens\":2}}"))
+        .as("usage is for all choices")
+        .isEqualTo(new Usage(2, -1, -1));
   }
 
   @Test
