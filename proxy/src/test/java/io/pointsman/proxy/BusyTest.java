@@ -17,7 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Engines that say that they are busy are not broken. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
@@ -43,7 +45,7 @@ class BusyTest {
       "{\"error\":{\"message\":\"full\",\"type\":\"Service"
           + " Unavailable\",\"param\":null,\"code\":503}}";
 
-  private static Raw busy(int status, int seconds) {
+  private static Raw busy(int status, long seconds) {
     return new Raw(
         "HTTP/1.1 "
             + status
@@ -93,6 +95,20 @@ class BusyTest {
       rig.ask(ProxyRig.post(CHAT, BODY));
 
       assertThat(resting.restLeft(clock.nanos())).isEqualTo(TimeUnit.SECONDS.toNanos(7));
+    }
+  }
+
+  /** A day, and more seconds than there are nanoseconds in a long. */
+  @ParameterizedTest
+  @ValueSource(longs = {86_400, 9_300_000_000L, 999_999_999_999_999_999L})
+  void workerRestsNoLongerThanIsHonoured(long seconds) throws Exception {
+    try (ProxyRig rig = rig();
+        ScriptedEngine full = ScriptedEngine.start(busy(429, seconds))) {
+      Worker resting = rig.worker(full.url());
+      WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
+
+      assertThat(response.values("retry-after")).containsExactly("30");
+      assertThat(resting.restLeft(clock.nanos())).isEqualTo(TimeUnit.SECONDS.toNanos(30));
     }
   }
 

@@ -233,12 +233,17 @@ public final class Worker {
     }
   }
 
-  /** Takes the result of a health probe. */
+  private synchronized void wake() {
+    mark(Mark.RESTING, false);
+  }
+
+  /** Takes the result of a health probe. Who is back from an outage is not busy any more. */
   public void probed(boolean good) {
     boolean wasOut = health.status() == HealthState.Status.UNHEALTHY;
     health.probed(good);
     if (wasOut && health.healthy()) {
       breaker.recovered();
+      wake();
     } else if (good) {
       breaker.reachable();
     }

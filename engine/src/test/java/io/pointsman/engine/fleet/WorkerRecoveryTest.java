@@ -29,6 +29,27 @@ class WorkerRecoveryTest {
   }
 
   @Test
+  void workerThatWasAwayAndIsBackRestsNoLonger() {
+    worker.rest(1_000_000_000L, 429);
+    fleet.kill(worker);
+    worker.probed(true);
+    worker.probed(true);
+
+    assertThat(worker.restLeft(fleet.now())).isZero();
+    assertThat(worker.eligible(fleet.now())).isTrue();
+  }
+
+  @Test
+  void workerThatAnswersProbesAllAlongRestsOn() {
+    worker.rest(1_000_000_000L, 429);
+    worker.probed(true);
+    worker.probed(true);
+
+    assertThat(worker.restLeft(fleet.now())).isPositive();
+    assertThat(worker.eligible(fleet.now())).isFalse();
+  }
+
+  @Test
   void workerThatAnswersProbesAllAlongStaysOut() {
     openByErrors();
     worker.probed(true);

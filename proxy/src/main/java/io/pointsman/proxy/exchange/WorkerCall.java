@@ -221,7 +221,14 @@ public abstract class WorkerCall implements UpstreamUser {
     lease.progressed();
     if (headArrived(head)) {
       byte[] bytes = Arrays.copyOf(state.scratch(head.length()), head.length());
-      held = new HeldAnswer(lease.worker(), head, bytes, method, state.allocator());
+      held =
+          new HeldAnswer(
+              lease.worker(),
+              head,
+              bytes,
+              method,
+              state.allocator(),
+              state.plane().retry().maxBackoff());
       phase = Phase.HOLDING;
       hold(in);
     } else {

@@ -7,6 +7,8 @@ import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.ResponseHead;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
@@ -32,15 +34,29 @@ public final class HeldAnswer {
   private final Worker worker;
   private final int status;
   private final long retryAfterSeconds;
+  private final long longestRestNanos;
   private final byte[] head;
   private final BodyFraming framing;
   private final ByteBuf body;
   private boolean complete;
   private boolean surplus;
 
+  /**
+   * One whose body is still to come.
+   *
+   * @param head as it came, {@code parsed} from
+   * @param method of the request
+   * @param longestRest the longest {@code Retry-After} that is honoured
+   */
   public HeldAnswer(
-      Worker worker, ResponseHead parsed, byte[] head, String method, ByteBufAllocator allocator) {
+      Worker worker,
+      ResponseHead parsed,
+      byte[] head,
+      String method,
+      ByteBufAllocator allocator,
+      Duration longestRest) {
     this.worker = worker;
+    longestRestNanos = Math.max(longestRest.toNanos(), REST_NANOS);
     this.head = head;
     status = parsed.status();
     retryAfterSeconds = parsed.retryAfterSeconds();
@@ -101,9 +117,14 @@ public final class HeldAnswer {
     return retryAfterSeconds;
   }
 
-  /** How long a worker that says it is busy is left alone, in nanoseconds. */
+  /**
+   * How long a worker that says it is busy is left alone, in nanoseconds: as long as it says, but
+   * no longer than is honoured.
+   */
   public long restNanos() {
-    return retryAfterSeconds > 0 ? retryAfterSeconds * 1_000_000_000L : REST_NANOS;
+    return retryAfterSeconds > 0
+        ? Math.min(TimeUnit.SECONDS.toNanos(retryAfterSeconds), longestRestNanos)
+        : REST_NANOS;
   }
 
   public boolean workersFault() {

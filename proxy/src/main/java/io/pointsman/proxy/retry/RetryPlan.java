@@ -67,10 +67,8 @@ public final class RetryPlan {
     release();
     held = answer;
     if (answer.busy() && answer.retryAfterSeconds() > 0) {
-      shortestRest =
-          shortestRest == 0
-              ? answer.retryAfterSeconds()
-              : Math.min(shortestRest, answer.retryAfterSeconds());
+      long rest = Reply.seconds(answer.restNanos());
+      shortestRest = shortestRest == 0 ? rest : Math.min(shortestRest, rest);
     }
   }
 
