@@ -10,7 +10,10 @@ import java.util.List;
  * last of its owners lets go of it. Draws on the budget of all. Belongs to one event loop.
  */
 public final class KeptBody {
-  /** Parts smaller than this are copied together; each would hold on to a whole read otherwise. */
+  /**
+   * Parts smaller than this, or less than half of their buffer, are copied together; each would
+   * hold on to a whole read otherwise.
+   */
   private static final int SMALL_PART = 2048;
 
   private static final int OWN_PART = 16_384;
@@ -38,9 +41,11 @@ public final class KeptBody {
    */
   public boolean add(ByteBuf part, boolean whole) {
     int size = part.readableBytes();
-    boolean alone = size >= SMALL_PART || (whole && parts.isEmpty());
+    boolean full = size >= SMALL_PART && size >= part.capacity() / 2;
+    boolean alone = full || (whole && parts.isEmpty());
     boolean behind = !alone && lastIsOwn && parts.getLast().writableBytes() >= size;
-    if (!behind && !take(alone ? Math.max(size, SMALL_PART) : OWN_PART)) {
+    int own = Math.max(OWN_PART, size);
+    if (!behind && !take(alone ? Math.max(part.capacity(), SMALL_PART) : own)) {
       part.release();
       return false;
     }
@@ -49,7 +54,7 @@ public final class KeptBody {
       parts.add(part);
     } else {
       if (!behind) {
-        parts.add(allocator.buffer(OWN_PART));
+        parts.add(allocator.buffer(own));
       }
       parts.getLast().writeBytes(part);
       part.release();

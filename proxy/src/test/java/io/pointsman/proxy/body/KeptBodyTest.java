@@ -1,0 +1,59 @@
+package io.pointsman.proxy.body;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import org.junit.jupiter.api.Test;
+
+/** What a kept body takes, against what the budget of all is told. */
+class KeptBodyTest {
+  private static final int READ = 65_536;
+
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(false);
+  private final BodyBudget budget = new BodyBudget(1 << 26);
+  private final KeptBody body = new KeptBody(allocator, budget);
+
+  private void addReads(int count, int bytesInEach) {
+    for (int i = 0; i < count; i++) {
+      ByteBuf part = allocator.buffer(READ);
+      part.writeZero(bytesInEach);
+      assertThat(body.add(part, false)).isTrue();
+    }
+    assertThat(body.length()).isEqualTo(count * bytesInEach);
+  }
+
+  private long real() {
+    return allocator.metric().usedHeapMemory();
+  }
+
+  @Test
+  void readsWithLittleDataAreCountedAsWhatTheyTake() {
+    addReads(100, 2048);
+
+    assertThat(real()).isEqualTo(budget.taken()).isLessThan(2 * 100 * 2048);
+  }
+
+  @Test
+  void readsThatAreNotQuiteHalfFullAreCountedAsWhatTheyTake() {
+    addReads(20, 30_000);
+
+    assertThat(real()).isEqualTo(budget.taken()).isLessThan(2 * 20 * 30_000);
+  }
+
+  @Test
+  void readsThatAreHalfFullAreCountedAsWhatTheyTake() {
+    addReads(20, 40_000);
+
+    assertThat(real()).isEqualTo(budget.taken()).isLessThan(2 * 20 * 40_000);
+  }
+
+  @Test
+  void allIsGivenBack() {
+    addReads(10, 3000);
+    body.release();
+
+    assertThat(real()).isZero();
+    assertThat(budget.taken()).isZero();
+  }
+}
