@@ -11,6 +11,8 @@ import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -126,6 +128,44 @@ class TotalTimeoutTest {
     }
   }
 
+  @Test
+  void clientThatDoesNotReadIsResetThoughItMayBeIdle() throws Exception {
+    TimeoutSettings noIdle =
+        SETTINGS
+            .timeouts()
+            .withClient(Duration.ofSeconds(60), Duration.ofSeconds(60), Duration.ZERO);
+    String event = "data: " + "x".repeat(60_000) + "\n\n";
+    AtomicLong sent = new AtomicLong();
+    EngineScript script =
+        (request, connection) -> {
+          connection.beginEvents();
+          while (true) {
+            connection.chunk(event);
+            sent.incrementAndGet();
+          }
+        };
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS.withTimeouts(noIdle), clock);
+        ScriptedEngine engine = ScriptedEngine.start(script)) {
+      rig.worker(engine.url());
+      WireClient client = rig.connect().send(ProxyRig.post(CHAT, BODY));
+      awaitRest(sent);
+      clock.advance(LONGER);
+
+      ProxyRig.await("the client is reset", () -> !takes(client));
+      endsWith(rig, Outcome.IGNORED, "CLIENT");
+    }
+  }
+
+  /** Whether the router's end of a connection is there to be sent to. */
+  private static boolean takes(WireClient client) {
+    try {
+      client.send("x");
+      return true;
+    } catch (IOException | UncheckedIOException _) {
+      return false;
+    }
+  }
+
   /** Waits until a count has moved and then stands still. */
   private static void awaitRest(AtomicLong count) {
     AtomicLong before = new AtomicLong();
@@ -141,11 +181,23 @@ class TotalTimeoutTest {
 
   @Test
   void clientThatUploadsSlowlyIsToBlame() throws Exception {
-    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS, clock);
+    slowUpload(SETTINGS, "");
+  }
+
+  @Test
+  void clientThatUploadsSlowlyWhatIsToBeStreamedIsToBlame() throws Exception {
+    slowUpload(
+        SETTINGS.withTimeouts(TimeoutSettings.DEFAULTS.withTotals(TOTAL, Duration.ZERO)),
+        "\"stream\":true,");
+  }
+
+  private void slowUpload(ProxySettings settings, String member) throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, settings, clock);
         ServerSocket engine = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       rig.worker("http://127.0.0.1:" + engine.getLocalPort());
       WireClient client = rig.connect();
-      String whole = ProxyRig.post(CHAT, "{\"model\":\"m\",\"a\":\"" + "x".repeat(4000) + "\"}");
+      String whole =
+          ProxyRig.post(CHAT, "{\"model\":\"m\"," + member + "\"a\":\"" + "x".repeat(4000) + "\"}");
       client.send(whole.substring(0, 3000));
       try (Socket connection = engine.accept()) {
         assertThat(connection.getInputStream().readNBytes(100)).hasSize(100);

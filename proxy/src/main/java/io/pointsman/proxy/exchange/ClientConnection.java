@@ -339,6 +339,14 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     closeAfterWrites();
   }
 
+  /** Ends the connection at once: the client does not read, so writes would never end. */
+  void reset() {
+    current = null;
+    closing = true;
+    channel.config().setOption(ChannelOption.SO_LINGER, 0);
+    channel.close();
+  }
+
   void checkTimeouts(long now) {
     if (current != null) {
       current.checkTimeouts(now);

@@ -449,7 +449,7 @@ final class Exchange implements Conversation, Place.Holder {
     report.leftByClient();
     abandon(null);
     end(report.status(), Blame.CLIENT);
-    client.breakOff(true);
+    client.reset();
   }
 
   /** Ends an attempt that is under way. */
@@ -501,9 +501,17 @@ final class Exchange implements Conversation, Place.Holder {
     return phase == Phase.RECEIVING || (worker != null && !body.complete() && worker.writable());
   }
 
+  /** A request that is still coming is no stream yet: the shorter bound holds for its client. */
   private long totalNanos(TimeoutSettings timeouts) {
-    boolean streams = report.streamed() || (facts != null && facts.stream());
-    return (streams ? timeouts.streamTotal() : timeouts.total()).toNanos();
+    long total = timeouts.total().toNanos();
+    long stream = timeouts.streamTotal().toNanos();
+    if (!report.streamed() && (facts == null || !facts.stream())) {
+      return total;
+    }
+    if (body.complete() || total == 0) {
+      return stream;
+    }
+    return stream == 0 ? total : Math.min(total, stream);
   }
 
   private static boolean over(long passed, long timeout) {
