@@ -33,11 +33,11 @@ public final class ConfigPage {
       A list is given on the command line by repeating the flag or by separating with commas:
       `--workers http://10.0.0.1:8000,http://10.0.0.2:8000`. `true` may be left out after a flag.
 
-      A worker is a URL, or a group of: `url`; `id`, its name to clients and in metrics (default
-      `host:port`, with a rank `host:port@rank`); `models`, if they are not to be learned from its
-      `/v1/models` (an engine that is well but lists none is taken to serve any model);
-      `max-in-flight`, most requests at once (0: no limit); `rank`, the data-parallel rank within
-      the engine; `labels`.
+      A worker is a URL, or a group of: `url`; `id`, its name to clients and in metrics, of one worker
+      only (default `host:port`, with a rank `host:port@rank`); `models`, if they are not to be
+      learned from its `/v1/models` (an engine that is well but lists none is taken to serve any
+      model); `max-in-flight`, most requests at once (0: no limit); `rank`, the data-parallel rank
+      within the engine; `labels`.
 
       A running router reads the same file and flags again on SIGHUP. It takes over `workers`
       and `log.level`: new workers take traffic after their first good probe, those that are gone

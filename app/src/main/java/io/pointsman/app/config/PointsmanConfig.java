@@ -134,7 +134,7 @@ public record PointsmanConfig(
     DisaggSettings disagg = DisaggRecords.from(values);
     ProxySettings proxy = ProxyRecords.from(values);
     return new PointsmanConfig(
-        DisaggRecords.checked(values.get(RoutingKeys.WORKERS), disagg),
+        workers(values, disagg),
         group("kubernetes", () -> kubernetes(values, disagg)),
         values.get(RoutingKeys.POLICY),
         values.get(RoutingKeys.SHADOW_POLICY),
@@ -178,6 +178,18 @@ public record PointsmanConfig(
             values.get(OperationKeys.CAPTURE_MAX_BYTES),
             values.get(OperationKeys.CAPTURE_FILES)),
         group("tracing", () -> tracing(values)));
+  }
+
+  /** Those that are written twice in the same words are one. */
+  private static List<WorkerSpec> workers(ConfigValues values, DisaggSettings disagg) {
+    List<WorkerSpec> workers = values.get(RoutingKeys.WORKERS).stream().distinct().toList();
+    Set<String> ids = new HashSet<>();
+    for (WorkerSpec worker : workers) {
+      if (!ids.add(worker.id())) {
+        throw new ConfigException("workers: " + worker.id() + " (expected: each id once)");
+      }
+    }
+    return DisaggRecords.checked(workers, disagg);
   }
 
   private static AdminSettings admin(ConfigValues values) {

@@ -88,6 +88,34 @@ class YamlConfigTest {
     assertThat(workers.get(2).rank()).isEqualTo(1);
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "workers: [{url: \"http://a:1\", id: e}, {url: \"http://b:1\", id: e}]",
+        "workers: [{url: \"http://a:1\", id: e, rank: 0}, {url: \"http://a:1\", id: e, rank: 1}]",
+        "workers: [{url: \"http://a:1\", max-in-flight: 2, id: e}, {url: \"http://a:1\", id: e}]",
+      })
+  void anIdIsOfOneWorkerOnly(String written) {
+    assertThatThrownBy(() -> PointsmanConfig.from(parse(written)))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage("workers: e (expected: each id once)");
+  }
+
+  @Test
+  void urlsThatDifferInTheirSchemeNeedIds() {
+    assertThatThrownBy(() -> PointsmanConfig.from(parse("workers: \"http://a:1,https://a:1\"")))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage("workers: a:1 (expected: each id once)");
+  }
+
+  @Test
+  void aWorkerThatIsWrittenTwiceIsOne() {
+    String written = "workers: [http://a:1, http://b:1, http://a:1/]";
+    assertThat(PointsmanConfig.from(parse(written)).workers())
+        .extracting(WorkerSpec::id)
+        .containsExactly("a:1", "b:1");
+  }
+
   @Test
   void workersHaveRolesAndAreKnownAsPeers() {
     List<WorkerSpec> workers =
