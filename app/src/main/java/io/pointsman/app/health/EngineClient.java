@@ -64,11 +64,6 @@ public final class EngineClient {
     }
   }
 
-  /** The same to an engine without a role of its own. */
-  public Answer send(String method, String url, Duration timeout) throws IOException {
-    return send(Role.REGULAR, method, url, timeout);
-  }
-
   /**
    * Sends a request without a body.
    *

@@ -4,6 +4,7 @@ import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.Rounds;
 import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvFeed;
 import java.io.IOException;
@@ -41,9 +42,10 @@ public final class KvEvents implements AutoCloseable {
     /**
      * What it answers to a GET.
      *
+     * @param role of the engine, which may have a key of its own
      * @throws IOException if there is no answer in time
      */
-    EngineClient.Answer ask(String url, Duration patience) throws IOException;
+    EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
   }
 
   /** What is done about one worker. */

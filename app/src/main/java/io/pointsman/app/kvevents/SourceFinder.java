@@ -4,6 +4,7 @@ import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.kvevents.KvEventSettings.Mode;
 import io.pointsman.app.kvevents.wire.Endpoint;
 import io.pointsman.engine.disagg.peer.Address;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import java.io.IOException;
@@ -33,9 +34,10 @@ final class SourceFinder {
   @FunctionalInterface
   interface Question {
     /**
+     * @param role of the engine, which may have a key of its own
      * @throws IOException if there is no answer in time
      */
-    EngineClient.Answer ask(String url, Duration patience) throws IOException;
+    EngineClient.Answer ask(Role role, String url, Duration patience) throws IOException;
   }
 
   SourceFinder(KvEventSettings settings, Question question) {
@@ -84,7 +86,7 @@ final class SourceFinder {
 
   private EngineClient.Answer ask(Worker worker, String path) throws IOException {
     try {
-      return question.ask(worker.spec().url() + path, PATIENCE);
+      return question.ask(worker.spec().role(), worker.spec().url() + path, PATIENCE);
     } catch (IllegalArgumentException e) {
       throw new IOException(e);
     }

@@ -36,7 +36,7 @@ final class KvHearing {
             settings,
             fleet,
             feed,
-            (url, patience) -> client.send("GET", url, patience),
+            (role, url, patience) -> client.send(role, "GET", url, patience),
             tally,
             ticker,
             InstantSource.system());

@@ -37,9 +37,9 @@ final class Listening implements AutoCloseable {
                 settings,
                 fleet,
                 feed,
-                (url, patience) -> {
+                (role, url, patience) -> {
                   asked.add(url);
-                  return client.send("GET", url, patience);
+                  return client.send(role, "GET", url, patience);
                 },
                 tally,
                 new SystemTicker(),

@@ -33,7 +33,7 @@ class SourceFinderTest {
     SourceFinder finder =
         new SourceFinder(
             Listening.settings(Mode.AUTO, ""),
-            (_, _) -> new EngineClient.Answer(answers.removeFirst(), SGLANG.getBytes(UTF_8)));
+            (_, _, _) -> new EngineClient.Answer(answers.removeFirst(), SGLANG.getBytes(UTF_8)));
     List<SourceSpec> sources = finder.find(worker);
     assertThat(answers).isEmpty();
     return sources;

@@ -571,7 +571,7 @@ class RouterMetricsTest {
         KvEventSettings.DEFAULTS,
         fleet,
         nobody,
-        (url, patience) -> new EngineClient.Answer(404, new byte[0]),
+        (role, url, patience) -> new EngineClient.Answer(404, new byte[0]),
         new KvEventTally(),
         clock::nanos,
         InstantSource.system());

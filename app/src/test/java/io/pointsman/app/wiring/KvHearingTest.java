@@ -2,6 +2,7 @@ package io.pointsman.app.wiring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.key.FleetKeys;
@@ -9,21 +10,34 @@ import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KvEventKeys;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
+import io.pointsman.app.health.EngineClient;
+import io.pointsman.app.kvevents.KvEventLimits;
 import io.pointsman.app.kvevents.KvEventSettings;
+import io.pointsman.engine.env.Ticker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.zmq.EventFormat;
 import io.pointsman.sim.zmq.EventOptions;
 import io.pointsman.testkit.Await;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -110,6 +124,49 @@ class KvHearingTest {
           .contains("pointsman_kv_event_gaps_total 0")
           .contains("pointsman_kv_event_batches_total{result=\"malformed\"} 0");
     }
+  }
+
+  /** A worker that tells of its publishers only to who has the key {@code prefill}. */
+  private static HttpServer guarded(Collection<String> keys) throws IOException {
+    HttpServer engine =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    engine.createContext(
+        "/",
+        exchange -> {
+          String key = exchange.getRequestHeaders().getFirst("authorization");
+          keys.add(String.valueOf(key));
+          exchange.sendResponseHeaders("Bearer prefill".equals(key) ? 404 : 401, -1);
+          exchange.close();
+        });
+    engine.start();
+    return engine;
+  }
+
+  @Test
+  void enginesAreAskedWithTheKeyOfTheirRole() throws Exception {
+    Queue<String> keys = new ConcurrentLinkedQueue<>();
+    HttpServer engine = guarded(keys);
+    Ticker ticker = new SystemTicker();
+    Fleet fleet = new Fleet(FleetSettings.DEFAULTS, ticker);
+    String url = "http://127.0.0.1:" + engine.getAddress().getPort();
+    fleet.add(WorkerSpec.of(url).withRole(Role.PREFILL)).probed(true);
+    KvEventSettings settings =
+        new KvEventSettings(
+            KvEventSettings.Mode.AUTO,
+            "",
+            "",
+            "",
+            1,
+            Duration.ofMillis(200),
+            KvEventLimits.DEFAULTS);
+    EngineClient client = new EngineClient(new EngineKeys("all", "prefill", "decode"), ticker);
+    KvIndex index = new KvIndex(1 << 20, 16, ticker);
+    try (AutoCloseable _ = KvHearing.start(settings, fleet, index, client, ticker, (_, _) -> {})) {
+      Await.until("three paths", () -> keys.size() >= 3);
+    } finally {
+      engine.stop(0);
+    }
+    assertThat(keys).containsOnly("Bearer prefill");
   }
 
   @Test
