@@ -11,9 +11,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lets clients in whose key a server confirms. Verdicts are kept for a while, a bounded number of
- * them, good and bad ones apart, so that invented keys push no valid one out; a server that cannot
- * be reached is no verdict and is asked again with the next request. Requests with a key that is
- * being asked for wait for that answer; the number of questions under way is bounded.
+ * them, good and bad ones apart, so that invented keys push no valid one out. A key is bad only if
+ * every server says so: while one of them cannot tell, it is asked again with the next request.
+ * Requests with a key that is being asked for wait for that answer; the number of questions under
+ * way is bounded.
  */
 public final class KeyValidation implements CallerCheck {
   /** Good verdicts kept, and bad ones; beyond, the one not used for longest is forgotten. */
@@ -30,7 +31,7 @@ public final class KeyValidation implements CallerCheck {
   /** Asks one server for one key. */
   @FunctionalInterface
   public interface Question {
-    /** Whether the server confirms the key; null if it cannot be asked. */
+    /** Whether the server confirms the key; null if it cannot tell now. */
     @Nullable Boolean confirmed(String url, String key);
   }
 
@@ -110,7 +111,7 @@ public final class KeyValidation implements CallerCheck {
 
   /** Asks, and tells those who wait for the same key. */
   private Verdict askServers(String key, CompletableFuture<Verdict> waiting) {
-    Verdict verdict = Verdict.REFUSED;
+    Verdict verdict = Verdict.UNKNOWN;
     try {
       verdict = askServers(key);
       return verdict;
@@ -123,17 +124,19 @@ public final class KeyValidation implements CallerCheck {
   }
 
   private Verdict askServers(String key) {
-    boolean answered = false;
-    boolean confirmed = false;
+    boolean allTold = true;
     for (String url : settings.validationUrls()) {
-      Boolean answer = confirmed ? Boolean.TRUE : question.confirmed(url, key);
-      answered |= answer != null;
-      confirmed |= answer != null && answer;
+      Boolean confirmed = question.confirmed(url, key);
+      if (confirmed != null && confirmed) {
+        keep(key, true);
+        return Verdict.ADMITTED;
+      }
+      allTold &= confirmed != null;
     }
-    if (answered) {
-      keep(key, confirmed);
+    if (allTold) {
+      keep(key, false);
     }
-    return confirmed ? Verdict.ADMITTED : Verdict.REFUSED;
+    return allTold ? Verdict.REFUSED : Verdict.UNKNOWN;
   }
 
   private void keep(String key, boolean confirmed) {

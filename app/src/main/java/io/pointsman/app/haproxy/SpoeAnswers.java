@@ -121,7 +121,7 @@ final class SpoeAnswers {
     return switch (verdict) {
       case ADMITTED -> null;
       case REFUSED -> ProxyError.INVALID_API_KEY;
-      case UNKNOWN -> ProxyError.KEY_CHECKS_FULL;
+      case UNKNOWN -> ProxyError.KEY_UNCONFIRMED;
     };
   }
 

@@ -56,7 +56,6 @@ import io.pointsman.proxy.split.SplitCourses;
 import io.pointsman.proxy.split.SplitPlane;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.proxy.telemetry.RequestTracer;
-import io.pointsman.proxy.upstream.EngineKeys;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -70,16 +69,12 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A running router: fleet, engine, data plane and the control work around them. The port is open
  * before any worker is up.
  */
 public final class Router implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(Router.class);
-  private static final Duration KEY_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration LOOK = Duration.ofSeconds(1);
   private static final Duration LEASE_LOOK = Duration.ofMillis(50);
 
@@ -335,17 +330,7 @@ public final class Router implements AutoCloseable {
     private CallerCheck callers() {
       return config.auth().validationUrls().isEmpty()
           ? CallerCheck.NONE
-          : new KeyValidation(config.auth(), this::confirmed, ticker);
-    }
-
-    private @Nullable Boolean confirmed(String url, String key) {
-      try {
-        EngineClient asking = new EngineClient(EngineKeys.of(key), ticker);
-        return asking.send(Role.REGULAR, "GET", url, KEY_TIMEOUT).status() == 200;
-      } catch (IOException | IllegalArgumentException e) {
-        log.warn("{} was not asked for a client's key: {}", url, e.toString());
-        return null;
-      }
+          : new KeyValidation(config.auth(), new KeyServers(ticker), ticker);
     }
 
     /** What the router answers itself. */

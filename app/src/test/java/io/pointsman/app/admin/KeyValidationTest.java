@@ -19,7 +19,7 @@ class KeyValidationTest {
   private final FakeClock clock = new FakeClock();
   private final Set<String> valid = new HashSet<>();
   private final List<String> asked = new ArrayList<>();
-  private boolean reachable = true;
+  private final Set<String> away = new HashSet<>();
 
   private final KeyValidation keys =
       new KeyValidation(
@@ -29,7 +29,7 @@ class KeyValidationTest {
 
   private @Nullable Boolean confirmed(String url, String key) {
     asked.add(url + " " + key);
-    return reachable ? valid.contains(url + " " + key) : null;
+    return away.contains(url) ? null : valid.contains(url + " " + key);
   }
 
   @ParameterizedTest
@@ -75,9 +75,26 @@ class KeyValidationTest {
 
   @Test
   void aServerThatCannotBeAskedIsNoVerdict() {
-    reachable = false;
-    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.REFUSED);
+    away.addAll(List.of("http://one", "http://two"));
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.UNKNOWN);
     assertThat(keys.known("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+  }
+
+  @Test
+  void aKeyIsNotRefusedWhileAServerThatMayKnowItCannotBeAsked() {
+    away.add("http://two");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.UNKNOWN);
+    away.clear();
+    valid.add("http://two k");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
+  }
+
+  @Test
+  void aServerThatCannotBeAskedTakesNothingFromTheWordOfAnother() {
+    away.add("http://one");
+    valid.add("http://two k");
+    assertThat(keys.ask("Bearer k")).isEqualTo(Verdict.ADMITTED);
+    assertThat(keys.known("Bearer k")).isEqualTo(Verdict.ADMITTED);
   }
 
   @Test

@@ -42,7 +42,7 @@ final class AskingExchange implements Conversation {
 
   /** On a virtual thread. */
   private void asked(CallerCheck check, String authorization) {
-    CallerCheck.Verdict found = CallerCheck.Verdict.REFUSED;
+    CallerCheck.Verdict found = CallerCheck.Verdict.UNKNOWN;
     try {
       found = check.ask(authorization);
     } catch (RuntimeException e) {
@@ -74,7 +74,7 @@ final class AskingExchange implements Conversation {
       }
       case UNKNOWN -> {
         release();
-        answer(ProxyError.KEY_CHECKS_FULL);
+        answer(ProxyError.KEY_UNCONFIRMED);
       }
     }
   }

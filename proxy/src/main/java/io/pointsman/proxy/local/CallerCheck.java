@@ -34,8 +34,9 @@ public interface CallerCheck {
   Verdict known(@Nullable String authorization);
 
   /**
-   * Whether a caller may come in; unknown if too many are being asked for. Called on a virtual
-   * thread, so it may block; bounded in time.
+   * Whether a caller may come in; unknown if that cannot be found out now: who knows cannot be
+   * asked, or too many are being asked for. Called on a virtual thread, so it may block; bounded in
+   * time.
    */
   Verdict ask(String authorization);
 }

@@ -27,7 +27,7 @@ public enum ProxyError {
 
   QUEUE_FULL(429, "rate_limit_error", "queue_full", Blame.ROUTER, "too many requests wait already"),
   QUEUE_TIMEOUT(503, Blame.ROUTER, "waited too long for a place among the running requests"),
-  KEY_CHECKS_FULL(503, Blame.ROUTER, "too many API keys are being confirmed at once"),
+  KEY_UNCONFIRMED(503, Blame.ROUTER, "the API key could not be confirmed at the moment"),
   NO_WORKERS(503, Blame.ROUTER, "no worker is registered for this request"),
   MODELS_PENDING(503, Blame.ROUTER, "the models of some workers are not known yet"),
   NONE_AVAILABLE(503, Blame.ROUTER, "no worker is available at the moment"),

@@ -81,7 +81,9 @@ public final class AdminKeys {
           texts("<url>", "URLs such as https://keys.example/check"),
           AuthSettings.DEFAULTS.validationUrls(),
           "Servers that are asked, one after the other, whether a client's bearer token is valid: a"
-              + " GET with that token, which 200 confirms.",
+              + " GET with that token, which 200 confirms. While none does and one cannot be asked"
+              + " or answers 5xx, 408 or 429, the request is answered with 503, and the next one"
+              + " asks again.",
           "An empty list lets everybody in; with any, every path needs a valid token.");
 
   public static final Key<Duration> VERDICT_TTL =
