@@ -26,17 +26,24 @@ final class CaptureFiles implements AutoCloseable {
   /**
    * Opens the first file.
    *
-   * @throws IOException if it cannot be written
+   * @throws IOException if it cannot be written, or is a directory
    */
   CaptureFiles(CaptureSettings settings) throws IOException {
     path = Path.of(settings.file());
     maxBytes = settings.maxBytes();
     count = settings.files();
-    if (Files.exists(path) && Files.size(path) > 0) {
-      putAside();
+    if (Files.isDirectory(path)) {
+      throw new IOException("capture.file: " + path + " is a directory (expected: a file)");
     }
-    out = FileChannel.open(path, CREATE, WRITE);
-    out.truncate(0);
+    try {
+      if (Files.exists(path) && Files.size(path) > 0) {
+        putAside();
+      }
+      out = FileChannel.open(path, CREATE, WRITE);
+      out.truncate(0);
+    } catch (IOException e) {
+      throw new IOException("capture.file: cannot be written to: " + e, e);
+    }
   }
 
   /** Writes whole lines; longer ones than a whole file are refused. */

@@ -322,7 +322,19 @@ class TraceCaptureTest implements EngineListener {
                 new TraceCapture(
                     new CaptureSettings(directory.resolve("no/where").toString(), LEAST, 1),
                     clock::nanos))
-        .isInstanceOf(IOException.class);
+        .isInstanceOf(IOException.class)
+        .hasMessageStartingWith("capture.file: cannot be written to: ");
+  }
+
+  @Test
+  void directoryInTheFilesPlaceIsLeftWhereItIs() throws Exception {
+    Path kept = Files.createDirectories(file().resolve("kept"));
+    for (int files : List.of(1, 8)) {
+      assertThatThrownBy(() -> capture(LEAST, files))
+          .isInstanceOf(IOException.class)
+          .hasMessage("capture.file: " + file() + " is a directory (expected: a file)");
+    }
+    assertThat(kept).isDirectory();
   }
 
   @Override
