@@ -46,8 +46,9 @@ public final class Membership {
 
   /**
    * Adds the engine at {@code url}, with each of its data-parallel ranks, and waits until all are
-   * healthy. One that does not get healthy in time is removed again; one that stands for the same
-   * engine and rank, also under another id, was there before.
+   * healthy. One that does not get healthy in time is removed again. One that stands for the same
+   * engine and rank, also under another id, was there before; while another caller adds it, it is
+   * waited for as well.
    *
    * @param models what it serves; empty to learn it from the engine
    * @return what is wrong; null if it was added, or was there before
@@ -78,15 +79,15 @@ public final class Membership {
 
   private @Nullable String join(String base, List<WorkerSpec> specs) throws InterruptedException {
     List<Worker> added = new ArrayList<>();
+    List<Worker> awaited = new ArrayList<>();
     try {
-      for (WorkerSpec spec : specs) {
-        if (fleet.snapshot().sameEngine(spec) == null) {
-          Worker worker = fleet.add(spec);
-          joining.add(worker);
-          added.add(worker);
-        }
+      for (WorkerSpec spec : missing(specs, awaited)) {
+        Worker worker = fleet.add(spec);
+        joining.add(worker);
+        added.add(worker);
       }
-      boolean up = awaitHealthy(added);
+      awaited.addAll(added);
+      boolean up = awaitHealthy(awaited);
       if (!up) {
         added.forEach(fleet::remove);
       }
@@ -103,6 +104,37 @@ public final class Membership {
     } finally {
       added.forEach(joining::remove);
     }
+  }
+
+  /**
+   * Those that are not in the fleet.
+   *
+   * @param joiners gets the workers of the others that another caller is still adding
+   * @throws IllegalStateException if one is there as something else
+   */
+  private List<WorkerSpec> missing(List<WorkerSpec> specs, List<Worker> joiners) {
+    List<WorkerSpec> missing = new ArrayList<>();
+    for (WorkerSpec spec : specs) {
+      Worker present = fleet.snapshot().sameEngine(spec);
+      if (present == null) {
+        missing.add(spec);
+      } else if (!described(present.spec()).equals(described(spec))) {
+        throw new IllegalStateException(
+            described(spec)
+                + " (expected: "
+                + described(present.spec())
+                + ", as worker "
+                + present.id()
+                + " is in the fleet)");
+      } else if (joining(present)) {
+        joiners.add(present);
+      }
+    }
+    return missing;
+  }
+
+  private static String described(WorkerSpec spec) {
+    return "url: " + spec.url() + ", worker_type: " + WorkersApi.name(spec.role());
   }
 
   private List<WorkerSpec> specs(WorkerSpec whole) {

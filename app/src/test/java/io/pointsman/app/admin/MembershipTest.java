@@ -88,6 +88,47 @@ class MembershipTest {
   }
 
   @Test
+  void whoAddsAWorkerThatJoinsWaitsForItToo() throws Exception {
+    Fleet fleet = fleet(16);
+    List<@Nullable String> second = new ArrayList<>();
+    int[] pauses = new int[1];
+    Membership[] itself = new Membership[1];
+    itself[0] =
+        new Membership(
+            fleet,
+            SETTINGS,
+            DisaggSettings.DEFAULTS,
+            clock::nanos,
+            _ -> {
+              if (pauses[0]++ == 0) {
+                second.add(itself[0].add("http://a:1", Set.of()));
+              } else {
+                clock.advance(Duration.ofSeconds(1));
+              }
+            });
+    assertThat(itself[0].add("http://a:1", Set.of())).contains("did not become healthy");
+    assertThat(second).singleElement().asString().contains("did not become healthy");
+    assertThat(fleet.snapshot().workers()).isEmpty();
+  }
+
+  @Test
+  void anEngineThatIsThereAsSomethingElseIsNotSaidToBeAdded() throws Exception {
+    Fleet fleet = fleet(16);
+    fleet.add(WorkerSpec.of("http://a:1").withRole(Role.PREFILL)).probed(true);
+    fleet.add(WorkerSpec.of("http://b:1")).probed(true);
+    Membership membership =
+        new Membership(
+            fleet, SETTINGS, DisaggSettings.DEFAULTS, clock::nanos, time -> clock.advance(time));
+    assertThat(membership.add("http://a:1", Set.of()))
+        .isEqualTo(
+            "url: http://a:1, worker_type: regular (expected: url: http://a:1, worker_type:"
+                + " prefill, as worker a:1 is in the fleet)");
+    assertThat(membership.add("https://b:1", Set.of())).contains("(expected: url: http://b:1");
+    assertThat(membership.add("http://b:1/", Set.of())).isNull();
+    assertThat(fleet.snapshot().workers()).hasSize(2);
+  }
+
+  @Test
   void aWorkerRemovedWhileItJoinsIsNotWaitedFor() throws Exception {
     Fleet fleet = fleet(16);
     Membership membership =
