@@ -28,6 +28,9 @@ final class LogFiles {
    */
   static Appender<ILoggingEvent> in(
       String directory, Encoder<ILoggingEvent> encoder, LoggerContext context) {
+    if (directory.contains("%")) {
+      throw refused(directory + " (expected: a directory without %, which has a meaning in names)");
+    }
     makeWritable(Path.of(directory));
     String prefix = Path.of(directory, "pointsman").toString();
     RollingFileAppender<ILoggingEvent> files = new RollingFileAppender<>();
@@ -44,7 +47,14 @@ final class LogFiles {
     files.setRollingPolicy(rolling);
     rolling.start();
     files.start();
+    if (!files.isStarted()) {
+      throw refused(files.getFile() + " (expected: a file that can be written to)");
+    }
     return files;
+  }
+
+  private static UncheckedIOException refused(String problem) {
+    return new UncheckedIOException(new IOException(problem));
   }
 
   private static void makeWritable(Path directory) {

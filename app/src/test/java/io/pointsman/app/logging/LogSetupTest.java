@@ -119,4 +119,25 @@ class LogSetupTest {
     assertThatThrownBy(() -> LogSetup.start(settings, new ByteArrayOutputStream()))
         .isInstanceOf(UncheckedIOException.class);
   }
+
+  @Test
+  void aFileThatCannotBeOpenedIsRefused(@TempDir Path folder) throws Exception {
+    Path file = Files.createDirectory(folder.resolve("pointsman.log"));
+    assertThatThrownBy(() -> logIn(folder))
+        .isInstanceOf(UncheckedIOException.class)
+        .hasMessageContaining(file + " (expected: a file that can be written to)");
+  }
+
+  @Test
+  void aDirectoryThatCannotBePartOfANamePatternIsRefused(@TempDir Path folder) {
+    assertThatThrownBy(() -> logIn(folder.resolve("100%q")))
+        .isInstanceOf(UncheckedIOException.class)
+        .hasMessageContaining("(expected: a directory without %");
+  }
+
+  private static void logIn(Path folder) {
+    LogSettings settings =
+        new LogSettings(LogSettings.Level.INFO, LogSettings.Format.TEXT, folder.toString());
+    LogSetup.start(settings, new ByteArrayOutputStream()).close();
+  }
 }
