@@ -21,8 +21,8 @@ public final class DecideKeys {
           DecideSettings.DEFAULTS.enabled(),
           "Whether other planes may ask where to send requests: /v1/decide, /v1/leases and"
               + " /internal/route, on the port of the clients.",
-          "true lets every client hold places, up to decide.max-leases; false leaves these paths to"
-              + " the workers.");
+          "true lets every client hold places, up to decide.max-leases; false leaves /v1/decide"
+              + " and /v1/leases to the workers and answers /internal/route with 501.");
 
   public static final Key<Integer> MAX_LEASES =
       Key.of(
