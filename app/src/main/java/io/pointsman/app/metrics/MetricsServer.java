@@ -24,6 +24,14 @@ public final class MetricsServer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(MetricsServer.class);
   private static final int BACKLOG = 16;
 
+  // Of the JDK's servers in this process, which have no limits of their own and read these once:
+  // what a peer leaves half done must not keep descriptors that requests need. In seconds.
+  static {
+    limit("sun.net.httpserver.maxReqTime", 5);
+    limit("sun.net.httpserver.maxRspTime", 30);
+    limit("jdk.httpserver.maxConnections", 256);
+  }
+
   private final PrometheusRegistry registry;
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
   private final HttpServer server;
@@ -58,6 +66,12 @@ public final class MetricsServer implements AutoCloseable {
   public void close() {
     server.stop(0);
     executor.shutdownNow();
+  }
+
+  private static void limit(String name, int value) {
+    if (System.getProperty(name) == null) {
+      System.setProperty(name, Integer.toString(value));
+    }
   }
 
   private void handle(HttpExchange exchange) throws IOException {
