@@ -417,15 +417,16 @@ public final class Router implements AutoCloseable {
 
   /** The base URL for clients. */
   public String url() {
-    String host = config.proxy().listen().host();
-    return "http://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + server.port();
+    return url(config.proxy().listen().host(), server.port());
+  }
+
+  private static String url(String host, int port) {
+    return "http://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
   }
 
   /** The URL of the metrics; null if they are off. */
   public @Nullable String metricsUrl() {
-    return metrics == null
-        ? null
-        : "http://" + config.metrics().host() + ":" + metrics.port() + "/metrics";
+    return metrics == null ? null : url(config.metrics().host(), metrics.port()) + "/metrics";
   }
 
   public Fleet fleet() {

@@ -134,6 +134,13 @@ class RouterTest {
   }
 
   @Test
+  void theUrlOfMetricsIsOneWithAnyAddress() throws Exception {
+    Router router = router(values -> values.set(OperationKeys.METRICS_HOST, "::1"));
+    assertThat(router.metricsUrl()).startsWith("http://[::1]:");
+    assertThat(get(String.valueOf(router.metricsUrl())).statusCode()).isEqualTo(200);
+  }
+
+  @Test
   void decisionsAreToldAndMeasured() throws Exception {
     Router router =
         router(
