@@ -108,7 +108,7 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
 
   private void export(List<ReadableSpan> batch, long mostNanos) {
     List<SpanData> spans = batch.stream().map(ReadableSpan::toSpanData).toList();
-    CompletableResultCode result = exporter.export(spans).join(mostNanos, TimeUnit.NANOSECONDS);
+    CompletableResultCode result = taken(spans).join(mostNanos, TimeUnit.NANOSECONDS);
     if (result.isSuccess()) {
       exported.add(spans.size());
       if (away) {
@@ -121,6 +121,15 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
       }
     }
     away = !result.isSuccess();
+  }
+
+  private CompletableResultCode taken(List<SpanData> spans) {
+    try {
+      return exporter.export(spans);
+    } catch (RuntimeException e) {
+      log.error("spans were not exported", e);
+      return CompletableResultCode.ofFailure();
+    }
   }
 
   /** Spans that the collector has taken. */

@@ -90,6 +90,27 @@ class SpanQueueTest {
   }
 
   @Test
+  void anExporterThatFailsIsTriedAgain() {
+    AtomicInteger calls = new AtomicInteger();
+    SpanQueue queue =
+        queue(
+            100,
+            Duration.ofSeconds(30),
+            spans -> {
+              if (calls.getAndIncrement() == 0) {
+                throw new IllegalStateException("planted");
+              }
+              return CompletableResultCode.ofSuccess();
+            });
+    end(queue, 3);
+    Await.until("the first spans failed", () -> queue.failed() > 0);
+    end(queue, 2);
+    queue.close();
+    assertThat(queue.failed() + queue.exported()).isEqualTo(5);
+    assertThat(queue.exported()).isGreaterThan(0);
+  }
+
+  @Test
   void closingExportsWhatWaits() {
     AtomicInteger taken = new AtomicInteger();
     SpanQueue queue =
