@@ -15,9 +15,15 @@ final class Refusals {
 
   private Refusals() {}
 
-  /** No worker is known to serve the request's model. */
-  static Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request) {
-    return new Decision.Rejected(ofModel(snapshot, request.role()), 0);
+  /**
+   * No worker is known to serve the request's model.
+   *
+   * @param missed whether workers did that have left
+   */
+  static Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request, boolean missed) {
+    RejectReason reason = ofModel(snapshot, request.role());
+    boolean mayComeBack = missed && reason == RejectReason.UNKNOWN_MODEL;
+    return new Decision.Rejected(mayComeBack ? RejectReason.NONE_AVAILABLE : reason, 0);
   }
 
   /**

@@ -53,6 +53,7 @@ public final class RoutingEngine {
 
   private final Ticker ticker;
   private final Dice dice;
+  private final MissedModels missed = new MissedModels();
   private volatile Pickers pickers;
 
   /**
@@ -99,6 +100,7 @@ public final class RoutingEngine {
     if (snapshot.version() == before.version()) {
       return;
     }
+    missed.follow(before, snapshot);
     pickers = new Pickers(snapshot, pickers, policies, this::build);
     Set<Worker> present = new HashSet<>(snapshot.workers());
     for (Worker worker : before.workers()) {
@@ -162,7 +164,7 @@ public final class RoutingEngine {
       Pickers current = pickers;
       PooledPicker pooled = current.forRequest(request, settings.unknownModel());
       if (pooled == null) {
-        return Refusals.noPool(current.snapshot(), request);
+        return noPool(current.snapshot(), request);
       }
       Worker worker = choose(current, pooled, request, now);
       if (worker == null) {
@@ -321,11 +323,15 @@ public final class RoutingEngine {
     return refusal.reason() == RejectReason.ALL_BUSY ? refusal : null;
   }
 
+  private Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request) {
+    return Refusals.noPool(snapshot, request, missed.contains(request.role(), request.model()));
+  }
+
   private Decision rejectByState(RoutingRequest request, long now) {
     Pickers current = pickers;
     PooledPicker pooled = current.forRequest(request, settings.unknownModel());
     if (pooled == null) {
-      return Refusals.noPool(current.snapshot(), request);
+      return noPool(current.snapshot(), request);
     }
     List<Worker> candidates = pooled.pool().workers();
     if (request.pinnedWorker() != null) {

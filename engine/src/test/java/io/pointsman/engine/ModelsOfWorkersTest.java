@@ -147,6 +147,33 @@ class ModelsOfWorkersTest {
   }
 
   @Test
+  void aModelWhoseWorkersHaveAllLeftIsMissedInsteadOfUnknown() {
+    Worker only = untold("only");
+    fleet.fleet.learnModels(only, Set.of("another"));
+    fleet.fleet.remove(only);
+
+    assertThat(refusal("another")).isEqualTo(RejectReason.NONE_AVAILABLE);
+    assertThat(refusal("another:adapter")).isEqualTo(RejectReason.NONE_AVAILABLE);
+    assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
+
+    Worker back = untold("back");
+    fleet.fleet.learnModels(back, Set.of("another"));
+    assertThat(serving(engine, "another")).containsExactly(back);
+  }
+
+  @Test
+  void aModelThatAWorkerNoLongerServesIsUnknown() {
+    Worker first = untold("first");
+    fleet.fleet.learnModels(first, Set.of("another"));
+    Worker second = untold("second");
+    fleet.fleet.learnModels(second, Set.of("another"));
+    fleet.fleet.remove(first);
+    fleet.fleet.learnModels(second, Set.of("third"));
+
+    assertThat(refusal("another")).isEqualTo(RejectReason.UNKNOWN_MODEL);
+  }
+
+  @Test
   void fleetThatTellsNothingServesEveryModelByAllItsWorkers() {
     fleet.fleet.remove("w0");
     Worker one = untold("one");
