@@ -13,15 +13,21 @@ import java.util.List;
  * @param requestHeaders headers whose value changes with every request, in order; looked at after
  *     everything else, and never open a session; default {@code x-correlation-id}, {@code
  *     x-request-id}, {@code x-trace-id}
+ * @param sessionField the one body field that names a session where {@code sessionHeader} does not;
+ *     no other header or field names one then. Empty for all that are known
  */
 public record AffinitySettings(
-    String sessionHeader, List<String> ownerHeaders, List<String> requestHeaders) {
+    String sessionHeader,
+    List<String> ownerHeaders,
+    List<String> requestHeaders,
+    String sessionField) {
 
   public static final AffinitySettings DEFAULT =
       new AffinitySettings(
           "x-session-id",
           List.of("x-user-id", "x-tenant-id"),
-          List.of("x-correlation-id", "x-request-id", "x-trace-id"));
+          List.of("x-correlation-id", "x-request-id", "x-trace-id"),
+          "");
 
   public AffinitySettings {
     if (sessionHeader.isBlank()) {
@@ -33,6 +39,6 @@ public record AffinitySettings(
 
   /** The same with another session header. */
   public AffinitySettings withSessionHeader(String name) {
-    return new AffinitySettings(name, ownerHeaders, requestHeaders);
+    return new AffinitySettings(name, ownerHeaders, requestHeaders, sessionField);
   }
 }

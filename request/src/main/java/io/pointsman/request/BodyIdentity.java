@@ -44,21 +44,59 @@ final class BodyIdentity {
   };
 
   private final JsonCursor json;
+
+  /** The one field that counts; empty if all places do. */
+  private final String only;
+
+  private final long onlyHash;
+  private final String onlySource;
+  private int onlyFrom;
+  private int onlyTo;
   private final JsonCursor inner = new JsonCursor(StringScanner.best());
   private final int[] from = new int[PLACES.size()];
   private final int[] to = new int[PLACES.size()];
 
-  BodyIdentity(JsonCursor json) {
+  /**
+   * @param only name of the one field that counts; empty if all that are known do
+   */
+  BodyIdentity(JsonCursor json, String only) {
     this.json = json;
+    this.only = only;
+    onlyHash = JsonText.hash(only);
+    onlySource = "body:" + only;
   }
 
   void reset() {
     Arrays.fill(to, 0);
     Arrays.fill(from, 0);
+    onlyFrom = 0;
+    onlyTo = 0;
+  }
+
+  /** Reads the value of a field that has no meaning of its own. */
+  void readUnknown() {
+    if (!only.isEmpty() && json.keyHash() == onlyHash && json.keyIs(only)) {
+      readOnly();
+    } else {
+      json.value();
+    }
+  }
+
+  private void readOnly() {
+    json.peek();
+    int start = json.position();
+    json.value();
+    boolean whole = json.problem() == null;
+    onlyFrom = whole ? start : 0;
+    onlyTo = whole ? json.position() : 0;
   }
 
   /** Reads the value of an identity field. */
   void read(Field field) {
+    if (!only.isEmpty()) {
+      readUnknown();
+      return;
+    }
     int index = index(field);
     Place place = PLACES.get(index);
     from[index] = 0;
@@ -80,6 +118,10 @@ final class BodyIdentity {
 
   /** The first identity there is; null if there is none. */
   @Nullable AffinityKey first(byte[] body, int offset) {
+    if (!only.isEmpty()) {
+      String value = onlyTo > onlyFrom ? scalar(body, offset + onlyFrom, offset + onlyTo) : "";
+      return value.isBlank() ? null : Identities.key(AffinityKey.Kind.SESSION, onlySource, value);
+    }
     for (int i = 0; i < from.length; i++) {
       if (to[i] > from[i]) {
         int start = offset + from[i];

@@ -15,7 +15,7 @@ final class BodyReader {
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final PromptReader prompt = new PromptReader(json);
-  private final BodyIdentity identity = new BodyIdentity(json);
+  private final BodyIdentity identity;
 
   private byte[] body = NOTHING;
   private int offset;
@@ -28,6 +28,13 @@ final class BodyReader {
 
   private String lastDecoded = "";
   private long lastHash = JsonText.hash("");
+
+  /**
+   * @param sessionField the one field that names a session; empty for all that are known
+   */
+  BodyReader(String sessionField) {
+    identity = new BodyIdentity(json, sessionField);
+  }
 
   BodyVerdict read(KeyFields keyFields, byte[] body, int offset, int length, boolean truncated) {
     this.body = body;
@@ -105,7 +112,7 @@ final class BodyReader {
     for (boolean more = json.firstMember(); more; more = json.nextMember()) {
       Field field = Field.at(json);
       if (field == null) {
-        json.value();
+        identity.readUnknown();
         continue;
       }
       switch (field.use()) {

@@ -25,11 +25,13 @@ final class HeaderIdentity {
 
   HeaderIdentity(AffinitySettings settings) {
     session(settings.sessionHeader());
-    session("x-claude-code-session-id", "x-claude-code-agent-id");
-    session("session-id", "thread-id");
-    session("thread-id");
-    session("x-dynamo-session-id");
-    settings.ownerHeaders().forEach(this::session);
+    if (settings.sessionField().isEmpty()) {
+      session("x-claude-code-session-id", "x-claude-code-agent-id");
+      session("session-id", "thread-id");
+      session("thread-id");
+      session("x-dynamo-session-id");
+      settings.ownerHeaders().forEach(this::session);
+    }
     for (String name : settings.requestHeaders()) {
       requests.add(new Identity(AffinityKey.Kind.REQUEST, source(name), index(name), -1));
     }

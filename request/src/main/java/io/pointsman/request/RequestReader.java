@@ -13,11 +13,12 @@ public final class RequestReader {
   public static final String MULTIPLEXED = "serve_multiplexed_model_id";
 
   private final HeaderIdentity headerIdentity;
-  private final BodyReader json = new BodyReader();
+  private final BodyReader json;
   private final FormReader form = new FormReader();
 
   public RequestReader(AffinitySettings settings) {
     headerIdentity = new HeaderIdentity(settings);
+    json = new BodyReader(settings.sessionField());
   }
 
   /**

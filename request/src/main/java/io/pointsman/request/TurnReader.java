@@ -16,7 +16,7 @@ public final class TurnReader {
       "{\"messages\":[{\"role\":\"assistant\",\"content\":\"".getBytes(US_ASCII);
   private static final byte[] CLOSE = "\"}]}".getBytes(US_ASCII);
 
-  private final BodyReader json = new BodyReader();
+  private final BodyReader json = new BodyReader("");
 
   /**
    * The place behind the answer.

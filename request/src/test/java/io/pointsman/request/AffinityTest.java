@@ -73,6 +73,28 @@ class AffinityTest {
     assertThat(affinity("{\"model\":\"m\"}")).isNull();
   }
 
+  private static @Nullable AffinityKey ofField(String field, String body, String... headers) {
+    AffinitySettings all = AffinitySettings.DEFAULT;
+    AffinitySettings only =
+        new AffinitySettings("x-key", all.ownerHeaders(), all.requestHeaders(), field);
+    byte[] bytes = body.getBytes(UTF_8);
+    return new RequestReader(only)
+        .read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.of(headers), bytes, 0, bytes.length, false)
+        .affinity();
+  }
+
+  @Test
+  void aFieldThatIsNamedIsTheOnlyOneBesideTheHeader() {
+    String body = "{\"user\":\"u\",\"turn\":{\"of\":\"no\"},\"of\":42,\"session_id\":\"s\"}";
+    assertThat(ofField("of", body, "x-tenant-id", "t")).isEqualTo(session("body:of", "42"));
+    assertThat(ofField("of", body, "x-key", "k")).isEqualTo(session("header:x-key", "k"));
+    assertThat(ofField("session_id", body, "thread-id", "t"))
+        .isEqualTo(session("body:session_id", "s"));
+    assertThat(ofField("other", body, "x-user-id", "t")).isNull();
+    assertThat(ofField("turn", body)).isNull();
+    assertThat(ofField("of", "{\"of\":1}")).isEqualTo(session("body:of", "1"));
+  }
+
   @ParameterizedTest
   @CsvSource({"X-Session-ID", "x_session_id", "X-SESSION_id"})
   void headersMatchWithoutCaseAndWithDashesLikeUnderscores(String name) {

@@ -151,7 +151,8 @@ public record PointsmanConfig(
         new AffinitySettings(
             values.get(FrontKeys.SESSION_HEADER),
             values.get(FrontKeys.OWNER_HEADERS),
-            values.get(FrontKeys.AFFINITY_REQUEST_HEADERS)),
+            values.get(FrontKeys.AFFINITY_REQUEST_HEADERS),
+            values.get(FrontKeys.SESSION_FIELD)),
         proxy,
         group("health", () -> controlKeys(values, proxy.upstream().keys())),
         probes(values),

@@ -94,10 +94,7 @@ final class StackFlags {
                     + " LMCache's controller; so are ttft, loadaware and priority",
                 wishes.keep()),
         stack(SESSION_KEY, "header and body field that name a session")
-            .honoured(
-                "a header; in the body the fields user, session_id and user_id count, whatever"
-                    + " the header is called",
-                wishes.keep()),
+            .honoured("in the body a text or a number", wishes.keep()),
         stack("--prefix-min-match-length", "characters that prefixaware must match")
             .standard("0")
             .refused("matches are judged by the share of the prompt (cache.threshold of serve)"),

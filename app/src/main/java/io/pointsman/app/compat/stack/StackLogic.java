@@ -90,6 +90,7 @@ final class StackLogic {
     }
     values.set(RoutingKeys.POLICY, "md5_ring");
     Translation.as(FrontKeys.SESSION_HEADER).apply(wishes.as(StackFlags.SESSION_KEY), into);
+    Translation.as(FrontKeys.SESSION_FIELD).apply(wishes.as(StackFlags.SESSION_KEY), into);
   }
 
   private void split(String protocol) {

@@ -230,6 +230,14 @@ public final class FrontKeys {
               "Other well-known session headers and body fields are looked at after it.")
           .flag("--session-header");
 
+  public static final Key<String> SESSION_FIELD =
+      Key.of(
+          "headers.session-field",
+          text("<name>", "a name", true),
+          AffinitySettings.DEFAULT.sessionField(),
+          "The one body field that names a session where headers.session does not.",
+          "With a name no other header or field names a session; empty has all that are known.");
+
   public static final Key<List<String>> OWNER_HEADERS =
       Key.of(
               "headers.owner",
@@ -299,6 +307,7 @@ public final class FrontKeys {
         SSE_KEEPALIVE,
         REQUEST_ID_HEADERS,
         SESSION_HEADER,
+        SESSION_FIELD,
         OWNER_HEADERS,
         AFFINITY_REQUEST_HEADERS,
         WORKER_HEADER,

@@ -156,6 +156,7 @@ class ProductionStackLauncherTest {
         launched(STATIC + "--routing-logic session --session-key x-user-session");
     assertThat(config.policy()).isEqualTo("md5_ring");
     assertThat(config.affinity().sessionHeader()).isEqualTo("x-user-session");
+    assertThat(config.affinity().sessionField()).isEqualTo("x-user-session");
     assertThat(refused(STATIC + "--routing-logic session"))
         .containsExactly("--routing-logic: session without --session-key");
   }
