@@ -1,11 +1,14 @@
 package io.pointsman.app.admin;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.pointsman.app.disagg.DisaggSettings;
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -17,18 +20,25 @@ public final class HealthApi {
   private final Fleet fleet;
   private final Membership membership;
   private final boolean ofWorkers;
+  private final DisaggSettings disagg;
   private final BooleanSupplier draining;
 
   /**
    * @param ofWorkers whether {@code /health} tells of the workers, as vllm-router does: 503 while
    *     any is not well; otherwise, as in the production stack, of the router alone: 200
+   * @param disagg which roles serve requests
    * @param draining whether the router was told to stop
    */
   public HealthApi(
-      Fleet fleet, Membership membership, boolean ofWorkers, BooleanSupplier draining) {
+      Fleet fleet,
+      Membership membership,
+      boolean ofWorkers,
+      DisaggSettings disagg,
+      BooleanSupplier draining) {
     this.fleet = fleet;
     this.membership = membership;
     this.ofWorkers = ofWorkers;
+    this.disagg = disagg;
     this.draining = draining;
   }
 
@@ -47,16 +57,51 @@ public final class HealthApi {
     List<Worker> workers = counted();
     long healthy = workers.stream().filter(worker -> worker.health().healthy()).count();
     boolean stopping = draining.getAsBoolean();
-    boolean ready = healthy > 0 && !stopping;
+    boolean ready = served(workers) && !stopping;
     ObjectNode body = Json.object();
     body.put("status", ready ? "ready" : "not_ready");
     if (ready) {
       body.put("healthy_workers", healthy);
     } else {
-      body.put("reason", stopping ? "the router is stopping" : "no healthy workers available");
+      body.put("reason", reason(stopping, healthy));
     }
     body.put("total_workers", workers.size());
+    if (disagg.enabled()) {
+      ofRole(body, workers, Role.PREFILL);
+      ofRole(body, workers, Role.DECODE);
+    }
     return Json.answer(ready ? 200 : 503, body);
+  }
+
+  /** Whether those that are well can serve a request, alone or two of them. */
+  private boolean served(List<Worker> workers) {
+    boolean prefill = healthy(workers, Role.PREFILL) > 0;
+    boolean decode = healthy(workers, Role.DECODE) > 0;
+    return healthy(workers, Role.REGULAR) > 0
+        || (prefill && decode)
+        || (decode && disagg.split().decodeServesWhole())
+        || (prefill && disagg.split().prefillServesWhole());
+  }
+
+  private static String reason(boolean stopping, long healthy) {
+    if (stopping) {
+      return "the router is stopping";
+    }
+    return healthy == 0
+        ? "no healthy workers available"
+        : "no healthy workers for both prefill and decode";
+  }
+
+  private static void ofRole(ObjectNode body, List<Worker> workers, Role role) {
+    ObjectNode counts = body.putObject(role.name().toLowerCase(Locale.ROOT));
+    counts.put("healthy", healthy(workers, role));
+    counts.put("total", workers.stream().filter(worker -> worker.spec().role() == role).count());
+  }
+
+  private static long healthy(List<Worker> workers, Role role) {
+    return workers.stream()
+        .filter(worker -> worker.spec().role() == role && worker.health().healthy())
+        .count();
   }
 
   private LocalResponse health() {

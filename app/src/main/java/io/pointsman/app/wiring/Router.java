@@ -344,8 +344,8 @@ public final class Router implements AutoCloseable {
       LocalRoutes.Builder routes = LocalRoutes.builder();
       Membership membership =
           new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
-      new HealthApi(fleet, membership, config.admin().healthOfWorkers(), draining::get)
-          .addTo(routes);
+      boolean ofWorkers = config.admin().healthOfWorkers();
+      new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get).addTo(routes);
       if (config.admin().mergedModels()) {
         new ModelsApi(cards).addTo(routes);
       }

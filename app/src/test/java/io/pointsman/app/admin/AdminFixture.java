@@ -71,7 +71,8 @@ final class AdminFixture {
     Membership membership = new Membership(fleet, settings, disagg, clock::nanos, this::pass);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
-    new HealthApi(fleet, membership, settings.healthOfWorkers(), () -> draining).addTo(builder);
+    new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining)
+        .addTo(builder);
     new ModelsApi(cards).addTo(builder);
     new MaintenanceApi(fleet, this::call, List.of(sessions)).addTo(builder);
     routes = builder.build();

@@ -4,8 +4,14 @@ import static io.pointsman.app.admin.AdminFixture.json;
 import static io.pointsman.app.admin.AdminFixture.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.app.disagg.DisaggSettings;
+import io.pointsman.engine.disagg.SplitSettings;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class HealthApiTest {
@@ -55,6 +61,52 @@ class HealthApiTest {
 
     leaving.drain(false);
     assertThat(admin.get("/readiness").status()).isEqualTo(200);
+  }
+
+  private static AdminFixture twoRoles(boolean decodeServesWhole) {
+    DisaggSettings off = DisaggSettings.DEFAULTS;
+    return new AdminFixture(
+        1,
+        new DisaggSettings(
+            "nixl",
+            off.prefillPolicy(),
+            off.decodePolicy(),
+            new SplitSettings(0, 0, 2, 8, 0, decodeServesWhole, false, false),
+            off.protocols(),
+            off.stages(),
+            off.indexMaxBytes()));
+  }
+
+  private static Worker ofRole(AdminFixture admin, Role role, String url) {
+    return admin.fleet.add(
+        new WorkerSpec(url, url, role, Set.of(), WorkerSpec.NO_RANK, 0, Map.of()));
+  }
+
+  @Test
+  void prefillAloneServesNothing() throws Exception {
+    AdminFixture two = twoRoles(true);
+    ofRole(two, Role.PREFILL, "http://p:1").probed(true);
+    ofRole(two, Role.DECODE, "http://d:1").probed(false);
+
+    assertThat(two.get("/readiness").status()).isEqualTo(503);
+    assertThat(text(two.get("/readiness")))
+        .isEqualTo(
+            "{\"status\":\"not_ready\","
+                + "\"reason\":\"no healthy workers for both prefill and decode\","
+                + "\"total_workers\":2,\"prefill\":{\"healthy\":1,\"total\":1},"
+                + "\"decode\":{\"healthy\":0,\"total\":1}}");
+  }
+
+  @Test
+  void decodeAloneServesWhereItMayServeWholeRequests() throws Exception {
+    for (boolean whole : List.of(true, false)) {
+      AdminFixture two = twoRoles(whole);
+      ofRole(two, Role.DECODE, "http://d:1").probed(true);
+      assertThat(two.get("/readiness").status()).isEqualTo(whole ? 200 : 503);
+
+      ofRole(two, Role.PREFILL, "http://p:1").probed(true);
+      assertThat(two.get("/readiness").status()).isEqualTo(200);
+    }
   }
 
   @Test
