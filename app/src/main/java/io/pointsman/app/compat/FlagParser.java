@@ -2,30 +2,35 @@ package io.pointsman.app.compat;
 
 import io.pointsman.app.config.value.Nearest;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a command line the way vllm-router's two launchers do: {@code --flag value}, {@code
  * --flag=value}, lists that reach to the next flag, if wanted a {@code --router-} prefix on all but
- * a few, and any prefix of a name that fits one flag only.
+ * a few, and any prefix of a name that fits one flag only. Our own flags have to be written out.
  */
 final class FlagParser {
   private static final String PREFIX = "--router-";
   private static final List<String> NEVER_PREFIXED = List.of("--host", "--port", "--worker-urls");
 
   private final Map<String, Flag> byName = new LinkedHashMap<>();
+  private final Map<String, Flag> own = new HashMap<>();
   private final boolean prefixed;
   private final List<String> problems;
 
   /**
+   * @param flags those of the other router
+   * @param own ours beside them, of other names
    * @param prefixed whether {@code --router-} may stand before a name
    * @param problems where everything that is wrong is added, one line each
    */
-  FlagParser(List<Flag> flags, boolean prefixed, List<String> problems) {
+  FlagParser(List<Flag> flags, List<Flag> own, boolean prefixed, List<String> problems) {
     this.prefixed = prefixed;
     this.problems = problems;
     for (Flag flag : flags) {
@@ -33,6 +38,7 @@ final class FlagParser {
         byName.put(name, flag);
       }
     }
+    own.forEach(flag -> this.own.put(flag.name(), flag));
   }
 
   /** What was given, by flag, in the order of the first time. */
@@ -122,6 +128,10 @@ final class FlagParser {
     return abbreviated(name);
   }
 
+  private List<String> known() {
+    return Stream.concat(byName.keySet().stream(), own.keySet().stream()).toList();
+  }
+
   private @Nullable Flag abbreviated(String name) {
     TreeSet<String> fitting = new TreeSet<>();
     Flag found = null;
@@ -134,9 +144,13 @@ final class FlagParser {
     if (fitting.size() == 1) {
       return found;
     }
+    Flag ours = own.get(name);
+    if (ours != null) {
+      return ours;
+    }
     problems.add(
         fitting.isEmpty()
-            ? name + ": unknown flag" + Nearest.hint(name, byName.keySet())
+            ? name + ": unknown flag" + Nearest.hint(name, known())
             : name + ": ambiguous (expected: one of " + String.join(", ", fitting) + ")");
     return null;
   }

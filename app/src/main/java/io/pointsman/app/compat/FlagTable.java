@@ -3,9 +3,13 @@ package io.pointsman.app.compat;
 import java.util.List;
 import java.util.Optional;
 
-/** All flags of another router: applied to a command line, and written out for people. */
+/**
+ * All flags of another router: applied to a command line, and written out for people. Flags of
+ * {@code serve} may stand beside them.
+ */
 public final class FlagTable {
   private final List<Flag> flags;
+  private final List<Flag> own;
   private final boolean prefixed;
   private final String sources;
 
@@ -18,6 +22,7 @@ public final class FlagTable {
     this.prefixed = prefixed;
     this.sources = sources;
     this.flags = flags.stream().flatMap(List::stream).toList();
+    own = OwnFlags.beside(this.flags);
   }
 
   public List<Flag> flags() {
@@ -35,7 +40,7 @@ public final class FlagTable {
 
   /** Takes a command line. */
   public void apply(List<String> args, Translation into) {
-    new FlagParser(flags, prefixed, into.problems())
+    new FlagParser(flags, own, prefixed, into.problems())
         .parse(args)
         .forEach((flag, given) -> apply(flag, given, into));
   }
@@ -88,6 +93,7 @@ public final class FlagTable {
       help.append("      ").append(flag.meaning()).append('\n');
       help.append("      ").append(status(flag)).append('\n');
     }
+    help.append("\nFlags of pointsman serve can be added, and win: pointsman serve --help\n");
     return help.toString();
   }
 

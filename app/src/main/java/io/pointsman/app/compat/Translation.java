@@ -16,6 +16,7 @@ import java.util.Map;
  */
 public final class Translation {
   private final ConfigValues values = new ConfigValues();
+  private final ConfigValues own = new ConfigValues();
   private final List<String> problems = new ArrayList<>();
   private List<String> workerUrls = List.of();
   private int dataParallelSize = 1;
@@ -27,6 +28,11 @@ public final class Translation {
   /** The values chosen so far. */
   public ConfigValues values() {
     return values;
+  }
+
+  /** The values that were chosen by our own flags, which win. */
+  ConfigValues own() {
+    return own;
   }
 
   /** What is wrong, one line each; the list is live. */
@@ -149,6 +155,6 @@ public final class Translation {
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
     }
-    return values;
+    return values.setAll(own);
   }
 }

@@ -1,0 +1,73 @@
+package io.pointsman.app.compat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.pointsman.app.compat.stack.ProductionStackLauncher;
+import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
+import io.pointsman.app.config.key.AdminKeys;
+import io.pointsman.app.config.key.DecideKeys;
+import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
+import io.pointsman.app.config.key.RoutingKeys;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Flags of {@code serve} beside those of another router. */
+class OwnFlagsTest {
+  private static ConfigValues stack(String further) {
+    String line =
+        "--service-discovery static --static-backends http://a:1 --static-models m"
+            + " --routing-logic roundrobin "
+            + further;
+    return ProductionStackLauncher.translate(List.of(line.split(" ", -1)), Map.of());
+  }
+
+  private static ConfigValues vllmRouter(String line) {
+    return VllmRouterLauncher.translate(List.of(line.split(" ", -1)), Map.of());
+  }
+
+  private static List<String> refused(String line) {
+    return assertThatExceptionOfType(ConfigException.class)
+        .isThrownBy(() -> vllmRouter(line))
+        .actual()
+        .problems();
+  }
+
+  @Test
+  void theyAreTakenBesideThose() {
+    ConfigValues values = stack("--metrics-host 0.0.0.0 --decide-enabled=false --drain-delay 5s");
+    assertThat(values.get(OperationKeys.METRICS_HOST)).isEqualTo("0.0.0.0");
+    assertThat(values.get(DecideKeys.ENABLED)).isFalse();
+    assertThat(
+            vllmRouter("--worker-urls http://a:1 --metrics-port 0").get(OperationKeys.METRICS_PORT))
+        .isZero();
+  }
+
+  @Test
+  void theyWinOverWhatThoseStandFor() {
+    assertThat(stack("--static-backend-health-checks").get(AdminKeys.ENABLED)).isFalse();
+    assertThat(stack("--admin-enabled --admin-refused-paths /a /b").get(AdminKeys.ENABLED))
+        .isTrue();
+    assertThat(stack("--admin-refused-paths /a /b").get(AdminKeys.REFUSED_PATHS))
+        .containsExactly("/a", "/b");
+  }
+
+  @Test
+  void aNameThatBothUseIsTheOtherRouters() {
+    assertThat(vllmRouter("--policy random --port 7").get(FrontKeys.PORT)).isEqualTo(7);
+    assertThat(vllmRouter("--policy random").get(RoutingKeys.POLICY)).isEqualTo("random");
+  }
+
+  @Test
+  void whatIsWrongWithOneIsToldByItsName() {
+    assertThat(refused("--metrics-port x --decide-enabled=perhaps"))
+        .hasSize(2)
+        .anyMatch(problem -> problem.startsWith("--metrics-port: x"))
+        .anyMatch(problem -> problem.startsWith("--decide-enabled: perhaps"));
+    assertThat(refused("--metrics-hos x"))
+        .containsExactly("--metrics-hos: unknown flag (did you mean --metrics-host?)");
+  }
+}
