@@ -48,6 +48,9 @@ final class LaterFlags {
     return List.of(
         flag("--enable-igw", "routing by model over several fleets")
             .shape(Shape.SWITCH)
-            .idle("every router here serves several models, and takes workers at run time"));
+            .idle(
+                "every router here serves several models, and takes workers at run time; prefill"
+                    + " and decode need --vllm-pd-disaggregation, and labels, priority and cost of"
+                    + " workers have no effect"));
   }
 }

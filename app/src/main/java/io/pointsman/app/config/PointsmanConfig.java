@@ -160,7 +160,8 @@ public record PointsmanConfig(
             values.get(OperationKeys.METRICS_ENABLED),
             values.get(OperationKeys.METRICS_HOST),
             values.get(OperationKeys.METRICS_PORT),
-            values.get(OperationKeys.METRICS_VLLM_NAMES)),
+            values.get(OperationKeys.METRICS_VLLM_NAMES),
+            values.get(OperationKeys.METRICS_LIKE_STACK)),
         new LogSettings(
             values.get(OperationKeys.LOG_LEVEL),
             values.get(OperationKeys.LOG_FORMAT),

@@ -78,6 +78,16 @@ final class EndpointSeries {
     return retries.sum();
   }
 
+  /** Requests that ended, of those for the model whose label has this place. */
+  long ended(int model) {
+    long sum = 0;
+    for (int status = 0; status < StatusLabels.size(); status++) {
+      CounterDataPoint series = requests.get(status * families.models.size() + model);
+      sum += series == null ? 0 : series.getLongValue();
+    }
+    return sum;
+  }
+
   private static void observe(DistributionDataPoint series, long nanos) {
     if (nanos != RequestReport.NEVER) {
       series.observe(nanos / NANOS);

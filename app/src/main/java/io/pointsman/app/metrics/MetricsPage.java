@@ -42,12 +42,28 @@ final class MetricsPage {
 
         `./pointsman vllm-router` offers these too (`--compat-metrics off` leaves them out), for
         dashboards and alerts that exist. `worker` is the worker's URL; workers of one URL are one
-        series. Only metrics whose meaning is the same are offered.
+        series. [vllm-router.md](vllm-router.md#metrics) names what is missing.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|
         """);
     for (VllmRouterMetrics.Name name : VllmRouterMetrics.ALL) {
+      row(page, name.metricName(), name.kind(), name.labels(), null);
+      page.append(name.meaning()).append(" |\n");
+    }
+    page.append(
+        """
+
+        ## Names of the production stack
+
+        `./pointsman production-stack` offers these too (`metrics.like-production-stack`), and the
+        whole page by `GET /metrics` on the port of the clients. `server` is the engine's URL.
+        [production-stack.md](production-stack.md#metrics) names what is missing.
+
+        | Name | Type | Labels | Meaning |
+        |---|---|---|---|
+        """);
+    for (VllmRouterMetrics.Name name : StackMetrics.ALL) {
       row(page, name.metricName(), name.kind(), name.labels(), null);
       page.append(name.meaning()).append(" |\n");
     }

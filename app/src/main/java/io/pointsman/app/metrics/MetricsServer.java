@@ -2,6 +2,7 @@ package io.pointsman.app.metrics;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.pointsman.proxy.local.LocalResponse;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.ExpositionFormats;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +25,7 @@ import org.slf4j.LoggerFactory;
 public final class MetricsServer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(MetricsServer.class);
   private static final int BACKLOG = 16;
+  private static final String TYPE = "content-type";
 
   // Of the JDK's servers in this process, which have no limits of their own and read these once:
   // what a peer leaves half done must not keep descriptors that requests need. In seconds.
@@ -91,17 +94,26 @@ public final class MetricsServer implements AutoCloseable {
   }
 
   private void scrape(HttpExchange exchange) throws IOException {
-    @Nullable String accept = exchange.getRequestHeaders().getFirst("Accept");
+    LocalResponse page = page(registry, exchange.getRequestHeaders().getFirst("Accept"));
+    answer(exchange, page.status(), page.headers().getOrDefault(TYPE, ""), page.body());
+  }
+
+  /**
+   * What a scrape is answered with.
+   *
+   * @param accept the scraper's header of that name
+   */
+  static LocalResponse page(PrometheusRegistry registry, @Nullable String accept)
+      throws IOException {
     ExpositionFormatWriter writer = Formats.ALL.findWriter(accept);
     ByteArrayOutputStream page = new ByteArrayOutputStream(16_384);
     try {
       writer.write(page, registry.scrape());
     } catch (RuntimeException e) {
       log.error("the metrics were not written", e);
-      answer(exchange, 500, "text/plain", bytes("the metrics were not written: " + e + "\n"));
-      return;
+      return LocalResponse.text(500, "the metrics were not written: " + e + "\n");
     }
-    answer(exchange, 200, writer.getContentType(), page.toByteArray());
+    return new LocalResponse(200, Map.of(TYPE, writer.getContentType()), page.toByteArray());
   }
 
   private static void answer(HttpExchange exchange, int status, String type, byte[] body)

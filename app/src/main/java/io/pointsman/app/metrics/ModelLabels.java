@@ -1,6 +1,8 @@
 package io.pointsman.app.metrics;
 
 import io.pointsman.engine.fleet.FleetSnapshot;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +52,13 @@ final class ModelLabels {
     }
     Integer index = indexes.get(model);
     return index == null ? OTHER_INDEX : index;
+  }
+
+  /** The places of all labels that were given, but for that of requests that name no model. */
+  List<Integer> named() {
+    List<Integer> places = new ArrayList<>(indexes.values());
+    places.add(OTHER_INDEX);
+    return places;
   }
 
   String label(int index) {

@@ -11,6 +11,7 @@ import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
@@ -32,6 +33,7 @@ final class ProxyMetrics implements ProxyListener {
   private final Map<RetryReason, CounterDataPoint> retries = new EnumMap<>(RetryReason.class);
   private final Map<Blame, AtomicReferenceArray<@Nullable CounterDataPoint>> errorSeries =
       new EnumMap<>(Blame.class);
+  private final ModelLabels models;
   private final Counter errors;
   private final DistributionDataPoint queueWait;
   private final DistributionDataPoint heldBack;
@@ -41,6 +43,7 @@ final class ProxyMetrics implements ProxyListener {
   private final LongAdder bytes = new LongAdder();
 
   ProxyMetrics(Meters meters, ModelLabels models) {
+    this.models = models;
     EndpointSeries.Families families = EndpointSeries.Families.in(meters, models);
     for (Endpoint endpoint : Endpoint.values()) {
       endpoints.put(endpoint, new EndpointSeries(families, endpoint));
@@ -63,6 +66,16 @@ final class ProxyMetrics implements ProxyListener {
   /** The series of an endpoint. */
   EndpointSeries of(Endpoint endpoint) {
     return requireNonNull(endpoints.get(endpoint), "endpoint");
+  }
+
+  /** Requests that named a model and ended, by its label. */
+  Map<String, Long> endedByModel() {
+    Map<String, Long> byModel = new HashMap<>();
+    for (int model : models.named()) {
+      long ended = endpoints.values().stream().mapToLong(series -> series.ended(model)).sum();
+      byModel.merge(models.label(model), ended, Long::sum);
+    }
+    return byModel;
   }
 
   /** Ends are read first: what starts meanwhile may be missed, but the count is never negative. */

@@ -19,6 +19,7 @@ import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.prefix.PrefixIndex;
 import io.pointsman.engine.shadow.ShadowReport;
 import io.pointsman.proxy.body.BodyBudget;
+import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.split.SplitListener;
 import io.pointsman.proxy.telemetry.ProxyListener;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -42,7 +43,7 @@ public final class RouterMetrics {
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final Meters meters = new Meters(registry);
   private final Fleet fleet;
-  private final String policy;
+  private final Function<Role, String> policies;
   private final WorkerTallies tallies;
   private final EngineMetrics engine;
   private final ProxyMetrics proxy;
@@ -56,7 +57,7 @@ public final class RouterMetrics {
   public RouterMetrics(
       Fleet fleet, Function<Role, String> policies, int maxWorkers, Ticker ticker, String version) {
     this.fleet = fleet;
-    policy = policies.apply(Role.REGULAR);
+    this.policies = policies;
     tallies = new WorkerTallies(maxWorkers);
     engine = new EngineMetrics(meters, policies, tallies);
     ModelLabels models = new ModelLabels(MOST_MODELS);
@@ -277,8 +278,22 @@ public final class RouterMetrics {
 
   /** Offers what vllm-router calls by other names under those names too. Call once. */
   public RouterMetrics withVllmRouterNames() {
-    new VllmRouterMetrics(fleet, policy, engine, tallies, proxy).register(registry);
+    new VllmRouterMetrics(fleet, policies, engine, tallies, proxy).register(registry);
     return this;
+  }
+
+  /**
+   * Offers what the router of the vLLM production stack calls by other names under those names too.
+   * Call once.
+   */
+  public RouterMetrics withProductionStackNames() {
+    new StackMetrics(fleet, proxy).register(registry);
+    return this;
+  }
+
+  /** Adds {@code GET /metrics} to what the router answers on the port of the clients. */
+  public void addTo(LocalRoutes.Builder routes) {
+    routes.on("GET", "/metrics", request -> MetricsServer.page(registry, request.header("accept")));
   }
 
   PrometheusRegistry registry() {

@@ -1,6 +1,7 @@
 package io.pointsman.app.metrics;
 
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.PickReason;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.DoubleBinaryOperator;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -48,7 +50,7 @@ final class VllmRouterMetrics {
   private static final Name DECISIONS =
       counter(
           "policy_decisions_total",
-          "Requests placed on the worker, by policy.",
+          "Requests placed on the worker, by the policy of its role.",
           "policy",
           "worker");
   private static final Name BREAKER =
@@ -56,6 +58,23 @@ final class VllmRouterMetrics {
   private static final Name OUTCOMES =
       counter(
           "cb_outcomes_total", "What circuit breakers saw: success, failure.", "worker", "outcome");
+  private static final Name PREFILLS =
+      counter("pd_prefill_requests_total", "Requests placed on the prefill worker.", "worker");
+  private static final Name DECODES =
+      counter("pd_decode_requests_total", "Requests placed on the decode worker.", "worker");
+  private static final Name PREFILL_ERRORS =
+      counter(
+          "pd_prefill_errors_total",
+          "Requests that failed by the prefill worker's fault.",
+          "worker");
+  private static final Name DECODE_ERRORS =
+      counter(
+          "pd_decode_errors_total", "Requests that failed by the decode worker's fault.", "worker");
+  private static final Name PD_ERRORS =
+      counter(
+          "pd_errors_total",
+          "Requests for which no worker could be chosen: server_selection.",
+          "error_type");
   private static final Name HITS =
       counter("cache_hits_total", "Requests placed where their prefix is.");
   private static final Name MISSES =
@@ -79,20 +98,29 @@ final class VllmRouterMetrics {
           DECISIONS,
           BREAKER,
           OUTCOMES,
+          PREFILLS,
+          DECODES,
+          PREFILL_ERRORS,
+          DECODE_ERRORS,
+          PD_ERRORS,
           HITS,
           MISSES,
           IMBALANCE);
 
   private final Fleet fleet;
-  private final String policy;
+  private final Function<Role, String> policies;
   private final EngineMetrics engine;
   private final WorkerTallies tallies;
   private final ProxyMetrics proxy;
 
   VllmRouterMetrics(
-      Fleet fleet, String policy, EngineMetrics engine, WorkerTallies tallies, ProxyMetrics proxy) {
+      Fleet fleet,
+      Function<Role, String> policies,
+      EngineMetrics engine,
+      WorkerTallies tallies,
+      ProxyMetrics proxy) {
     this.fleet = fleet;
-    this.policy = policy;
+    this.policies = policies;
     this.engine = engine;
     this.tallies = tallies;
     this.proxy = proxy;
@@ -128,12 +156,23 @@ final class VllmRouterMetrics {
     put(registry, MAX_LOAD, sink -> sink.put(loads().max().orElse(0)));
     put(registry, MIN_LOAD, sink -> sink.put(loads().min().orElse(0)));
     perWorker(registry, PROCESSED, this::placed, Double::sum);
-    put(
-        registry,
-        DECISIONS,
-        sink -> byUrl(this::placed, Double::sum).forEach((url, sum) -> sink.put(sum, policy, url)));
+    put(registry, DECISIONS, this::decisions);
     perWorker(registry, BREAKER, FleetMetrics::breakerState, Math::max);
     put(registry, OUTCOMES, this::outcomes);
+    perWorkerOf(Role.PREFILL, registry, PREFILLS, this::placed);
+    perWorkerOf(Role.DECODE, registry, DECODES, this::placed);
+    perWorkerOf(Role.PREFILL, registry, PREFILL_ERRORS, this::failed);
+    perWorkerOf(Role.DECODE, registry, DECODE_ERRORS, this::failed);
+    put(registry, PD_ERRORS, sink -> sink.put(engine.rejected(), "server_selection"));
+  }
+
+  private void decisions(Meters.Sink sink) {
+    Map<List<String>, Double> sums = new LinkedHashMap<>();
+    for (Worker worker : fleet.snapshot().workers()) {
+      String policy = policies.apply(worker.spec().role());
+      sums.merge(List.of(policy, label(worker)), placed(worker), Double::sum);
+    }
+    sums.forEach((labels, sum) -> sink.put(sum, labels.toArray(new String[0])));
   }
 
   private IntStream loads() {
@@ -143,6 +182,11 @@ final class VllmRouterMetrics {
   private double placed(Worker worker) {
     WorkerTallies.Tally tally = tallies.of(worker);
     return tally == null ? 0 : tally.placed();
+  }
+
+  private double failed(Worker worker) {
+    WorkerTallies.Tally tally = tallies.of(worker);
+    return tally == null ? 0 : tally.failed();
   }
 
   private void outcomes(Meters.Sink sink) {
@@ -158,10 +202,25 @@ final class VllmRouterMetrics {
     put(registry, name, sink -> byUrl(value, merge).forEach((url, all) -> sink.put(all, url)));
   }
 
+  private void perWorkerOf(
+      Role role, PrometheusRegistry registry, Name name, ToDoubleFunction<Worker> value) {
+    put(
+        registry,
+        name,
+        sink ->
+            byUrl(fleet.snapshot().pool(role).workers(), value, Double::sum)
+                .forEach((url, sum) -> sink.put(sum, url)));
+  }
+
   /** A value of each worker by its label: a page with two equal series would not be written. */
   private Map<String, Double> byUrl(ToDoubleFunction<Worker> value, DoubleBinaryOperator merge) {
+    return byUrl(fleet.snapshot().workers(), value, merge);
+  }
+
+  static Map<String, Double> byUrl(
+      List<Worker> workers, ToDoubleFunction<Worker> value, DoubleBinaryOperator merge) {
     Map<String, Double> values = new LinkedHashMap<>();
-    for (Worker worker : fleet.snapshot().workers()) {
+    for (Worker worker : workers) {
       values.merge(label(worker), value.applyAsDouble(worker), merge::applyAsDouble);
     }
     return values;
@@ -210,7 +269,7 @@ final class VllmRouterMetrics {
     return spec.rank() == WorkerSpec.NO_RANK ? spec.url() : spec.url() + "@" + spec.rank();
   }
 
-  private static void put(PrometheusRegistry registry, Name name, Consumer<Meters.Sink> values) {
+  static void put(PrometheusRegistry registry, Name name, Consumer<Meters.Sink> values) {
     String[] labels = name.labels().toArray(new String[0]);
     if (name.kind() == Metric.Kind.COUNTER) {
       CounterWithCallback.builder()

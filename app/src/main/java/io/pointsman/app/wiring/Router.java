@@ -314,6 +314,9 @@ public final class Router implements AutoCloseable {
       if (config.metrics().vllmRouterNames()) {
         metrics.withVllmRouterNames();
       }
+      if (config.metrics().likeProductionStack()) {
+        metrics.withProductionStackNames();
+      }
       List<PolicySetup> setups = new ArrayList<>(policies.byModel().values());
       setups.add(policies.regular());
       List<PrefixIndex> indexes =
@@ -360,6 +363,9 @@ public final class Router implements AutoCloseable {
         choiceForOthers(engine, callers, two, prompts, routes);
       } else {
         RayRouteApi.off(routes);
+      }
+      if (config.metrics().enabled() && config.metrics().likeProductionStack()) {
+        metrics.addTo(routes);
       }
       new RefusedPaths(config.admin().refusedPaths()).addTo(routes);
       return routes.build();

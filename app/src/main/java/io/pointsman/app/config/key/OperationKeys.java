@@ -87,6 +87,15 @@ public final class OperationKeys {
           "Whether metrics are offered under the names of vllm-router too.",
           "true adds a few series for each worker.");
 
+  public static final Key<Boolean> METRICS_LIKE_STACK =
+      Key.of(
+          "metrics.like-production-stack",
+          bool(),
+          MetricsSettings.DEFAULTS.likeProductionStack(),
+          "Whether metrics are offered as by the router of the vLLM production stack too: under its"
+              + " names, and by GET /metrics on the port of the clients.",
+          "true lets every client read them.");
+
   public static final Key<LogSettings.Level> LOG_LEVEL =
       Key.of(
           "log.level",
@@ -154,6 +163,7 @@ public final class OperationKeys {
         METRICS_HOST,
         METRICS_PORT,
         METRICS_VLLM_NAMES,
+        METRICS_LIKE_STACK,
         LOG_LEVEL,
         LOG_FORMAT,
         LOG_DIRECTORY,

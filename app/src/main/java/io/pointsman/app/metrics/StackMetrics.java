@@ -1,0 +1,64 @@
+package io.pointsman.app.metrics;
+
+import io.pointsman.app.metrics.VllmRouterMetrics.Name;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.Worker;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.util.List;
+
+/**
+ * The metrics of the vLLM production stack's router that are known here, under its names, for
+ * dashboards and autoscalers that exist. Nothing is counted for them.
+ */
+final class StackMetrics {
+  private static final Name PODS =
+      new Name(
+          Metric.Kind.COUNTER, // a gauge there; no other kind may be called so here
+          "vllm:healthy_pods_total",
+          "1 while the engine's probes are good, otherwise 0.",
+          List.of("server"));
+  private static final Name RUNNING =
+      new Name(
+          Metric.Kind.GAUGE,
+          "vllm:num_requests_running",
+          "Requests in flight on the engine, as this router counts them.",
+          List.of("server"));
+  private static final Name INCOMING =
+      new Name(
+          Metric.Kind.COUNTER,
+          "vllm:num_incoming_requests_total",
+          "Requests that named the model, refused ones included, counted when they end. Names that"
+              + " no engine ever had are other.",
+          List.of("model"));
+
+  /** All of them, for the documentation. */
+  static final List<Name> ALL = List.of(PODS, RUNNING, INCOMING);
+
+  private final Fleet fleet;
+  private final ProxyMetrics proxy;
+
+  StackMetrics(Fleet fleet, ProxyMetrics proxy) {
+    this.fleet = fleet;
+    this.proxy = proxy;
+  }
+
+  void register(PrometheusRegistry registry) {
+    VllmRouterMetrics.put(
+        registry,
+        PODS,
+        sink ->
+            VllmRouterMetrics.byUrl(
+                    fleet.snapshot().workers(), w -> w.health().healthy() ? 1 : 0, Math::min)
+                .forEach((url, healthy) -> sink.put(healthy, url)));
+    VllmRouterMetrics.put(
+        registry,
+        RUNNING,
+        sink ->
+            VllmRouterMetrics.byUrl(fleet.snapshot().workers(), Worker::inFlight, Double::sum)
+                .forEach((url, running) -> sink.put(running, url)));
+    VllmRouterMetrics.put(
+        registry,
+        INCOMING,
+        sink -> proxy.endedByModel().forEach((model, ended) -> sink.put(ended, model)));
+  }
+}
