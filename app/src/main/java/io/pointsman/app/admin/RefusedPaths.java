@@ -9,7 +9,7 @@ import java.util.Set;
 
 /**
  * Paths that are refused with 501, because any worker that the policy picks would be the wrong one
- * to answer: {@code /sleep?id=} is meant for one engine.
+ * to answer: {@code /sleep?id=} is meant for one engine, {@code /pause} for all or none.
  */
 public final class RefusedPaths {
   private static final List<String> METHODS = List.of("GET", "POST");

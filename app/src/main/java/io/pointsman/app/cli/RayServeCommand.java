@@ -47,8 +47,9 @@ final class RayServeCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     ParseResult given = spec.commandLine().getParseResult();
     Path file = Path.of(given.matchedPositionalValue(0, ""));
-    RayServeFile.Translated translated = RayServeFile.read(file, System.getenv());
-    ConfigValues values = translated.values().setAll(ConfigFlags.readKeys(given));
+    ConfigValues flags = ConfigFlags.readKeys(given);
+    RayServeFile.Translated translated = RayServeFile.read(file, System.getenv(), flags);
+    ConfigValues values = translated.values().setAll(flags);
     PrintWriter err = spec.commandLine().getErr();
     translated.notes().forEach(note -> err.println(file + ": " + note));
     err.flush();

@@ -36,7 +36,7 @@ public final class RunningRouter implements AutoCloseable {
 
   /** Starts a router from a file of Ray Serve's, but for the port of its metrics. */
   public static RunningRouter rayServe(Path file) {
-    ConfigValues values = RayServeFile.read(file, Map.of()).values();
+    ConfigValues values = RayServeFile.read(file, Map.of(), new ConfigValues()).values();
     values.set(OperationKeys.METRICS_PORT, 0);
     return new RunningRouter(Router.start(PointsmanConfig.from(values), "test"));
   }

@@ -2,6 +2,7 @@ package io.pointsman.app.compat.ray;
 
 import static java.util.Objects.requireNonNull;
 
+import io.pointsman.app.compat.EngineControl;
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.KvEventLabels;
@@ -39,6 +40,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
+  private static final String CLIENTS_KEY = "VLLM_API_KEY";
+  private static final String NO_KEYS =
+      "is not supported: servers that confirm keys are named by --auth-validation-urls";
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
   private static final String FIRST_BYTE_TIMEOUT = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
 
@@ -67,19 +71,24 @@ public final class RayServeFile {
   private final RayReport report = new RayReport();
   private final ConfigValues values = new ConfigValues();
   private final Path file;
+  private final Map<String, String> environment;
+  private final boolean asksForKeys;
 
-  private RayServeFile(Path file) {
+  private RayServeFile(Path file, Map<String, String> environment, boolean asksForKeys) {
     this.file = file;
+    this.environment = environment;
+    this.asksForKeys = asksForKeys;
   }
 
   /**
    * Reads and translates a file.
    *
    * @param environment the process's environment variables
+   * @param flags what our own flags say
    * @throws ConfigException if it cannot be read or honoured, with all reasons
    */
-  public static Translated read(Path file, Map<String, String> environment) {
-    return translate(file, YamlTree.text(file), environment);
+  public static Translated read(Path file, Map<String, String> environment, ConfigValues flags) {
+    return translate(file, YamlTree.text(file), environment, flags);
   }
 
   /**
@@ -87,13 +96,14 @@ public final class RayServeFile {
    *
    * @param file where it would stand: what it is called in errors, and where other files are
    */
-  static Translated translate(Path file, String text, Map<String, String> environment) {
-    RayServeFile reader = new RayServeFile(file);
+  static Translated translate(
+      Path file, String text, Map<String, String> environment, ConfigValues flags) {
+    boolean asksForKeys = !flags.get(AdminKeys.VALIDATION_URLS).isEmpty();
+    RayServeFile reader = new RayServeFile(file, environment, asksForKeys);
     Raw root =
         YamlTree.compose(file.toString(), text, MAX_DEPTH, reader.report.problems)
             .orElse(new Raw.Scalar("", file.toString()));
     reader.behaviour();
-    reader.environment(environment);
     reader.top(new RayNode("", root, reader.report));
     if (!reader.report.problems.isEmpty()) {
       throw new ConfigException(reader.report.problems);
@@ -101,22 +111,37 @@ public final class RayServeFile {
     return new Translated(reader.values, List.copyOf(reader.report.notes));
   }
 
-  private void environment(Map<String, String> environment) {
-    String header = environment.getOrDefault(SESSION_HEADER, "");
-    if (!header.isBlank()) {
-      values.set(FrontKeys.SESSION_HEADER, header.strip());
+  /**
+   * What Ray reads of its processes' environment.
+   *
+   * @param ofApplication variables that the file sets for the application, which win
+   */
+  private void environment(RayNode ofApplication) {
+    RayNode header = variable(SESSION_HEADER, ofApplication);
+    if (!header.text().isBlank()) {
+      values.set(FrontKeys.SESSION_HEADER, header.text().strip());
     }
-    String limit = environment.getOrDefault(FIRST_BYTE_TIMEOUT, "");
-    if (!limit.isBlank()) {
-      new RayNode(FIRST_BYTE_TIMEOUT, new Raw.Scalar(limit.strip(), "environment"), report)
-          .seconds(MILLI)
-          .ifPresent(time -> values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, time));
+    variable(FIRST_BYTE_TIMEOUT, ofApplication)
+        .seconds(MILLI)
+        .ifPresent(time -> values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, time));
+    // A router that asks for this key there would let everybody in here.
+    RayNode key = variable(CLIENTS_KEY, ofApplication);
+    if (!key.text().isBlank() && !asksForKeys) {
+      key.wrong(NO_KEYS);
     }
+  }
+
+  private RayNode variable(String name, RayNode ofApplication) {
+    String inherited = environment.getOrDefault(name, "").strip();
+    return ofApplication.has(name)
+        ? ofApplication.at(name)
+        : new RayNode(name, new Raw.Scalar(inherited, "environment"), report);
   }
 
   /** What Ray does without a key for it. */
   private void behaviour() {
     values.set(AdminKeys.ENABLED, false);
+    values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
     values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, Duration.ofMinutes(10));
     values.set(ForwardKeys.IDLE_TIMEOUT, Duration.ZERO);
     values.set(ForwardKeys.TOTAL_TIMEOUT, Duration.ZERO);
@@ -196,12 +221,14 @@ public final class RayServeFile {
     application.keys(
         List.of("name", "route_prefix", "import_path", "args", "deployments"),
         Map.of(
-            "runtime_env", "no code of it is run",
+            "runtime_env",
+                "no code of it is run; of its env_vars those count that docs/ray-serve.md names",
             "host", CLUSTER,
             "port", CLUSTER,
             "autoscaling_policy", CLUSTER,
             "external_scaler_enabled", CLUSTER,
             "logging_config", "log.* say how this program logs"));
+    environment(application.at("runtime_env").at("env_vars"));
     prefix(application.at("route_prefix"));
     RayNode builder = application.at("import_path");
     if (builder.text().equals(PD_BUILDER)) {
@@ -227,8 +254,7 @@ public final class RayServeFile {
         List.of("llm_configs", "api_key"),
         Map.of("ingress_cls_config", ingress, "ingress_deployment_config", ingress));
     if (args.has("api_key")) {
-      args.at("api_key")
-          .wrong("is not supported: servers that confirm keys are named by --auth-validation-urls");
+      args.at("api_key").wrong(NO_KEYS);
     }
     List<RayLlmConfig> configs = new ArrayList<>();
     for (RayNode each : args.at("llm_configs").items()) {

@@ -1,5 +1,6 @@
 package io.pointsman.app.compat.stack;
 
+import io.pointsman.app.compat.EngineControl;
 import io.pointsman.app.compat.FlagTable;
 import io.pointsman.app.compat.Given;
 import io.pointsman.app.compat.Translation;
@@ -11,6 +12,7 @@ import io.pointsman.app.config.key.FleetKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.Key;
+import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -25,9 +27,6 @@ public final class ProductionStackLauncher {
   private static final String ENGINES_KEY = "VLLM_API_KEY";
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
-
-  /** What the stack's router sends to the engine of {@code ?id=}, whatever the policy. */
-  private static final List<String> OF_ONE_ENGINE = List.of("/sleep", "/wake_up", "/is_sleeping");
 
   private ProductionStackLauncher() {}
 
@@ -82,7 +81,8 @@ public final class ProductionStackLauncher {
     values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
     values.set(AdminKeys.HEALTH_OF_WORKERS, false);
     values.set(AdminKeys.ENABLED, false);
-    values.set(AdminKeys.REFUSED_PATHS, OF_ONE_ENGINE);
+    values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
+    values.set(OperationKeys.METRICS_LIKE_STACK, true);
   }
 
   private static void environment(Map<String, String> environment, Translation into) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
 import io.pointsman.app.compat.ray.RayServeFile.Translated;
 import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.kvevents.KvEventSettings.Mode;
 import io.pointsman.engine.policy.kv.KvAwareSettings;
@@ -48,7 +49,7 @@ class RayKvAwareTest {
   }
 
   private static Translated translate(String yaml) {
-    return RayServeFile.translate(Path.of("serve.yaml"), yaml, Map.of());
+    return RayServeFile.translate(Path.of("serve.yaml"), yaml, Map.of(), new ConfigValues());
   }
 
   private static PointsmanConfig config(String yaml) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.app.config.ConfigException;
+import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.admission.ModelLimit;
@@ -33,7 +34,8 @@ class RayQueuesTest {
   }
 
   private static RayServeFile.Translated translate(String... models) {
-    return RayServeFile.translate(Path.of("serve.yaml"), HEAD + String.join("", models), Map.of());
+    return RayServeFile.translate(
+        Path.of("serve.yaml"), HEAD + String.join("", models), Map.of(), new ConfigValues());
   }
 
   private static AdmissionSettings lines(String... models) {

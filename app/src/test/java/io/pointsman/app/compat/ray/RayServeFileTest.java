@@ -48,7 +48,7 @@ class RayServeFileTest {
       """;
 
   private static Translated translate(String yaml) {
-    return RayServeFile.translate(FILE, yaml, Map.of());
+    return RayServeFile.translate(FILE, yaml, Map.of(), new ConfigValues());
   }
 
   private static ConfigValues values(String yaml) {
@@ -264,11 +264,12 @@ class RayServeFileTest {
   void theWaitForAnAnswerMayStandInTheEnvironment() {
     String name = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
     assertThat(
-            RayServeFile.translate(FILE, HEAD, Map.of(name, "1800.5"))
+            RayServeFile.translate(FILE, HEAD, Map.of(name, "1800.5"), new ConfigValues())
                 .values()
                 .get(ForwardKeys.FIRST_BYTE_TIMEOUT))
         .isEqualTo(Duration.ofMillis(1_800_500));
-    assertThatThrownBy(() -> RayServeFile.translate(FILE, HEAD, Map.of(name, "long")))
+    assertThatThrownBy(
+            () -> RayServeFile.translate(FILE, HEAD, Map.of(name, "long"), new ConfigValues()))
         .hasMessageContaining(name + ": long");
   }
 
@@ -486,7 +487,10 @@ class RayServeFileTest {
   void theSessionHeaderIsNamedByTheEnvironment() {
     Translated translated =
         RayServeFile.translate(
-            FILE, HEAD, Map.of("RAY_SERVE_SESSION_ID_HEADER_KEY", "X-Correlation-ID"));
+            FILE,
+            HEAD,
+            Map.of("RAY_SERVE_SESSION_ID_HEADER_KEY", "X-Correlation-ID"),
+            new ConfigValues());
 
     assertThat(translated.values().get(FrontKeys.SESSION_HEADER)).isEqualTo("X-Correlation-ID");
   }
@@ -505,9 +509,11 @@ class RayServeFileTest {
           args: {llm_configs: [m.yaml]}
         """);
 
-    assertThat(RayServeFile.read(file, Map.of()).values().get(RoutingKeys.WORKERS)).hasSize(1);
+    assertThat(
+            RayServeFile.read(file, Map.of(), new ConfigValues()).values().get(RoutingKeys.WORKERS))
+        .hasSize(1);
     Files.delete(directory.resolve("m.yaml"));
-    assertThatThrownBy(() -> RayServeFile.read(file, Map.of()))
+    assertThatThrownBy(() -> RayServeFile.read(file, Map.of(), new ConfigValues()))
         .hasMessageContaining("m.yaml: no such file");
   }
 

@@ -200,6 +200,34 @@ class StackRouterTest {
   }
 
   @Test
+  void aPauseReachesNoEngine() throws Exception {
+    Router router = router(engine());
+
+    for (String path : List.of("/pause", "/abort_requests", "/v1/load_lora_adapter")) {
+      assertThat(send(router, "POST", path).statusCode()).as(path).isEqualTo(501);
+    }
+    assertThat(asked).noneMatch(request -> request.startsWith("POST"));
+  }
+
+  @Test
+  void itsMetricsAreOnThePortOfTheClients() throws Exception {
+    String good = engine();
+    Router router = router(good);
+    Await.until("the engine is found well", () -> worker(router, good).health().healthy());
+
+    HttpResponse<String> page = send(router, "GET", "/metrics");
+
+    assertThat(page.statusCode()).isEqualTo(200);
+    assertThat(page.headers().firstValue("content-type").orElse("")).startsWith("text/plain");
+    assertThat(page.body())
+        .contains("vllm:healthy_pods_total{server=\"" + good + "\"} 1.0")
+        .contains("vllm:num_requests_running{server=\"" + good + "\"} 0.0")
+        .contains("vllm:num_incoming_requests_total{model=\"m\"} 0.0")
+        .contains("pointsman_build_info");
+    assertThat(asked).noneMatch(request -> request.contains("/metrics"));
+  }
+
+  @Test
   void modelsOfEnginesThatWantAKeyAreLearnedWithIt() throws Exception {
     List<String> args =
         List.of(
