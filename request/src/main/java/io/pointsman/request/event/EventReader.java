@@ -91,7 +91,10 @@ public final class EventReader {
       }
       if (matches(DATA, stream, from, to)) {
         looked++;
-        EventKind fault = fault(stream, blank(stream, from + DATA.length, to), to);
+        int data = blank(stream, from + DATA.length, to);
+        boolean named = ERRORS.contains(name(stream, from, data, to));
+        EventKind fault =
+            named ? blame(stream, told(stream, data, to), to) : fault(stream, data, to);
         if (fault != null) {
           return fault;
         }
@@ -122,18 +125,34 @@ public final class EventReader {
   /** The event's name, else the type that its data begins with; empty if it has neither. */
   private static String name(byte[] event, int length, int data) {
     int from = field(EVENT, event, length);
-    if (from >= 0) {
-      return new String(event, from, lineEnd(event, from, length) - from, US_ASCII).strip();
+    return from >= 0 ? line(event, from, length) : type(event, data, length);
+  }
+
+  /** The name on the line before the one of an event's data, else the type as above. */
+  private static String name(byte[] stream, int line, int data, int to) {
+    int before = Math.max(0, line - 1);
+    while (before > 0 && stream[before - 1] != '\n') {
+      before--;
     }
-    int type = data < 0 ? -1 : leading(TYPE, event, data, length);
-    if (type < 0 || type >= length || event[type] != '"') {
+    return matches(EVENT, stream, before, line)
+        ? line(stream, before + EVENT.length, line)
+        : type(stream, data, to);
+  }
+
+  private static String line(byte[] bytes, int from, int to) {
+    return new String(bytes, from, lineEnd(bytes, from, to) - from, US_ASCII).strip();
+  }
+
+  private static String type(byte[] bytes, int data, int to) {
+    int type = data < 0 ? -1 : leading(TYPE, bytes, data, to);
+    if (type < 0 || type >= to || bytes[type] != '"') {
       return "";
     }
     int end = type + 1;
-    while (end < length && event[end] != '"') {
+    while (end < to && bytes[end] != '"') {
       end++;
     }
-    return new String(event, type + 1, end - type - 1, US_ASCII);
+    return new String(bytes, type + 1, end - type - 1, US_ASCII);
   }
 
   /** The error that an event's data is; null if it is none. */

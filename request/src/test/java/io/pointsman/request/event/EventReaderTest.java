@@ -3,6 +3,7 @@ package io.pointsman.request.event;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -121,6 +122,25 @@ class EventReaderTest {
     assertThat(ending(token + "data: [DONE]\n\n")).isEqualTo(EventKind.OUTPUT);
     assertThat(ending(error + token.repeat(8))).isEqualTo(EventKind.OUTPUT);
     assertThat(ending("")).isEqualTo(EventKind.OUTPUT);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "data: {\"type\":\"error\",\"error\":{\"type\":\"internal_error\",\"message\":\"m\"}}\n\n",
+        "event: error\ndata: {\"message\":\"m\",\"code\":500,\"type\":\"error\"}\n\n",
+        "data:"
+            + " {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\"}}}\n\n",
+        "event: response.failed\ndata: {\"response\":{\"error\":{\"code\":\"server_error\"}}}\n\n"
+      })
+  void endingOfAStreamTellsAnErrorByItsName(String error) {
+    String before = "event: message_start\ndata: {\"type\":\"message_start\"}\n\n";
+    for (String stream : List.of(before + error, error, error + "data: [DONE]\n\n")) {
+      assertThat(ending(stream)).isEqualTo(EventKind.FAILED);
+      assertThat(ending(stream.replace("\n", "\r\n"))).isEqualTo(EventKind.FAILED);
+    }
+    String said = "event: delta\ndata: {\"type\":\"text\",\"text\":\"event: error\"}\n\n";
+    assertThat(ending(before + said)).isEqualTo(EventKind.OUTPUT);
   }
 
   private static EventKind ending(String stream) {
