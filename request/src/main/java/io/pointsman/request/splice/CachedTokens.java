@@ -31,12 +31,19 @@ public final class CachedTokens {
   /** In messages, where it is a member of the usage itself. */
   private static final String READ = "cache_read_input_tokens";
 
+  /** What events hold the whole answer in, of a response and of a message. */
+  private static final List<String> WHOLE = List.of("response", "message");
+
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final BodyEditor editor = new BodyEditor();
 
-  /** The figure in an answer; -1 if there is none. */
+  /** The figure in an answer, or in the JSON of an event; -1 if there is none. */
   static long read(JsonCursor json, byte[] bytes, JsonMembers answer) {
     JsonMembers usage = object(json, bytes, answer, USAGE);
+    for (int i = 0; usage == null && i < WHOLE.size(); i++) {
+      JsonMembers whole = object(json, bytes, answer, WHOLE.get(i));
+      usage = whole == null ? null : object(json, bytes, whole, USAGE);
+    }
     if (usage == null) {
       JsonMembers meta = object(json, bytes, answer, META);
       return meta == null ? -1 : number(meta, CACHED);

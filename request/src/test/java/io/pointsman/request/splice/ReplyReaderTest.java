@@ -98,6 +98,12 @@ class ReplyReaderTest {
     assertThat(read("{\"usage\":{\"input_tokens_details\":{\"cached_tokens\":0}}}").cachedTokens())
         .isZero();
     assertThat(read("{\"usage\":{\"cache_read_input_tokens\":5}}").cachedTokens()).isEqualTo(5);
+    assertThat(
+            read("{\"response\":{\"usage\":{\"input_tokens_details\":{\"cached_tokens\":512}}}}")
+                .cachedTokens())
+        .isEqualTo(512);
+    assertThat(read("{\"message\":{\"usage\":{\"cache_read_input_tokens\":7}}}").cachedTokens())
+        .isEqualTo(7);
     assertThat(read("{\"usage\":{\"prompt_tokens_details\":null}}").cachedTokens()).isEqualTo(-1);
     assertThat(read("{\"usage\":null}").cachedTokens()).isEqualTo(-1);
   }
