@@ -17,8 +17,9 @@ import java.util.Arrays;
  * block, so that a longer conversation shares all blocks of a shorter one. The members of a message
  * beside its content (role, name, tool calls, ...) are combined without regard to their order and
  * stamped onto its first block; their size, if it matters, is made up for by additional blocks.
- * Members that are null count as absent, and {@code cache_control} is left out everywhere: clients
- * move that mark from turn to turn.
+ * Members that are null count as absent, in messages and their parts also those that are an empty
+ * text or list: clients send back {@code "tool_calls":[]} of answers. {@code cache_control} is left
+ * out everywhere: clients move that mark from turn to turn.
  */
 final class PromptReader {
   private static final Field[] FIELDS = Field.values();
@@ -37,6 +38,7 @@ final class PromptReader {
     JsonText.stringHash("output_text"),
     JsonText.stringHash("message")
   };
+  private static final long EMPTY_TEXT = JsonText.stringHash("");
   private static final long TRUE = JsonText.scalarHash("true");
   private static final long FALSE = JsonText.scalarHash("false");
 
@@ -184,7 +186,8 @@ final class PromptReader {
   }
 
   private static boolean counts(long key, long value) {
-    if (value == JsonCursor.NULL || key == CACHE_CONTROL) {
+    boolean empty = value == EMPTY_TEXT || value == JsonCursor.EMPTY_ARRAY;
+    if (empty || value == JsonCursor.NULL || key == CACHE_CONTROL) {
       return false;
     }
     if (key == TYPE) {

@@ -58,6 +58,29 @@ public final class JsonTexts {
                     .set("tools", tools));
   }
 
+  /**
+   * The chat with cache marks and nulls in some of the objects within it, and with empty lists and
+   * texts in some of its messages.
+   */
+  static ObjectNode marked(ObjectNode chat, Random dice) {
+    ObjectNode copy = chat.deepCopy();
+    copy.forEach(value -> mark(value, dice));
+    for (JsonNode message : copy.get("messages")) {
+      if (dice.nextBoolean()) {
+        ((ObjectNode) message).put("refusal", "").putArray("annotations");
+      }
+    }
+    return copy;
+  }
+
+  private static void mark(JsonNode node, Random dice) {
+    node.forEach(inner -> mark(inner, dice));
+    if (node instanceof ObjectNode object && dice.nextBoolean()) {
+      object.putObject("cache_control").put("type", "ephemeral");
+      object.putNull("nothing");
+    }
+  }
+
   /** The body as text; members in another order and white space anywhere, by the dice. */
   public static String write(JsonNode node, Random dice) {
     StringBuilder out = new StringBuilder();

@@ -95,6 +95,14 @@ class RequestReaderProperties {
   }
 
   @Property(tries = 300)
+  void theKeyDoesNotDependOnWhatCountsAsAbsent(
+      @ForAll("chats") ObjectNode tree, @ForAll Random dice) {
+    RequestFacts one = chat(JsonTexts.write(tree, dice));
+    RequestFacts other = chat(JsonTexts.write(JsonTexts.marked(tree, dice), dice));
+    assertThat(other.prefix()).usingRecursiveComparison().isEqualTo(one.prefix());
+  }
+
+  @Property(tries = 300)
   void anExtendedConversationSharesWhatItHad(
       @ForAll("chats") ObjectNode tree, @ForAll("chats") ObjectNode more, @ForAll Random dice) {
     ObjectNode longer = tree.deepCopy();

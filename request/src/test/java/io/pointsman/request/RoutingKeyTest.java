@@ -221,13 +221,26 @@ class RoutingKeyTest {
         .isEqualTo(blocks(read(Endpoint.MESSAGES, plain)));
   }
 
-  @Test
-  void theCacheMarkOfAToolChangesNothing() {
-    String tool = "{\"name\":\"f\",\"input_schema\":{}%s}";
-    String mark = ",\"cache_control\":{\"type\":\"ephemeral\"}";
-    RequestFacts plain = chat(body("\"tools\":[" + tool.formatted("") + "]"));
-    RequestFacts marked = chat(body("\"tools\":[" + tool.formatted(mark) + "]"));
-    assertThat(blocks(marked)).isNotEmpty().isEqualTo(blocks(plain));
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}",
+        ",\"description\":null"
+      })
+  void theCacheMarkOfAToolOfAnySizeChangesNothing(String mark) {
+    String tool = "\"tools\":[{\"name\":\"%s\",\"input_schema\":{\"required\":[]%s}}]";
+    String result =
+        "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":["
+            + "{\"type\":\"text\",\"text\":\"%s\"%s}]}]}]";
+    for (int size = 1; size < 90; size++) {
+      for (String form : List.of(tool, result)) {
+        String text = "x".repeat(size);
+        PrefixBlocks plain = key(Endpoint.MESSAGES, body(form.formatted(text, "")));
+        PrefixBlocks marked = key(Endpoint.MESSAGES, body(form.formatted(text, mark)));
+        assertThat(marked).usingRecursiveComparison().isEqualTo(plain);
+        assertThat(plain.count()).isPositive();
+      }
+    }
   }
 
   @Test

@@ -44,6 +44,7 @@ class TurnReaderTest {
       strings = {
         "\"content\":\"%s\",\"role\":\"assistant\"",
         "\"role\":\"assistant\",\"refusal\":null,\"tool_calls\":null,\"content\":\"%s\"",
+        "\"role\":\"assistant\",\"refusal\":\"\",\"tool_calls\":[],\"content\":\"%s\"",
         "\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]"
       })
   void theNextPromptPassesHoweverTheAnswerIsWritten(String message) {

@@ -28,6 +28,10 @@ public final class JsonCursor {
   private static final int MAX_DATA_WEIGHT = 4096;
   private static final long OBJECT_SEED = 0x6F626A656374L;
   private static final long ARRAY_SEED = 0x6172726179L;
+
+  /** The hash of {@code []}. */
+  public static final long EMPTY_ARRAY = PrefixBlocks.mix(ARRAY_SEED);
+
   private static final long CACHE_CONTROL = JsonText.hash("cache_control");
   private static final long DATA = JsonText.hash("data");
   private static final byte[] NOTHING = {};
@@ -37,6 +41,10 @@ public final class JsonCursor {
   private final BlockRun scratch = new BlockRun();
   private final long[] sums = new long[MAX_LEVELS];
   private final long[] keys = new long[MAX_LEVELS];
+
+  /** The weight before the key of the member that is read at each level. */
+  private final long[] weights = new long[MAX_LEVELS];
+
   private long[] kinds = new long[16];
 
   private byte[] bytes = NOTHING;
@@ -52,6 +60,7 @@ public final class JsonCursor {
   private int keyFrom;
   private int keyTo;
   private long keyHash;
+  private long weightBeforeKey;
   private long weight;
 
   public JsonCursor(StringScanner strings) {
@@ -116,7 +125,8 @@ public final class JsonCursor {
 
   /**
    * Size of what was hashed so far, in bytes of keys, strings and scalars: white space and
-   * punctuation do not count, and of binary data only the first 4 KiB do.
+   * punctuation do not count, nor do members that the hash leaves out, and of binary data only the
+   * first 4 KiB do.
    */
   public long weight() {
     return weight;
@@ -300,6 +310,7 @@ public final class JsonCursor {
       failAtEnd();
       return false;
     }
+    weightBeforeKey = weight;
     weight += end - from;
     pos = end + 1;
     c = peek();
@@ -346,6 +357,7 @@ public final class JsonCursor {
   private void rememberKey(int level) {
     if (level < MAX_LEVELS) {
       keys[level] = keyHash;
+      weights[level] = weightBeforeKey;
     }
   }
 
@@ -357,6 +369,8 @@ public final class JsonCursor {
       sums[level] = BlockHash.fold(sums[level], hash);
     } else if (hash != NULL && keys[level] != CACHE_CONTROL) {
       sums[level] += BlockHash.member(keys[level], hash);
+    } else {
+      weight = weights[level];
     }
   }
 
