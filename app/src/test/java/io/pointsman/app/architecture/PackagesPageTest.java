@@ -1,0 +1,90 @@
+package io.pointsman.app.architecture;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The page of packages says of each what its {@code package-info} says. */
+class PackagesPageTest {
+  private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
+  private static final Path PAGE = ROOT.resolve("docs").resolve("packages.md");
+  private static final List<String> MODULES =
+      List.of("engine", "request", "proxy", "kubernetes", "sim", "replay", "app");
+  private static final Pattern DOC = Pattern.compile("/\\*\\*(.*?)\\*/", Pattern.DOTALL);
+  private static final Pattern CODE = Pattern.compile("\\{@(?:code|link|linkplain) ([^}]*)}");
+
+  @Test
+  void thePageSaysWhatEachPackageIsFor() throws IOException {
+    String page = page();
+    if (Boolean.getBoolean("pointsman.write-docs")) {
+      Files.writeString(PAGE, page);
+    }
+    assertThat(PAGE).hasContent(page);
+  }
+
+  @Test
+  void everyPackageHasALine() throws IOException {
+    for (String module : MODULES) {
+      try (Stream<Path> files = Files.walk(sources(module))) {
+        List<Path> folders =
+            files
+                .filter(file -> file.toString().endsWith(".java"))
+                .map(Path::getParent)
+                .distinct()
+                .toList();
+        assertThat(folders).isNotEmpty();
+        assertThat(folders)
+            .allSatisfy(folder -> assertThat(folder.resolve("package-info.java")).exists());
+      }
+    }
+  }
+
+  private static String page() throws IOException {
+    StringBuilder page =
+        new StringBuilder(
+            """
+            # Packages
+
+            What each package of what ships is for, module by module, below `io.pointsman`. Which module may use which: [architecture.md](architecture.md).
+
+            This page is generated from the `package-info.java` of each by `PackagesPageTest`.
+            """);
+    for (String module : MODULES) {
+      page.append("\n## ").append(module).append("\n\n| package | what it is for |\n|---|---|\n");
+      try (Stream<Path> files = Files.walk(sources(module))) {
+        files
+            .filter(file -> file.endsWith("package-info.java"))
+            .map(Path::getParent)
+            .sorted()
+            .forEach(folder -> page.append(line(module, folder)));
+      }
+    }
+    return page.toString();
+  }
+
+  private static String line(String module, Path folder) {
+    Path base = sources(module);
+    String name = base.relativize(folder).toString().replace('/', '.');
+    try {
+      Matcher doc = DOC.matcher(Files.readString(folder.resolve("package-info.java")));
+      assertThat(doc.find()).as("%s says what it is for", name).isTrue();
+      String text = doc.group(1).replaceAll("\\n\\s*\\*", " ").replaceAll("\\s+", " ").strip();
+      text = CODE.matcher(text.replaceAll(" <p>.*", "")).replaceAll("`$1`");
+      return "| `" + name + "` | " + text.replace("|", "\\|") + " |\n";
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static Path sources(String module) {
+    return ROOT.resolve(module).resolve("src/main/java/io/pointsman");
+  }
+}
