@@ -71,7 +71,7 @@ final class FormReader {
     String head = new String(body, part, content - part, ISO_8859_1);
     String name = name(head);
     if ("model".equals(name)) {
-      model = new String(body, content, end - content, UTF_8);
+      model = end == content ? null : new String(body, content, end - content, UTF_8);
     } else if ("stream".equals(name)) {
       stream = new String(body, content, end - content, UTF_8).equalsIgnoreCase("true");
     }

@@ -98,6 +98,12 @@ class FormReaderTest {
   }
 
   @Test
+  void anEmptyModelNamesNone() {
+    String body = part("name=\"model\"", "") + "------WebKit7MA4--";
+    assertThat(form(HEADERS, body).model()).isNull();
+  }
+
+  @Test
   void jsonOnAFormRouteIsReadAsJson() {
     assertThat(read(Endpoint.AUDIO_TRANSCRIPTIONS, "{\"model\":\"w\"}").model()).isEqualTo("w");
     assertThat(read(Endpoint.AUDIO_TRANSCRIPTIONS, "RIFF....").refusal()).isNull();
