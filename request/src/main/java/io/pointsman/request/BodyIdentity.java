@@ -155,15 +155,17 @@ final class BodyIdentity {
 
   /** The content of a string or number; empty if the value is neither. */
   private static String scalar(byte[] bytes, int from, int to) {
+    byte first = bytes[from];
+    boolean number = first == '-' || (first >= '0' && first <= '9');
+    if (!number && first != '"') {
+      return "";
+    }
     if (to - from > MAX_DECODED) {
       return JsonText.fingerprint(bytes, from, to);
     }
-    byte first = bytes[from];
-    if (first == '"') {
-      return JsonText.decode(bytes, from + 1, to - 1);
-    }
-    boolean number = first == '-' || (first >= '0' && first <= '9');
-    return number ? new String(bytes, from, to - from, UTF_8) : "";
+    return number
+        ? new String(bytes, from, to - from, UTF_8)
+        : JsonText.decode(bytes, from + 1, to - 1);
   }
 
   /**

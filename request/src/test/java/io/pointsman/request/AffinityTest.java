@@ -198,6 +198,14 @@ class AffinityTest {
   }
 
   @Test
+  void whatIsNeitherTextNorNumberNamesNobodyOfWhateverSize() {
+    for (int length : new int[] {1, 100_000}) {
+      String object = "{\"user\":{\"x\":\"" + "a".repeat(length) + "\"},\"user_id\":\"b\"}";
+      assertThat(affinity(object)).isEqualTo(session("body:user_id", "b"));
+    }
+  }
+
+  @Test
   void headersCountOnRoutesWithoutABodyToo() {
     RequestFacts facts = read(Endpoint.RESPONSE_GET, ListedHeaders.of("x-session-id", "s"), "");
     assertThat(facts.affinity()).isEqualTo(session("header:x-session-id", "s"));
