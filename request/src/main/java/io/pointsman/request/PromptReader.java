@@ -49,9 +49,11 @@ final class PromptReader {
   private final int[] lastLengths = new int[Field.count()];
   private final long[] texts = new long[Field.count()];
   private final long[] ids = new long[Field.count()];
+  private final int[] idLists = new int[Field.count()];
   private final long[] salts = new long[Field.count()];
   private long text;
   private long idCount;
+  private int idListCount;
 
   PromptReader(JsonCursor json) {
     this.json = json;
@@ -62,6 +64,7 @@ final class PromptReader {
     Arrays.fill(counts, 0);
     Arrays.fill(texts, 0);
     Arrays.fill(ids, 0);
+    Arrays.fill(idLists, 0);
     Arrays.fill(salts, 0);
   }
 
@@ -71,6 +74,7 @@ final class PromptReader {
     starts[index] = blocks.count();
     text = 0;
     idCount = 0;
+    idListCount = 0;
     switch (field.use()) {
       case ITEMS -> sequence(MESSAGES);
       case PARTS -> sequence(PARTS);
@@ -83,6 +87,7 @@ final class PromptReader {
     lastLengths[index] = blocks.lastLength();
     texts[index] = text;
     ids[index] = idCount;
+    idLists[index] = idListCount;
   }
 
   /** The routing key of what was read. */
@@ -91,6 +96,7 @@ final class PromptReader {
     int last = 0;
     long allText = 0;
     long allIds = 0;
+    int lists = 0;
     long salt = modelHash;
     for (Field field : FIELDS) {
       int i = field.index();
@@ -98,6 +104,7 @@ final class PromptReader {
       last = counts[i] == 0 ? last : lastLengths[i];
       allText += texts[i];
       allIds += ids[i];
+      lists += idLists[i];
       salt += salts[i] == JsonCursor.NULL ? 0 : BlockHash.member(field.hash(), salts[i]);
     }
     if (count == 0) {
@@ -117,8 +124,9 @@ final class PromptReader {
     if (!idsAlone) {
       return key.asText();
     }
-    // Of several lists of ids, or with a field beside them, the length comes out differently.
-    return length == allIds && salt == modelHash ? key.asTokenIds(salt) : key;
+    // With a field beside the ids the length comes out differently.
+    boolean onePrompt = lists == 1 && length == allIds && salt == modelHash;
+    return onePrompt ? key.asTokenIds(salt) : key;
   }
 
   private void sequence(int level) {
@@ -137,6 +145,7 @@ final class PromptReader {
       text += json.text();
     } else if (c >= '0' && c <= '9') {
       idCount += json.ids();
+      idListCount++;
     } else if (c == '{' && level < IDS) {
       item(level);
     } else if (c == '[' && level < IDS) {

@@ -88,6 +88,12 @@ class RoutingKeyTest {
     }
     String batch = "\"prompt\":[[" + ids(0, 100) + "],[" + ids(0, 50) + "]]";
     assertThat(read(Endpoint.COMPLETIONS, body(batch)).prefix().tokenIds()).isFalse();
+    String whole = "\"prompt\":[[" + ids(0, 96) + "],[" + ids(0, 50) + "]]";
+    assertThat(read(Endpoint.COMPLETIONS, body(whole)).prefix().tokenIds()).isFalse();
+    String fields = "\"prompt\":[" + ids(0, 96) + "],\"prompt_token_ids\":[" + ids(0, 50) + "]";
+    assertThat(read(Endpoint.COMPLETIONS, body(fields)).prefix().tokenIds()).isFalse();
+    String one = "\"prompt\":[[" + ids(0, 96) + "]]";
+    assertThat(read(Endpoint.COMPLETIONS, body(one)).prefix().tokenIds()).isTrue();
     assertThat(read(Endpoint.COMPLETIONS, body("\"prompt\":\"text\"")).prefix().tokenIds())
         .isFalse();
     assertThat(chat(body(messages(LONG))).prefix().tokenIds()).isFalse();
