@@ -68,12 +68,11 @@ public final class EmbeddedEngine implements AutoCloseable {
     fleet.addAll(config.workers());
     EngineClient client = new EngineClient(config.controlKeys(), ticker);
     KvCapacity capacity = new KvCapacity(client, config.probes().timeout());
-    boolean asks = config.policy().equals("cost");
     Prober prober =
         new Prober(fleet, config.probes(), client, ticker, dice)
             .onModels(
                 (worker, _) -> {
-                  if (asks) {
+                  if (ConfiguredPolicies.needKvCapacity(config, worker.spec().role())) {
                     capacity.learn(worker);
                   }
                 });

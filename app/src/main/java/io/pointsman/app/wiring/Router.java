@@ -15,8 +15,6 @@ import io.pointsman.app.decide.LeasesApi;
 import io.pointsman.app.decide.Planes;
 import io.pointsman.app.decide.RayRouteApi;
 import io.pointsman.app.decide.SplitPlaces;
-import io.pointsman.app.disagg.DisaggSettings;
-import io.pointsman.app.explain.ShadowApi;
 import io.pointsman.app.haproxy.SpoeListener;
 import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.FleetJournal;
@@ -161,26 +159,15 @@ public final class Router implements AutoCloseable {
       observers = new Observers(config, this::policyOf, ticker, dice);
     }
 
-    /**
-     * Only {@code cost}, and the model that a shadow policy is measured by, need the size of KV
-     * memories; others do not ask for it.
-     */
     private void told(Worker worker, byte[] models) {
       cards.learned(worker, models);
-      boolean ofModel = config.models().stream().anyMatch(model -> model.policy().equals("cost"));
-      boolean shadowed = !config.shadowPolicy().equals(ShadowApi.NONE);
-      if (shadowed || ofModel || policyOf(worker.spec().role()).equals("cost")) {
+      if (ConfiguredPolicies.needKvCapacity(config, worker.spec().role())) {
         new KvCapacity(client, config.probes().timeout()).learn(worker);
       }
     }
 
     private String policyOf(Role role) {
-      DisaggSettings disagg = config.disagg();
-      return switch (role) {
-        case REGULAR -> config.policy();
-        case PREFILL -> disagg.enabled() ? disagg.prefillPolicy() : config.policy();
-        case DECODE -> disagg.enabled() ? disagg.decodePolicy() : config.policy();
-      };
+      return ConfiguredPolicies.of(config, role);
     }
 
     private String policyOf(RoutingRequest request) {
