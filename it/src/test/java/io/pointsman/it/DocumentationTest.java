@@ -8,6 +8,8 @@ import io.pointsman.app.compat.VllmRouterLauncher;
 import io.pointsman.app.compat.stack.ProductionStackLauncher;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.ConfigKeys;
+import io.pointsman.app.config.key.Key;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -16,11 +18,13 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,6 +39,7 @@ final class DocumentationTest {
   private static final Pattern TEST_FLAG = Pattern.compile("-Dtest='?([A-Za-z]+)");
   private static final Pattern MODULE_FLAG = Pattern.compile("-pl ([a-z,]+)");
   private static final Pattern FLAG = Pattern.compile("\\s(--[a-z][a-z-]*)");
+  private static final Pattern CAMEL_CASE = Pattern.compile("`([a-z]+[A-Z][A-Za-z]*)`");
   private static final Pattern MACHINE_PATH =
       Pattern.compile(
           "(?<![\\w.}~-])/(" + String.join("|", "work", "home", "root", "Users") + ")/");
@@ -136,6 +141,29 @@ final class DocumentationTest {
         assertThat(page.resolveSibling(links.group(1))).as(page.toString()).exists();
       }
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
+  void keysAreNamedAsTheyAreSet(Path page) throws IOException {
+    Map<String, String> inCode =
+        ConfigKeys.all().stream()
+            .map(Key::path)
+            .filter(name -> name.contains("-"))
+            .collect(Collectors.toMap(DocumentationTest::asComponent, name -> name, (a, _) -> a));
+    assertThat(inCode).containsEntry("maxBufferedBody", "limits.max-buffered-body");
+    Matcher words = CAMEL_CASE.matcher(Files.readString(page));
+    while (words.find()) {
+      assertThat(inCode.get(words.group(1))).as("%s: %s", page, words.group()).isNull();
+    }
+  }
+
+  /** The last part of a key as records of settings name it. */
+  private static String asComponent(String key) {
+    String last = key.substring(key.lastIndexOf('.') + 1);
+    return Pattern.compile("-(.)")
+        .matcher(last)
+        .replaceAll(m -> m.group(1).toUpperCase(Locale.ROOT));
   }
 
   @Test
