@@ -39,6 +39,11 @@ final class CacheModel {
   private long idleTokens;
   private long pinnedTokens;
 
+  /** Tokens taken in since the beginning, those that were held not counted. */
+  private long sent;
+
+  private long sinceUse;
+
   /** Bytes taken of the memory that are not in use; below 0 after a cut. */
   private long spare;
 
@@ -76,6 +81,14 @@ final class CacheModel {
     this.evicted = evicted;
     this.withdrawn = withdrawn;
     this.foresight = foresight;
+  }
+
+  /**
+   * Tokens that the worker has been sent since the prompt that was taken in last had been used
+   * there, as far as it was held.
+   */
+  long tokensSinceUse() {
+    return sinceUse;
   }
 
   /** Distinct prompt tokens of the requests in flight. */
@@ -158,6 +171,8 @@ final class CacheModel {
   int acquire(PrefixBlocks prefix, double tokensPerBlock, long now) {
     int ends = ends(prefix);
     int at = 0;
+    sinceUse = 0;
+    long before = sent;
     while (at < ends) {
       Run run = runs.find(hash(prefix, at, ends));
       if (run == null) {
@@ -166,9 +181,11 @@ final class CacheModel {
           break;
         }
         run.usedAt = now;
+        sent += run.allTokens;
       } else {
         run = cut(run, run.common(prefix, at, ends));
         run.usedAt = now - run.usedAt > 0 ? now : run.usedAt;
+        sinceUse = Math.max(sinceUse, run.users > 0 ? 0 : before - run.usedUntil);
       }
       if (run.users++ == 0) {
         pin(run);
@@ -211,6 +228,7 @@ final class CacheModel {
     if (run != null) {
       release(prefix, at + run.size, taken, wasComputed);
       run.computed |= wasComputed;
+      run.usedUntil = sent;
       if (--run.users == 0) {
         unpin(run);
       }

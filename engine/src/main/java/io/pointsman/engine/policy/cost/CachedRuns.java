@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CachedRuns {
   /** Of one run without its blocks, its share of the table included. */
-  static final int RUN_BYTES = 136;
+  static final int RUN_BYTES = 144;
 
   /** Of one block of a run. */
   static final int BLOCK_BYTES = Long.BYTES;
@@ -67,6 +67,9 @@ final class CachedRuns {
 
     /** When the last of those that have used it was placed. */
     long usedAt;
+
+    /** How many tokens the worker had been sent when the last of them ended. */
+    long usedUntil;
 
     /** Whether one of those that have used it has been computed. */
     boolean computed;
@@ -152,6 +155,7 @@ final class CachedRuns {
       Run part = new Run(this, from, to);
       part.users = users;
       part.usedAt = usedAt;
+      part.usedUntil = usedUntil;
       part.computed = computed;
       return part;
     }

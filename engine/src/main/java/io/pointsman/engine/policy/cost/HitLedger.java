@@ -177,7 +177,7 @@ final class HitLedger {
     if (entry.emptied) {
       return LostHit.WORKER_GONE;
     }
-    return entry.roomWasShort ? LostHit.EVICTED : LostHit.TOKENS_DIFFER;
+    return entry.mayBeEvicted ? LostHit.EVICTED : LostHit.TOKENS_DIFFER;
   }
 
   private void lost(PickNotes notes, LostHit reason, int tokens) {

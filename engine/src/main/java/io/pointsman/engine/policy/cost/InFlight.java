@@ -44,8 +44,11 @@ final class InFlight {
   /** At its end: whether its worker has started anew. */
   boolean emptied;
 
-  /** At its end: whether its worker's memory has been too small for all that was sent there. */
-  boolean roomWasShort;
+  /** Whether what it found held had been used too short a while before to be evicted since. */
+  boolean usedOfLate;
+
+  /** At its end: whether its worker may have evicted what it found held. */
+  boolean mayBeEvicted;
 
   InFlight(
       PrefixBlocks prefix,

@@ -32,6 +32,12 @@ final class WorkerModel {
   /** A full worker is taken to become free within so many milliseconds, until it shows better. */
   private static final double DRAIN_PRIOR_MILLIS = 30_000;
 
+  /**
+   * What was used while less than this part of a worker's memory was sent to it is there still,
+   * whatever answers have taken of it besides.
+   */
+  private static final double SAFE_PART = 0.25;
+
   private final Worker worker;
   private final PrefixIndex index;
   private final int tenancy;
@@ -249,6 +255,7 @@ final class WorkerModel {
     if (prefix.count() > 0) {
       entry.taken =
           cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length(), now);
+      entry.usedOfLate = cache.tokensSinceUse() < truth.declared() * SAFE_PART;
       // Under the lock, or what is evicted meanwhile would stay in the index for good.
       index.add(prefix, CacheModel.blocks(prefix, entry.taken), tenancy, blocks, now);
     }
@@ -321,7 +328,7 @@ final class WorkerModel {
     long before = cache.pinnedTokens();
     cache.release(entry.prefix, entry.taken, leavesPrompt(entry, outcome, usage));
     drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
-    entry.roomWasShort = cache.everFull();
+    entry.mayBeEvicted = cache.everFull() && !entry.usedOfLate;
     entry.emptied = truth.restarted(entry, outcome, usage, now);
     if (entry.emptied) {
       emptied(now);

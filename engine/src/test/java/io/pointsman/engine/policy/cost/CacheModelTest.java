@@ -241,14 +241,14 @@ class CacheModelTest {
     CacheModel small = small();
     List<Integer> taken = new ArrayList<>();
     for (int n = 0; n < 20; n++) {
-      taken.add(small.acquire(Prompt.of(n, 20), 16, 0));
+      taken.add(small.acquire(Prompt.of(n, 18), 16, 0));
     }
 
-    assertThat(taken).startsWith(18, 18).contains(5).endsWith(0, 0);
-    assertThat(small.match(Prompt.of(0, 20))).isEqualTo(20);
-    assertThat(small.match(Prompt.of(19, 20))).isZero();
+    assertThat(taken).startsWith(17, 17).contains(4).endsWith(0, 0);
+    assertThat(small.match(Prompt.of(0, 18))).isEqualTo(18);
+    assertThat(small.match(Prompt.of(19, 18))).isZero();
     for (int n = 0; n < 20; n++) {
-      small.release(Prompt.of(n, 20), taken.get(n), true);
+      small.release(Prompt.of(n, 18), taken.get(n), true);
     }
     assertThat(small.pinnedTokens()).isZero();
   }
@@ -258,20 +258,20 @@ class CacheModelTest {
   void refusedPromptTakesNoUserOffWhenItEnds() {
     CacheModel small = small();
     for (int n = 0; n < 14; n++) {
-      small.acquire(Prompt.of(n, 20), 16, 0);
+      small.acquire(Prompt.of(n, 18), 16, 0);
     }
-    PrefixBlocks prompt = Prompt.of(99, 20);
+    PrefixBlocks prompt = Prompt.of(99, 18);
     int refused = small.acquire(prompt, 16, 0);
-    assertThat(refused).isEqualTo(5);
-    small.release(Prompt.of(0, 20), 18, true);
-    assertThat(small.acquire(prompt, 16, 0)).isEqualTo(18);
+    assertThat(refused).isEqualTo(4);
+    small.release(Prompt.of(0, 18), 17, true);
+    assertThat(small.acquire(prompt, 16, 0)).isEqualTo(17);
     long pinned = small.pinnedTokens();
 
     small.release(prompt, refused, true);
 
     assertThat(small.pinnedTokens()).isEqualTo(pinned);
     small.shrinkTo(0);
-    assertThat(small.match(prompt)).isEqualTo(20);
+    assertThat(small.match(prompt)).isEqualTo(18);
   }
 
   @Test

@@ -98,9 +98,24 @@ class LostHitsTest {
     for (int i = 0; i < 5; i++) {
       small.served(Prompt.of(i, 100), 0);
     }
-    assertThat(small.place(Prompt.of(4, 100)).cachedTokens()).isEqualTo(1600);
+    assertThat(small.place(Prompt.of(3, 100)).cachedTokens()).isEqualTo(1600);
 
+    small.served(Prompt.of(4, 100), 1600);
+    small.served(Prompt.of(5, 100), 0);
     assertLoses(small, Prompt.of(4, 100), LostHit.EVICTED, 1600);
+  }
+
+  /** Whatever was sent there before: it was used a moment ago. */
+  @Test
+  void engineOfAFullWorkerMakesOtherTokensOfThePrompt() {
+    CostFleet small = new CostFleet(1, CostSettings.DEFAULTS.withKvTokens(4096));
+    for (int i = 0; i < 5; i++) {
+      small.served(Prompt.of(i, 100), 0);
+    }
+
+    small.served(Prompt.of(4, 100), 160);
+
+    assertLost(small, LostHit.TOKENS_DIFFER, 1440);
   }
 
   @Test
