@@ -177,7 +177,7 @@ enum Metric {
       "ratio",
       "By how much the share of the prompt that was expected in the worker's cache differs from the"
           + " share that the worker found: over if too much was expected, else under. Of requests"
-          + " whose worker told.",
+          + " whose worker told, and was chosen by what workers hold.",
       "side"),
   PROMPT_TOKENS(
       Kind.COUNTER,

@@ -54,7 +54,8 @@ final class PredictionMetrics implements AnswerLearner {
     Usage usage = lease.usage();
     // Who continues from a finished prefill has no use for a cache of its own.
     boolean computes = request.role() != Role.DECODE;
-    if (computes && usage.promptTokens() > 0 && usage.cachedTokens() >= 0) {
+    boolean expects = request.notes().expectsHits();
+    if (computes && expects && usage.promptTokens() > 0 && usage.cachedTokens() >= 0) {
       double expected = request.prefix().ratio(request.notes().matchedBlocks());
       double found = Math.min(1, (double) usage.cachedTokens() / usage.promptTokens());
       (expected > found ? over : under).observe(Math.abs(expected - found));

@@ -472,8 +472,14 @@ class RouterMetricsTest {
   void whatWasNotPredictedIsNotMeasured() {
     AnswerLearner predictions = metrics.predictions();
     RoutingRequest request = RoutingRequest.builder().build();
-    Lease lease = heard(always(PickReason.RANDOM, 0), request, predictions);
+    Picker kept =
+        (asked, _) -> {
+          asked.notes().because(PickReason.STICKY_HIT);
+          return worker;
+        };
+    Lease lease = heard(kept, request, predictions);
     lease.firstToken();
+    lease.reported(new Usage(160, 48, 3));
     lease.succeeded();
 
     Scraped scraped = scraped();

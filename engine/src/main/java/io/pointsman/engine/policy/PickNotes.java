@@ -18,6 +18,7 @@ public final class PickNotes {
   private PickReason reason = PickReason.FALLBACK;
   private int matchedBlocks;
   private int knownBlocks;
+  private boolean expectsHits;
   private double predictedMillis = Double.NaN;
   private double waitMillis = Double.NaN;
   private boolean placed;
@@ -29,6 +30,7 @@ public final class PickNotes {
   /** Notes a choice that had nothing to do with prefixes. */
   public void because(PickReason reason) {
     because(reason, 0);
+    expectsHits = false;
   }
 
   /**
@@ -46,6 +48,7 @@ public final class PickNotes {
     this.reason = reason;
     this.matchedBlocks = matchedBlocks;
     this.knownBlocks = knownBlocks;
+    expectsHits = true;
     predictedMillis = Double.NaN;
     waitMillis = Double.NaN;
     explained = false;
@@ -60,6 +63,11 @@ public final class PickNotes {
   public void instead(PickReason reason) {
     this.reason = reason;
     goesAtOnce();
+  }
+
+  /** Whether it was looked at how much of the prompt the chosen worker holds. */
+  public boolean expectsHits() {
+    return expectsHits;
   }
 
   /** Notes that the request was given a worker at {@code at}. */

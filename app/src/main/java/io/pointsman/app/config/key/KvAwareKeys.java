@@ -24,7 +24,8 @@ public final class KvAwareKeys {
           "kv-aware.host-credit",
           decimal(0, 1),
           KV.credits().host(),
-          "kv_aware: what a block in the host's memory is worth, as a share of one on the device.",
+          "kv_aware and cost: what a block in the host's memory is worth, as a share of one on the"
+              + " device.",
           "1 takes bringing it in for free; 0 leaves such blocks out.");
 
   public static final Key<Double> EXTERNAL_CREDIT =
@@ -32,8 +33,8 @@ public final class KvAwareKeys {
           "kv-aware.external-credit",
           decimal(0, 1),
           KV.credits().external(),
-          "kv_aware: the same for a block in a pool that engines share; it counts for the worker"
-              + " that announced it.",
+          "kv_aware and cost: the same for a block in a pool that engines share; it counts for the"
+              + " worker that announced it.",
           "1 takes bringing it in for free; 0 leaves such blocks out.");
 
   public static final Key<Double> DISK_CREDIT =
@@ -41,7 +42,7 @@ public final class KvAwareKeys {
           "kv-aware.disk-credit",
           decimal(0, 1),
           KV.credits().disk(),
-          "kv_aware: the same for a block on local storage.",
+          "kv_aware and cost: the same for a block on local storage.",
           "1 takes bringing it in for free; 0 leaves such blocks out.");
 
   public static final Key<Long> INDEX_MAX_BYTES =

@@ -95,7 +95,8 @@ public final class RoutingKeys {
           "cache.index-max-bytes",
           bytes(1L << 16, 1L << 36),
           CACHE.maxIndexBytes(),
-          "cache_aware: memory of the index of prompt prefixes.",
+          "cache_aware: memory of the index of prompt prefixes; kv_aware: of what was placed a"
+              + " moment ago.",
           "Small forgets prompts early and routes them by load; large keeps them for longer than"
               + " the engines do.");
 

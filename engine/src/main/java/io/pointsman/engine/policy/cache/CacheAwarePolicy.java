@@ -64,7 +64,7 @@ public final class CacheAwarePolicy implements Policy {
     if (holder != Pool.ABSENT) {
       return pool.worker(holder);
     }
-    request.notes().because(PickReason.PREFIX_MISS);
+    request.notes().because(PickReason.PREFIX_MISS, 0);
     return forNewPrompt(pool, request, loads, now);
   }
 
