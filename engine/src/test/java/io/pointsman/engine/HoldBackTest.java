@@ -108,6 +108,8 @@ class HoldBackTest {
 
     assertThat(guest.decision).isInstanceOf(Decision.Routed.class);
     assertThat(guest.heldNanos).isEqualTo(Duration.ofMillis(20).toNanos());
+    assertThat(guest.request.notes().firstPlacedAt() - guest.request.notes().askedAt())
+        .isEqualTo(Duration.ofMillis(20).toNanos());
     assertThat(holdBack.held()).isZero();
     assertThat(holdBack.wakeAfterNanos()).isEqualTo(HoldBack.NO_WAKE);
   }

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * One request as it is written down, in the words of Mooncake's traces and a few more.
  *
  * @param end how it ended
- * @param at milliseconds from the beginning of the capture to the first decision
+ * @param at milliseconds from the beginning of the capture until the request was to be placed
+ * @param held milliseconds that it was held back from then on
  * @param promptTokens as estimated
  * @param usage as the engine counted
  * @param predicted time to first token in milliseconds; NaN if it was not predicted
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 record CapturedRequest(
     End end,
     double at,
+    double held,
     PrefixBlocks prefix,
     int promptTokens,
     Usage usage,
@@ -63,9 +65,11 @@ record CapturedRequest(
       long begun,
       @Nullable Long firstToken,
       long now) {
+    long asked = request.notes().askedAt();
     return new CapturedRequest(
         end,
-        (request.notes().firstPlacedAt() - begun) / 1e6,
+        (asked - begun) / 1e6,
+        (request.notes().firstPlacedAt() - asked) / 1e6,
         request.prefix(),
         lease.promptTokens(),
         lease.usage(),
@@ -104,6 +108,7 @@ record CapturedRequest(
     name(line.append(",\"worker\":"), cut(worker));
     line.append(",\"reason\":\"").append(reason.name().toLowerCase(Locale.ROOT));
     line.append("\",\"matched_blocks\":").append(matchedBlocks);
+    number(line.append(",\"held_ms\":"), held);
     number(line.append(",\"predicted_ttft_ms\":"), predicted);
     number(line.append(",\"ttft_ms\":"), ttft);
     number(line.append(",\"e2e_ms\":"), took);

@@ -112,6 +112,7 @@ class TraceCaptureTest implements EngineListener {
     JsonNode line = lines().getFirst();
     assertThat(lines()).hasSize(1);
     assertThat(line.path("timestamp").asDouble()).isEqualTo(1500);
+    assertThat(line.path("held_ms").asDouble()).isZero();
     assertThat(line.path("input_length").asInt()).isEqualTo(200);
     assertThat(line.path("output_length").asInt()).isEqualTo(7);
     // 160 ids by the router's count are 200 tokens by the engine's, in hashes of four blocks of 16.
@@ -128,6 +129,26 @@ class TraceCaptureTest implements EngineListener {
     assertThat(line.path("ttft_ms").asDouble()).isEqualTo(40);
     assertThat(line.path("e2e_ms").asDouble()).isEqualTo(100);
     assertThat(line.path("end").asText()).isEqualTo("ok");
+  }
+
+  @Test
+  void requestThatWasHeldBackHasTheTimeAtWhichItCame() throws Exception {
+    try (TraceCapture capture = capture(LEAST, 1)) {
+      RoutingEngine engine = engine(capture);
+      clock.advance(Duration.ofMillis(1500));
+      RoutingRequest request = RoutingRequest.builder().prefix(prompt(1, 10)).build();
+      request.notes().heldSince(clock.nanos());
+      clock.advance(Duration.ofMillis(250));
+      Lease lease = ((Decision.Routed) engine.decide(request)).lease();
+      clock.advance(Duration.ofMillis(40));
+      lease.firstToken();
+      lease.succeeded();
+    }
+
+    JsonNode line = lines().getFirst();
+    assertThat(line.path("timestamp").asDouble()).isEqualTo(1500);
+    assertThat(line.path("held_ms").asDouble()).isEqualTo(250);
+    assertThat(line.path("ttft_ms").asDouble()).isEqualTo(40);
   }
 
   /** What waits to be written is weighed by its hashes. */

@@ -120,6 +120,7 @@ public final class HoldBack {
     if (full()) {
       return false;
     }
+    request.notes().heldSince(now);
     lines.of(request, now).add(guest, now);
     held.incrementAndGet();
     return true;

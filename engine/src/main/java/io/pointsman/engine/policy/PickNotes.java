@@ -23,6 +23,8 @@ public final class PickNotes {
   private double waitMillis = Double.NaN;
   private boolean placed;
   private long firstPlacedAt;
+  private boolean held;
+  private long heldSince;
   private boolean explained;
   private List<Candidate> candidates = List.of();
   private List<Loss> losses = List.of();
@@ -68,6 +70,17 @@ public final class PickNotes {
   /** Whether it was looked at how much of the prompt the chosen worker holds. */
   public boolean expectsHits() {
     return expectsHits;
+  }
+
+  /** Notes that the request is held back since {@code at}. */
+  public void heldSince(long at) {
+    heldSince = held || placed ? heldSince : at;
+    held |= !placed;
+  }
+
+  /** When the request was asked for: when it was held back, or else when it was placed first. */
+  public long askedAt() {
+    return held ? heldSince : firstPlacedAt;
   }
 
   /** Notes that the request was given a worker at {@code at}. */
