@@ -42,6 +42,9 @@ final class CaptureDiskFullTest {
         Await.pause(50); // the capture is written by a thread of its own
       }
       assertThat(lines(file)).isEqualTo(1);
+      assertThat(router.metric("pointsman_captured_requests_total{result=\"failed\"}"))
+          .as("requests left out")
+          .isPositive();
       router.failFileWrites(false);
       Await.until(
           "it captures again",

@@ -10,6 +10,9 @@ import io.pointsman.testkit.client.ClientFault;
 import io.pointsman.testkit.engine.EngineScript;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -28,6 +31,15 @@ final class ClientFaultsTest {
   /** More bytes than one answer and what waits in front of it take, with allocators' reserves. */
   private static final long ANSWERS_TAKE = 8 << 20;
 
+  /** Longer than the router reads on behind a last answer, 30 s, for clients that go on sending. */
+  private static final Duration READS_ON = Duration.ofSeconds(60);
+
+  /** Longer than it does so for clients that send nothing, 2 s. */
+  private static final long WAITS_MS = 3_000;
+
+  /** Clients that go on sending behind a 408, until the router ends their connections. */
+  private static final List<Thread> SENDERS = new ArrayList<>();
+
   private static FaultRig rig;
 
   @BeforeAll
@@ -43,8 +55,13 @@ final class ClientFaultsTest {
   }
 
   @AfterAll
-  static void stop() throws IOException {
-    rig.close();
+  static void everyConnectionEndsBehindItsLastAnswer() throws Exception {
+    try (FaultRig last = rig) {
+      for (Thread sender : SENDERS) {
+        assertThat(sender.join(READS_ON)).as("the end of a client that sends on").isTrue();
+      }
+      assertThat(last.cluster().router().running()).isZero();
+    }
   }
 
   @AfterEach
@@ -75,23 +92,29 @@ final class ClientFaultsTest {
     }
   }
 
-  /** Sends a byte now and then until there is an answer; it must say that this takes too long. */
+  /**
+   * Sends a byte now and then; the answer must say that this takes too long. Sends on behind it,
+   * for longer than this row takes.
+   */
   private static void trickles(String head, String begin) throws Exception {
     long before = rig.engine().requests().size();
-    try (RawClient client = RawClient.connect(rig.port())) {
-      client.send((head + begin).getBytes(StandardCharsets.ISO_8859_1));
-      Thread sender = Thread.ofVirtual().start(() -> sendForever(client));
-      Answer answer = client.read();
-      assertThat(answer.status()).as(answer.text()).isEqualTo(408);
-      assertThat(answer.header("connection")).isEqualTo("close");
-      client.leave();
-      sender.join();
-    }
+    RawClient client = RawClient.connect(rig.port());
+    client.send((head + begin).getBytes(StandardCharsets.ISO_8859_1));
+    SENDERS.add(Thread.ofVirtual().start(() -> sendForever(client)));
+    Answer answer = client.read();
+    assertThat(answer.status()).as(answer.text()).isEqualTo(408);
+    assertThat(answer.header("connection")).isEqualTo("close");
+    assertNothingFollows(client);
     assertThat(rig.engine().requests().size()).isEqualTo(before);
   }
 
+  private static void assertNothingFollows(RawClient client) throws IOException {
+    assertThat(client.readSome(new byte[1], 1)).as("what follows, an end").isEqualTo(-1);
+  }
+
+  /** Sends until the connection has been closed, by whomever. */
   private static void sendForever(RawClient client) {
-    try {
+    try (client) {
       while (true) {
         client.send(new byte[] {'a'});
         Await.pause(20); // what makes it slow
@@ -105,6 +128,24 @@ final class ClientFaultsTest {
     try (RawClient client = RawClient.connect(rig.port())) {
       client.send((HEAD.formatted("/v1/completions", 100) + "{").getBytes(StandardCharsets.UTF_8));
       assertThat(client.read().status()).isEqualTo(408);
+      assertNothingFollows(client);
+      int tries = 0;
+      while (reads(client)) {
+        assertThat(++tries).as("times that the router still read").isLessThan(5);
+      }
+    }
+  }
+
+  /** Whether the router takes what comes after a while of silence. */
+  private static boolean reads(RawClient client) {
+    Await.pause(WAITS_MS);
+    try {
+      client.send(new byte[] {'a'});
+      Await.pause(100); // until a reset has come back
+      client.send(new byte[] {'a'});
+      return true;
+    } catch (IOException _) {
+      return false;
     }
   }
 

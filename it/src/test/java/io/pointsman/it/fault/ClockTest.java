@@ -54,8 +54,10 @@ final class ClockTest {
                 "io.pointsman.engine",
                 "io.pointsman.request",
                 "io.pointsman.proxy",
+                "io.pointsman.kubernetes",
                 "io.pointsman.app");
     assertThat(shipped).hasSizeGreaterThan(100);
+    assertThat(shipped.containPackage("io.pointsman.kubernetes")).isTrue();
     NOBODY_ASKS.check(shipped);
   }
 

@@ -7,6 +7,7 @@ import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Crowd;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.engine.EngineFault;
+import io.pointsman.testkit.engine.Faults;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.EnumSet;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -208,6 +210,7 @@ final class EngineFaultsTest {
     FaultRig rig = rig(0, FaultRig.keepingConnections(row.settings()));
     rig.strike(row.fault());
     int from = rig.engine().requests().size();
+    int opened = rig.engine().connections();
     if (CLOSE_KEPT_CONNECTIONS.contains(row.fault())) {
       // One connection of the client is one event loop, whose pool has what the first one used.
       try (RawClient client = RawClient.connect(rig.port())) {
@@ -220,8 +223,31 @@ final class EngineFaultsTest {
       assertThat(ask(rig, row)).isEqualTo(row.alone());
     }
     if (!SERVES_ON.contains(row.fault())) {
-      rig.awaitLeft(from);
+      int met = rig.awaitLeft(from, opened);
+      assertThat(met == 0).as("no connection met the fault").isEqualTo(row.fault() == REFUSES);
     }
+    rig.check();
+  }
+
+  @Test
+  void noMoreConnectionsAreKeptThanAllowed() throws Exception {
+    Row row = Row.whole(TRICKLES, Seen.SERVED, Seen.SERVED);
+    FaultRig rig = rig(0, FaultRig.keepingConnections(row.settings()));
+    rig.engine().closeConnections();
+    int opened = rig.engine().connections();
+    CountDownLatch all = new CountDownLatch(REQUESTS);
+    rig.engine()
+        .now(
+            FaultRig.healthy(
+                (request, connection) -> {
+                  all.countDown();
+                  all.await();
+                  Faults.Answer.ok().answer(request, connection);
+                }));
+    assertThat(Crowd.of(REQUESTS, _ -> () -> ask(rig, row))).containsOnly(Seen.SERVED);
+    assertThat(rig.engine().connections() - opened)
+        .as("connections, all in use at once")
+        .isEqualTo(REQUESTS);
     rig.check();
   }
 
@@ -254,14 +280,19 @@ final class EngineFaultsTest {
    * or half of them beside another engine.
    */
   private static Set<Seen> overAndOver(FaultRig rig, Row row) throws Exception {
-    long before = rig.requestsSeen();
+    long before = metBy(rig, row);
     List<Seen> seen = Crowd.of(REQUESTS, _ -> () -> ask(rig, row));
-    if (row.fault() != REFUSES && row.fault() != NEVER_READS) {
-      assertThat(rig.requestsSeen() - before)
+    if (row.fault() != REFUSES) {
+      assertThat(metBy(rig, row) - before)
           .as("requests that met the fault")
           .isGreaterThanOrEqualTo(ENOUGH);
     }
     return EnumSet.copyOf(seen);
+  }
+
+  /** Requests that came so far; where none is read, the connections for them. */
+  private static long metBy(FaultRig rig, Row row) {
+    return row.fault() == NEVER_READS ? rig.engine().connections() : rig.requestsSeen();
   }
 
   /** One router at a time, so that what this process holds is what that one does. */

@@ -2,10 +2,12 @@ package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
@@ -15,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -29,11 +32,15 @@ import org.junit.jupiter.api.io.TempDir;
 @SuppressWarnings("NullAway.Init") // set before each test
 final class ReloadTest {
   private static final int CLIENTS = 8;
+  private static final int STREAMS = 6;
 
   @TempDir Path directory;
   private ScriptedEngine first;
   private ScriptedEngine second;
   private ScriptedEngine third;
+
+  /** Until when streams go on. */
+  private final CountDownLatch streamsEnd = new CountDownLatch(1);
 
   @BeforeEach
   void start() throws IOException {
@@ -49,8 +56,27 @@ final class ReloadTest {
     third.close();
   }
 
-  private static ScriptedEngine engine() throws IOException {
-    return ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
+  private ScriptedEngine engine() throws IOException {
+    return ScriptedEngine.start(
+        new Faults.Healthy(
+            Cluster.MODEL,
+            (request, connection) -> {
+              if (isStream(request)) {
+                connection.beginEvents().chunk("data: begun\n\n");
+                streamsEnd.await();
+                connection.chunk("data: more\n\n").chunk("data: [DONE]\n\n").lastChunk();
+              } else {
+                Faults.Answer.ok().answer(request, connection);
+              }
+            }));
+  }
+
+  private static boolean isStream(EngineRequest request) {
+    return request.bodyText().equals(FaultRig.request(true));
+  }
+
+  private static long streams(ScriptedEngine engine) {
+    return engine.requests().stream().filter(ReloadTest::isStream).count();
   }
 
   @Test
@@ -60,6 +86,16 @@ final class ReloadTest {
       Map<String, Integer> seen = new ConcurrentHashMap<>();
       AtomicBoolean over = new AtomicBoolean();
       List<Thread> clients = new ArrayList<>();
+      Map<String, Integer> streams = new ConcurrentHashMap<>();
+      for (int i = 0; i < STREAMS; i++) {
+        clients.add(
+            Thread.ofVirtual().start(() -> streams.merge(stream(router.port()), 1, Integer::sum)));
+      }
+      Await.until(
+          () -> "all streams run, ended: " + streams,
+          Await.LONG,
+          () -> streams(first) + streams(second) == STREAMS);
+      assertThat(streams(first)).as("streams of the one to be removed").isPositive();
       for (int i = 0; i < CLIENTS; i++) {
         clients.add(Thread.ofVirtual().start(() -> send(router.port(), over, seen)));
       }
@@ -72,10 +108,17 @@ final class ReloadTest {
       Await.until("the others serve on", Await.LONG, () -> served(third) > others + 50);
       assertThat(served(first)).as("requests to the one that was removed").isEqualTo(left);
       over.set(true);
+      assertThat(streams).as("streams that have ended").isEmpty();
+      streamsEnd.countDown();
       for (Thread client : clients) {
         client.join();
       }
       assertThat(seen.keySet()).containsExactly("200");
+      assertThat(streams).isEqualTo(Map.of("done", STREAMS));
+      Await.until(
+          () -> "connections to the one that was removed: " + first.openConnections(),
+          Await.LONG,
+          () -> first.openConnections() == 0);
       router.awaitOutput("configuration reloaded");
       router.verify();
     }
@@ -139,7 +182,21 @@ final class ReloadTest {
   private static String ask(int port) {
     try {
       String body = FaultRig.request(false);
-      return "" + RawClient.call(port, "POST", "/v1/completions", body).status();
+      Answer answer = RawClient.call(port, "POST", "/v1/completions", body);
+      return answer.status() + (answer.complete() ? "" : ", cut");
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+
+  private static String stream(int port) {
+    try {
+      String body = FaultRig.request(true);
+      Answer answer = RawClient.call(port, "POST", "/v1/completions", body);
+      String whole = "data: begun\n\ndata: more\n\ndata: [DONE]\n\n";
+      return answer.complete() && answer.text().equals(whole)
+          ? "done"
+          : answer.status() + ": " + answer.text();
     } catch (IOException e) {
       return e.toString();
     }

@@ -214,11 +214,16 @@ public final class RouterProcess implements AutoCloseable {
   }
 
   private double inFlight() {
+    return metric("pointsman_requests_in_flight");
+  }
+
+  /** One of its metrics, by its name with labels; -1 if it does not answer. */
+  public double metric(String series) {
     Matcher metrics = METRICS.matcher(output());
     if (!metrics.find()) {
       throw new AssertionError("metrics: no address in: " + output());
     }
-    String name = "pointsman_requests_in_flight ";
+    String name = series + " ";
     try {
       return RawClient.call(Integer.parseInt(metrics.group(1)), "GET", "/metrics", "")
           .text()

@@ -18,24 +18,24 @@ class UpstreamPoolTest {
   private static final long SECOND = 1_000_000_000L;
 
   private final EmbeddedChannel channel = new EmbeddedChannel();
-  private final UpstreamPools pools =
-      new UpstreamPools(
-          channel.eventLoop(),
-          new Flushes(channel.eventLoop()),
-          NioSocketChannel.class,
-          UpstreamSettings.DEFAULTS,
-          new NameTable(
-              java.net.InetAddress::getByName,
-              Duration.ofSeconds(1),
-              Duration.ofSeconds(1),
-              () -> 0),
-          () -> {});
+  private final UpstreamPools pools = pools(UpstreamSettings.DEFAULTS);
   private final UpstreamPool pool =
       pools.to(new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:1")));
   private final UpstreamConnection connection = new UpstreamConnection(pool, channel, new Nobody());
 
   UpstreamPoolTest() {
     channel.pipeline().addLast(connection);
+  }
+
+  private UpstreamPools pools(UpstreamSettings settings) {
+    return new UpstreamPools(
+        channel.eventLoop(),
+        new Flushes(channel.eventLoop()),
+        NioSocketChannel.class,
+        settings,
+        new NameTable(
+            java.net.InetAddress::getByName, Duration.ofSeconds(1), Duration.ofSeconds(1), () -> 0),
+        () -> {});
   }
 
   @Test
@@ -66,6 +66,32 @@ class UpstreamPoolTest {
     assertThat(channel.isOpen()).isTrue();
     assertThat(pools.sweep(2 * SECOND)).isFalse();
     assertThat(channel.isOpen()).isFalse();
+  }
+
+  @Test
+  void connectionBeyondThoseThatMayBeKeptIsClosed() {
+    UpstreamSettings all = UpstreamSettings.DEFAULTS;
+    UpstreamPool small =
+        pools(
+                new UpstreamSettings(
+                    all.connectTimeout(),
+                    all.poolIdleTimeout(),
+                    1,
+                    all.maxHeadBytes(),
+                    all.nameTtl(),
+                    all.keys()))
+            .to(pool.worker());
+    EmbeddedChannel further = new EmbeddedChannel();
+    UpstreamConnection first = new UpstreamConnection(small, channel, new Nobody());
+    UpstreamConnection second = new UpstreamConnection(small, further, new Nobody());
+
+    first.release(0);
+    second.release(0);
+
+    assertThat(channel.isOpen()).isTrue();
+    assertThat(further.isOpen()).isFalse();
+    assertThat(small.take(new Nobody(), SECOND)).isSameAs(first);
+    assertThat(small.take(new Nobody(), SECOND)).isNull();
   }
 
   @Test
