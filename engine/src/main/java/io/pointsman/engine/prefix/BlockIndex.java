@@ -227,10 +227,7 @@ public final class BlockIndex {
     int found = table.clear(hash, tenancy);
     int reference = found & ~ClaimTable.CLEARED;
     if (reference != 0 && tenancies.present(tenancy)) {
-      Crowd crowd = crowds.find(reference, hash);
-      if (crowd != null) {
-        crowd.remove(Tenancies.slotOf(tenancy));
-      }
+      crowds.remove(reference, hash, Tenancies.slotOf(tenancy));
     }
     table.counted(-(found >>> 16), 0);
   }
@@ -262,7 +259,7 @@ public final class BlockIndex {
     int last = 0;
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
       int claim = ClaimTable.claimOf(found);
-      Crowd crowd = crowds.find(claim, hash);
+      Crowd crowd = crowds.findToWrite(claim, hash);
       if (crowd != null) {
         join(claim, crowd, tenancy, stamp);
         return table.put(hash, claim, stamp);
@@ -291,21 +288,26 @@ public final class BlockIndex {
   private void join(int reference, Crowd crowd, int tenancy, int stamp) {
     int slot = Tenancies.slotOf(tenancy);
     Crowd wide = crowd.covers(slot) ? crowd : widen(reference, crowd, slot);
-    if (wide != null) {
+    if (wide != null && tenancies.present(tenancy)) {
       wide.add(slot, stamp);
       if (!tenancies.present(tenancy)) {
-        wide.remove(slot);
+        crowds.remove(reference, wide.hash(), slot);
       }
     }
   }
 
   /** Null if a worker left meanwhile or another thread was first; then nothing is changed. */
   private @Nullable Crowd widen(int reference, Crowd crowd, int slot) {
+    if (!crowd.trusted()) {
+      return null;
+    }
     int departures = tenancies.departures();
     Crowd wide = crowd.widened(slot);
-    return Tenancies.quiet(departures) && crowds.replace(reference, crowd, wide)
-        ? ifNobodyLeft(wide, departures)
-        : null;
+    if (!Tenancies.quiet(departures) || !crowds.replace(reference, crowd, wide)) {
+      return null;
+    }
+    wide.keepOnly(crowd);
+    return ifNobodyLeft(wide, departures);
   }
 
   /**
@@ -338,12 +340,13 @@ public final class BlockIndex {
 
   /**
    * A crowd that was copied and published while a worker left may have that worker's bit; it is
-   * emptied rather than trusted.
+   * emptied before anybody reads it. Of whoever leaves later it is swept, for it can be found.
    */
   private Crowd ifNobodyLeft(Crowd crowd, int departures) {
     if (tenancies.departures() != departures) {
       crowd.clear();
     }
+    crowd.trust();
     return crowd;
   }
 

@@ -6,8 +6,8 @@ import java.util.Arrays;
 
 /**
  * The many workers that hold one block, one bit per slot. Any thread may add, remove and read; a
- * bit set while the crowd is being widened may be lost, which costs a recomputed prefix and nothing
- * else.
+ * bit set while the crowd is being made or widened may be lost, which costs a recomputed prefix and
+ * nothing else.
  */
 public final class Crowd {
   private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
@@ -16,6 +16,7 @@ public final class Crowd {
   private final long hash;
   private final long[] words;
   private volatile int stamp;
+  private volatile boolean trusted;
 
   private Crowd(long hash, long[] words, int stamp) {
     this.hash = hash;
@@ -49,6 +50,15 @@ public final class Crowd {
 
   long hash() {
     return hash;
+  }
+
+  /** Whether no bit is left in it of a worker that went while it was copied and published. */
+  boolean trusted() {
+    return trusted;
+  }
+
+  void trust() {
+    trusted = true;
   }
 
   int stamp() {
@@ -87,6 +97,14 @@ public final class Crowd {
       size += Long.bitCount((long) WORD.getOpaque(words, i));
     }
     return size;
+  }
+
+  /** Takes out who is not, or no more, in the narrower crowd that this one is a copy of. */
+  void keepOnly(Crowd narrower) {
+    for (int i = 0; i < narrower.words.length; i++) {
+      long kept = (long) WORD.getVolatile(narrower.words, i);
+      long _ = (long) WORD.getAndBitwiseAnd(words, i, kept);
+    }
   }
 
   void clear() {

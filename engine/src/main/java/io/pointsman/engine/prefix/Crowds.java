@@ -30,8 +30,17 @@ final class Crowds {
     return reference >>> 16 == 0;
   }
 
-  /** The crowd of {@code hash} under {@code reference}; null if its place has been taken. */
+  /**
+   * The crowd of {@code hash} under {@code reference}, to be read; null if its place has been
+   * taken, or while it is not known whether somebody left before it could be found.
+   */
   @Nullable Crowd find(int reference, long hash) {
+    Crowd crowd = findToWrite(reference, hash);
+    return crowd != null && crowd.trusted() ? crowd : null;
+  }
+
+  /** The same, to be changed only. */
+  @Nullable Crowd findToWrite(int reference, long hash) {
     if (reference < 1 || reference > crowds.length()) {
       return null;
     }
@@ -74,6 +83,17 @@ final class Crowds {
       bytes.addAndGet(after.bytes() - (before == null ? 0 : before.bytes()));
     }
     return replaced;
+  }
+
+  /** Takes the worker in {@code slot} out of a crowd, and out of what takes its place meanwhile. */
+  void remove(int reference, long hash, int slot) {
+    Crowd before = null;
+    Crowd crowd = findToWrite(reference, hash);
+    while (crowd != null && crowd != before) {
+      crowd.remove(slot);
+      before = crowd;
+      crowd = findToWrite(reference, hash);
+    }
   }
 
   /** Takes the worker in {@code slot} out of every crowd. */
