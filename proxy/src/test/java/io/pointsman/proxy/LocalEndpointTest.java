@@ -100,7 +100,7 @@ class LocalEndpointTest {
       WireResponse response = rig.ask("PUT /health HTTP/1.1\r\nhost: r\r\n\r\n");
 
       assertThat(response.status()).isEqualTo(405);
-      assertThat(response.header("allow")).isEqualTo("GET");
+      assertThat(response.header("allow")).isEqualTo("GET, HEAD");
     }
   }
 

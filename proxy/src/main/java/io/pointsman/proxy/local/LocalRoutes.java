@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,7 +66,11 @@ public final class LocalRoutes {
 
     /** The value of an {@code Allow} header. */
     public String allow() {
-      return String.join(", ", new TreeMap<>(byName).keySet());
+      SortedSet<String> methods = new TreeSet<>(byName.keySet());
+      if (methods.contains("GET")) {
+        methods.add("HEAD");
+      }
+      return String.join(", ", methods);
     }
   }
 
