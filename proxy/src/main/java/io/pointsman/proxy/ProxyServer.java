@@ -15,12 +15,13 @@ import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.proxy.admission.Admissions;
 import io.pointsman.proxy.admission.DrainGate;
 import io.pointsman.proxy.body.BodyBudget;
-import io.pointsman.proxy.exchange.Cors;
-import io.pointsman.proxy.exchange.LoopState;
-import io.pointsman.proxy.exchange.Plane;
+import io.pointsman.proxy.exchange.ClientConnection;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Plane;
 import io.pointsman.proxy.reply.RequestIds;
 import io.pointsman.proxy.retry.Backoff;
+import io.pointsman.proxy.settings.Cors;
 import io.pointsman.proxy.stored.ResponseOwners;
 import io.pointsman.proxy.upstream.NameTable;
 import io.pointsman.proxy.upstream.UpstreamPools;
@@ -169,7 +170,7 @@ public final class ProxyServer implements AutoCloseable {
                 new ChannelInitializer<Channel>() {
                   @Override
                   protected void initChannel(Channel client) {
-                    state(client.eventLoop()).accept(client);
+                    ClientConnection.accept(state(client.eventLoop()), client);
                   }
                 })
             .bind(listen.host(), listen.port())

@@ -4,11 +4,11 @@ import static java.util.Objects.requireNonNull;
 
 import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.proxy.admission.AdmissionSettings;
-import io.pointsman.proxy.exchange.CorsSettings;
-import io.pointsman.proxy.exchange.HeaderSettings;
-import io.pointsman.proxy.exchange.LimitSettings;
-import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.CorsSettings;
+import io.pointsman.proxy.settings.HeaderSettings;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;
 

@@ -2,7 +2,7 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.proxy.admission.AdmissionSettings;
-import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
-import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.settings.LimitSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -2,12 +2,12 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.proxy.exchange.CorsSettings;
-import io.pointsman.proxy.exchange.LimitSettings;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.settings.CorsSettings;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.pointsman.proxy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.WorkerSpec;
-import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.util.Set;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.proxy.admission.AdmissionSettings;
-import io.pointsman.proxy.exchange.LimitSettings;
-import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.EngineKeys;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;

@@ -11,7 +11,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.admission.AdmissionSettings;
-import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;

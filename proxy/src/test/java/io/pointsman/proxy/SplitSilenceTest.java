@@ -2,7 +2,7 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.split.StageSettings;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;

@@ -10,7 +10,7 @@ import io.pointsman.engine.disagg.protocol.ProtocolSettings;
 import io.pointsman.engine.disagg.protocol.Protocols;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.proxy.exchange.LimitSettings;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
-import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.CloseAfter;

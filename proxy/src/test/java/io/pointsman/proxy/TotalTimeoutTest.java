@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
-import io.pointsman.proxy.exchange.LimitSettings;
-import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.HangAfter;

@@ -2,7 +2,7 @@ package io.pointsman.app.metrics;
 
 import io.pointsman.engine.disagg.SplitRule;
 import io.pointsman.engine.disagg.plan.Unsplittable;
-import io.pointsman.proxy.split.SplitListener;
+import io.pointsman.proxy.telemetry.SplitListener;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;

@@ -4,6 +4,10 @@ import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.course.BodyRewrite;
 import io.pointsman.proxy.course.Errand;
+import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.relay.Relay;
+import io.pointsman.proxy.relay.ResponseRelay;
+import io.pointsman.proxy.relay.RewrittenRelay;
 import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
@@ -52,8 +56,8 @@ final class AnswerWriter {
     }
     boolean keep = client.mayKeep(head, received);
     return rewrite == null
-        ? new ResponseRelay(client, head, answer, lines, keep)
-        : new RewrittenRelay(client, head, answer, rewrite, lines, keep);
+        ? new ResponseRelay(client.channel(), head, answer, lines, keep)
+        : new RewrittenRelay(client.channel(), head, answer, rewrite, lines, keep);
   }
 
   /**

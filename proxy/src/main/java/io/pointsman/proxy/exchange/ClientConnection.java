@@ -9,11 +9,17 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.proxy.flush.Flushes;
+import io.pointsman.proxy.loop.LoopClient;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.loop.Plane;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.wire.RequestDecoder;
 import io.pointsman.proxy.wire.RequestHead;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A client's connection: one request after the other, each to the end of its answer. Requests that
@@ -28,7 +34,10 @@ import org.jspecify.annotations.Nullable;
   "FutureReturnValueIgnored", // a failed write closes the connection, which is seen
   "ReferenceEquality" // whether the conversation is still this one
 })
-final class ClientConnection extends ChannelInboundHandlerAdapter implements RequestDecoder.Sink {
+public final class ClientConnection extends ChannelInboundHandlerAdapter
+    implements RequestDecoder.Sink, LoopClient {
+  private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
+
   /**
    * How long a client that is told to go may go on sending what nobody reads: clients that are in
    * the middle of a body look for their answer behind its end, and lose it if they are reset.
@@ -72,17 +81,17 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     reception = new Reception(this);
   }
 
-  /** Makes a new channel a client's connection. */
-  static void init(LoopState state, Channel channel) {
-    ClientConnection connection = new ClientConnection(state, channel);
-    channel.pipeline().addLast(connection);
+  /** Makes a channel that was accepted a client's connection. */
+  public static void accept(LoopState state, Channel channel) {
+    channel.pipeline().addLast(new ClientConnection(state, channel));
   }
 
   LoopState state() {
     return state;
   }
 
-  void movedTo(int newIndex) {
+  @Override
+  public void movedTo(int newIndex) {
     index = newIndex;
   }
 
@@ -235,15 +244,8 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
 
   /** An answer of the router's own, as bytes. */
   ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
-    String more = plane.cors().lines(head) + connectionLine(head, keep);
+    String more = plane.cors().lines(head) + head.connectionLine(keep);
     return reply.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
-  }
-
-  static String connectionLine(RequestHead head, boolean keep) {
-    if (!keep) {
-      return "connection: close\r\n";
-    }
-    return head.http10() ? "connection: keep-alive\r\n" : "";
   }
 
   /** Queues bytes for the client; takes over their ownership. */
@@ -347,7 +349,18 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
     channel.close();
   }
 
-  void checkTimeouts(long now) {
+  /** A defect costs the one client its connection, and nobody else a timeout. */
+  @Override
+  public void checkTimeouts(long now) {
+    try {
+      check(now);
+    } catch (RuntimeException | Error e) {
+      LOG.error("timeouts of {} cannot be checked", channel, e);
+      channel.close();
+    }
+  }
+
+  private void check(long now) {
     if (current != null) {
       current.checkTimeouts(now);
       return;
@@ -380,7 +393,8 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   }
 
   /** Closes unless a request comes or is under way, behind what the client has not read yet. */
-  void drain() {
+  @Override
+  public void drain() {
     if (current == null && !headComing && !ending()) {
       closing = true;
       closeAfterWrites();
@@ -388,7 +402,8 @@ final class ClientConnection extends ChannelInboundHandlerAdapter implements Req
   }
 
   /** Ends what is under way. */
-  void cut() {
+  @Override
+  public void cut() {
     if (current != null) {
       current.cut();
     }

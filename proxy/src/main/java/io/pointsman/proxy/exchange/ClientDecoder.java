@@ -1,6 +1,8 @@
 package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.wire.RequestDecoder;
 import org.jspecify.annotations.Nullable;
 

@@ -4,6 +4,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.holdback.HoldBack;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.proxy.loop.LoopState;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 

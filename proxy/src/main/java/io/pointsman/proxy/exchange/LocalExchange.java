@@ -9,6 +9,8 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
+import io.pointsman.proxy.settings.LimitSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.wire.RequestHead;
 import java.time.Duration;
 import java.util.ArrayList;

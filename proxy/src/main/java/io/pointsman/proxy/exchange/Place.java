@@ -2,6 +2,7 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.proxy.admission.Admission;
+import io.pointsman.proxy.loop.LoopState;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 

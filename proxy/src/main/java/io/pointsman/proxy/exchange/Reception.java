@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.channel.Channel;
 import io.pointsman.proxy.local.LocalEndpoint;
 import io.pointsman.proxy.local.LocalRoutes;
+import io.pointsman.proxy.loop.Plane;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.wire.RequestHead;
@@ -111,7 +112,7 @@ final class Reception {
     String lines = plane.cors().lines(head) + plane.cors().preflightLines();
     Reply reply = new Reply(204, Map.of(), new byte[0]);
     boolean keep = client.mayKeep(head, !head.hasBody());
-    String more = lines + ClientConnection.connectionLine(head, keep);
+    String more = lines + head.connectionLine(keep);
     client.write(reply.render(client.channel().alloc(), plane.requestIds().of(head), more, false));
     client.finished(keep);
   }

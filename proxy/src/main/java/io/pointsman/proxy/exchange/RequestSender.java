@@ -3,6 +3,7 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.HeadChanges;

@@ -2,7 +2,8 @@ package io.pointsman.proxy.split;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.disagg.plan.Await;
-import io.pointsman.proxy.split.SplitListener.Stage;
+import io.pointsman.proxy.split.waiting.Notifications;
+import io.pointsman.proxy.telemetry.SplitListener.Stage;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 

@@ -13,10 +13,14 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
-import io.pointsman.proxy.split.SplitListener.HandoverEnd;
-import io.pointsman.proxy.split.SplitListener.PrefillEnd;
-import io.pointsman.proxy.split.SplitListener.Stage;
+import io.pointsman.proxy.split.answer.EventUsage;
+import io.pointsman.proxy.split.leg.LateAnswer;
+import io.pointsman.proxy.split.leg.Settling;
+import io.pointsman.proxy.split.leg.SideLeg;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SplitListener.HandoverEnd;
+import io.pointsman.proxy.telemetry.SplitListener.PrefillEnd;
+import io.pointsman.proxy.telemetry.SplitListener.Stage;
 import io.pointsman.request.splice.ReplyReader;
 import org.jspecify.annotations.Nullable;
 

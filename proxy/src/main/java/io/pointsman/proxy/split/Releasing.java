@@ -4,8 +4,10 @@ import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.retry.HeldAnswer;
-import io.pointsman.proxy.split.SplitListener.PrefillEnd;
+import io.pointsman.proxy.split.leg.Settling;
+import io.pointsman.proxy.split.leg.SideLeg;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SplitListener.PrefillEnd;
 import io.pointsman.request.splice.ReplyReader;
 import org.jspecify.annotations.Nullable;
 

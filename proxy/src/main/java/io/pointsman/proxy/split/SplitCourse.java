@@ -17,12 +17,14 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.course.Course;
 import io.pointsman.proxy.course.Served;
-import io.pointsman.proxy.exchange.LoopState;
+import io.pointsman.proxy.loop.LoopState;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Reply;
-import io.pointsman.proxy.split.SplitListener.PrefillEnd;
-import io.pointsman.proxy.split.WaitingRoom.Line;
+import io.pointsman.proxy.split.answer.SplitTools;
+import io.pointsman.proxy.split.leg.PrefillRetries;
+import io.pointsman.proxy.split.waiting.WaitingRoom.Line;
 import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SplitListener.PrefillEnd;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -85,7 +87,7 @@ final class SplitCourse implements Course {
     }
     legs = new LegWriter(state, plane, tools, served);
     wholes = new WholeRequests(state, plane, tools);
-    prefills = new PrefillRetries(state, plane, served);
+    prefills = new PrefillRetries(state, plane.listener(), served);
     waiting = new Waiting(state, plane, this::lookAgain);
   }
 

@@ -10,6 +10,10 @@ import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.disagg.protocol.PdSetup;
 import io.pointsman.engine.env.Dice;
 import io.pointsman.proxy.course.Served;
+import io.pointsman.proxy.split.waiting.Notifications;
+import io.pointsman.proxy.split.waiting.WaitingRoom;
+import io.pointsman.proxy.telemetry.GuardedListener;
+import io.pointsman.proxy.telemetry.SplitListener;
 import org.jspecify.annotations.Nullable;
 
 /**

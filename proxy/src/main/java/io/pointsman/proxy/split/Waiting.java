@@ -2,10 +2,10 @@ package io.pointsman.proxy.split;
 
 import io.netty.util.concurrent.Future;
 import io.pointsman.engine.fleet.Role;
-import io.pointsman.proxy.exchange.LoopState;
-import io.pointsman.proxy.split.SplitListener.Stage;
-import io.pointsman.proxy.split.WaitingRoom.Line;
-import io.pointsman.proxy.split.WaitingRoom.Seat;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.split.waiting.WaitingRoom.Line;
+import io.pointsman.proxy.split.waiting.WaitingRoom.Seat;
+import io.pointsman.proxy.telemetry.SplitListener.Stage;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;

@@ -271,6 +271,17 @@ public final class RequestHead implements RequestHeaders {
     return keepAlive;
   }
 
+  /**
+   * The line by which an answer tells this client whether its connection is kept; empty if its
+   * version says so.
+   */
+  public String connectionLine(boolean keep) {
+    if (!keep) {
+      return "connection: close\r\n";
+    }
+    return http10 ? "connection: keep-alive\r\n" : "";
+  }
+
   public boolean chunked() {
     return chunked;
   }

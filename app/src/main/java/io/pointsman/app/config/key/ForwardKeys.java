@@ -7,8 +7,8 @@ import static io.pointsman.app.config.value.ValueTypes.durationOrOff;
 import static io.pointsman.app.config.value.ValueTypes.integer;
 import static io.pointsman.app.config.value.ValueTypes.text;
 
-import io.pointsman.proxy.exchange.TimeoutSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;
 import java.util.List;

@@ -19,7 +19,7 @@ import io.pointsman.app.config.key.TierKeys;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.engine.policy.cache.CacheAwareSettings;
-import io.pointsman.proxy.exchange.TimeoutSettings;
+import io.pointsman.proxy.settings.TimeoutSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

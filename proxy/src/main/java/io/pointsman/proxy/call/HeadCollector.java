@@ -1,0 +1,119 @@
+package io.pointsman.proxy.call;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.wire.ResponseHead;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Collects the head of a worker's answer, from as many reads as it takes, into {@link
+ * LoopState#head}. Interim answers before it are handed on. Belongs to the event loop.
+ */
+final class HeadCollector {
+  /** What became of the bytes. */
+  enum Progress {
+    MORE,
+    COMPLETE,
+    MALFORMED
+  }
+
+  /** Most heads look like this one or are smaller: so much is looked at first. */
+  private static final int FIRST_LOOK = 2048;
+
+  /** More interim answers than this are a fault. */
+  private static final int MOST_INTERIM = 64;
+
+  private final LoopState state;
+  private final Consumer<ResponseHead> onInterim;
+  private @Nullable ByteBuf partial;
+  private ByteBuf rest = Unpooled.EMPTY_BUFFER;
+  private int interim;
+
+  /**
+   * @param onInterim hears of 103 and its like, not of 100
+   */
+  HeadCollector(LoopState state, Consumer<ResponseHead> onInterim) {
+    this.state = state;
+    this.onInterim = onInterim;
+  }
+
+  /** Whether anything of an answer has come. */
+  boolean begun() {
+    return partial != null || interim > 0;
+  }
+
+  /** Takes the next bytes; takes over their ownership. */
+  Progress take(ByteBuf bytes) {
+    ByteBuf in = bytes;
+    if (partial != null) {
+      in = partial.writeBytes(bytes);
+      partial = null;
+      bytes.release();
+    }
+    while (in.isReadable()) {
+      int length = parse(in);
+      if (length == ResponseHead.INCOMPLETE) {
+        keep(in);
+        return Progress.MORE;
+      }
+      if (length == ResponseHead.MALFORMED || state.head().status() == 101) {
+        in.release();
+        return Progress.MALFORMED;
+      }
+      in.skipBytes(length);
+      if (!state.head().interim()) {
+        rest = in;
+        return Progress.COMPLETE;
+      }
+      if (++interim > MOST_INTERIM) {
+        in.release();
+        return Progress.MALFORMED;
+      }
+      if (state.head().status() != 100) {
+        onInterim.accept(state.head());
+      }
+    }
+    in.release();
+    return Progress.MORE;
+  }
+
+  private int parse(ByteBuf in) {
+    int all = Math.min(in.readableBytes(), state.maxHeadBytes());
+    int length = parse(in, Math.min(all, FIRST_LOOK));
+    if (length == ResponseHead.INCOMPLETE && all > FIRST_LOOK) {
+      length = parse(in, all);
+    }
+    boolean tooLarge = length == ResponseHead.INCOMPLETE && all == state.maxHeadBytes();
+    return tooLarge ? ResponseHead.MALFORMED : length;
+  }
+
+  private int parse(ByteBuf in, int length) {
+    byte[] scratch = state.scratch(length);
+    in.getBytes(in.readerIndex(), scratch, 0, length);
+    return state.head().parse(scratch, length);
+  }
+
+  private void keep(ByteBuf in) {
+    ByteBuf own = state.allocator().buffer(in.readableBytes() + FIRST_LOOK);
+    own.writeBytes(in);
+    in.release();
+    partial = own;
+  }
+
+  /** What came behind the head; handed over. */
+  ByteBuf takeRest() {
+    ByteBuf taken = rest;
+    rest = Unpooled.EMPTY_BUFFER;
+    return taken;
+  }
+
+  /** Lets go of every buffer. */
+  void release() {
+    if (partial != null) {
+      partial.release();
+      partial = null;
+    }
+  }
+}

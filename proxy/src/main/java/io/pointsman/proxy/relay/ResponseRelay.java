@@ -1,0 +1,204 @@
+package io.pointsman.proxy.relay;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.Channel;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.wire.BodyFraming.Kind;
+import io.pointsman.proxy.wire.ChunkFraming;
+import io.pointsman.proxy.wire.EventTail;
+import io.pointsman.proxy.wire.RequestHead;
+import io.pointsman.proxy.wire.ResponseHead;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Passes an answer on to the client as the bytes that come: the head with this hop's lines
+ * exchanged, the body untouched. Its framing is only followed, to know where it ends and where
+ * something can be put in between. It changes in two cases: a body that ends with its connection
+ * gets chunks for a client that knows them, and chunks are undone for one that does not. Belongs to
+ * the event loop.
+ */
+public final class ResponseRelay extends FramedRelay {
+  /** A body that comes with its head is copied behind it up to this size, to be sent as one. */
+  private static final int SENT_WITH_HEAD = 4096;
+
+  private final EventTail tail = new EventTail();
+  private boolean malformed;
+  private boolean cleanCut;
+  private @Nullable ByteBuf unsentHead;
+
+  /**
+   * Begins the answer.
+   *
+   * @param head the worker's, valid during this call
+   * @param lines header lines to add, each with its line break
+   * @param keep whether the client's connection is to be kept afterwards, if its framing allows
+   */
+  public ResponseRelay(
+      Channel client, RequestHead request, ResponseHead head, String lines, boolean keep) {
+    super(client, request, head, head.eventStream() && !head.encoded(), keep);
+    if (request.http10() && delimitedByClose()) {
+      closeAfter();
+    }
+    unsentHead = writeHead(head, lines);
+  }
+
+  /** Whether an HTTP/1.0 client would have to learn the end from the connection. */
+  private boolean delimitedByClose() {
+    return framing.kind() == Kind.CHUNKED || framing.kind() == Kind.UNTIL_CLOSE;
+  }
+
+  private ByteBuf writeHead(ResponseHead head, String lines) {
+    ByteBuf out = client.alloc().buffer(head.length() + lines.length() + 96 + SENT_WITH_HEAD);
+    head.writeTo(out);
+    ByteBufUtil.writeAscii(out, lines);
+    if (delimitedByClose() && !request.http10()) {
+      out.writeBytes(CHUNKED);
+    }
+    ByteBufUtil.writeAscii(out, request.connectionLine(!closesAfter()));
+    out.writeShort(CRLF);
+    return out;
+  }
+
+  @Override
+  public Progress relay(ByteBuf in) {
+    int from = in.readerIndex();
+    int to = in.writerIndex();
+    if (framing.kind() == Kind.CHUNKED && request.http10()) {
+      return undoChunks(in, from, to);
+    }
+    int end = framing.scan(in, from, to);
+    if (end == ChunkFraming.MALFORMED) {
+      return cutBeforeFault(in);
+    }
+    if (end >= 0 && end < to) {
+      surplus(true);
+      in.writerIndex(end);
+    }
+    if (framing.kind() == Kind.UNTIL_CLOSE) {
+      tail.append(in, from, to - from);
+      sendPart(in);
+    } else {
+      send(in);
+    }
+    return end >= 0 ? Progress.DONE : Progress.MORE;
+  }
+
+  private Progress undoChunks(ByteBuf in, int from, int to) {
+    ByteBuf data = client.alloc().buffer(to - from);
+    int end = framing.chunks().scan(in, from, to, data);
+    surplus(end >= 0 && end < to);
+    in.release();
+    tail.append(data, data.readerIndex(), data.readableBytes());
+    send(data);
+    malformed = end == ChunkFraming.MALFORMED;
+    return malformed ? Progress.MALFORMED : end >= 0 ? Progress.DONE : Progress.MORE;
+  }
+
+  /** Passes on the whole chunks before a broken one. */
+  private Progress cutBeforeFault(ByteBuf in) {
+    malformed = true;
+    int border = framing.chunks().border();
+    cleanCut = border >= 0;
+    if (border > in.readerIndex()) {
+      send(in.writerIndex(border));
+    } else {
+      in.release();
+    }
+    return Progress.MALFORMED;
+  }
+
+  @Override
+  void send(ByteBuf bytes) {
+    ByteBuf head = unsentHead;
+    if (head != null && bytes.readableBytes() <= SENT_WITH_HEAD) {
+      unsentHead = null;
+      head.writeBytes(bytes);
+      bytes.release();
+      write(head);
+      return;
+    }
+    sendHead();
+    write(bytes);
+  }
+
+  @Override
+  public void sendHead() {
+    ByteBuf head = unsentHead;
+    if (head != null) {
+      unsentHead = null;
+      write(head);
+    }
+  }
+
+  @Override
+  public boolean endOfConnection() {
+    if (framing.kind() != Kind.UNTIL_CLOSE) {
+      return false;
+    }
+    sendHead();
+    endParts();
+    return true;
+  }
+
+  /** Whether a line of the router's own would stand between two events and between two chunks. */
+  private boolean betweenEvents() {
+    if (!events()) {
+      return false;
+    }
+    return switch (framing.kind()) {
+      case NONE, LENGTH -> false;
+      case UNTIL_CLOSE -> tail.betweenEvents();
+      case CHUNKED -> {
+        if (request.http10()) {
+          yield tail.betweenEvents();
+        }
+        // Of a malformed body the tail has seen more than what was passed on.
+        yield !malformed && framing.chunks().atBorder() && framing.chunks().tail().betweenEvents();
+      }
+    };
+  }
+
+  @Override
+  public void keepAlive() {
+    if (betweenEvents()) {
+      sendKeepAlive();
+    }
+  }
+
+  @Override
+  public boolean endWithError(ProxyError error) {
+    boolean whole = betweenEvents();
+    ByteBuf rest = client.alloc().buffer();
+    if (!events() || !completeChunk(rest)) {
+      rest.release();
+      return false;
+    }
+    sendHead();
+    send(rest);
+    sendErrorEvent(error, whole);
+    return true;
+  }
+
+  /** Brings the framing to where a chunk can be added; false if it has no such place. */
+  private boolean completeChunk(ByteBuf out) {
+    return switch (framing.kind()) {
+      case NONE, LENGTH -> false;
+      case UNTIL_CLOSE -> true;
+      case CHUNKED -> request.http10() || (malformed ? cleanCut : framing.chunks().complete(out));
+    };
+  }
+
+  @Override
+  public boolean breakNeedsReset() {
+    return request.http10() && delimitedByClose();
+  }
+
+  @Override
+  public void release() {
+    if (unsentHead != null) {
+      unsentHead.release();
+      unsentHead = null;
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package io.pointsman.proxy.split.answer;
+
+import io.pointsman.proxy.split.StageSettings;
+import io.pointsman.request.TurnReader;
+import io.pointsman.request.splice.BodyEditor;
+import io.pointsman.request.splice.CachedTokens;
+import io.pointsman.request.splice.ChatText;
+import io.pointsman.request.splice.FirstText;
+import io.pointsman.request.splice.ReplyReader;
+import io.pointsman.request.splice.SplitFactsReader;
+
+/** What reads, edits and keeps bodies on one event loop, with its scratch memory. */
+public record SplitTools(
+    SplitFactsReader facts,
+    BodyEditor editor,
+    ReplyReader replies,
+    CachedTokens cached,
+    FirstText firstText,
+    ChatText chatText,
+    TurnReader turns,
+    HeldBodies bodies) {
+  /** Of bodies kept to free what prefill holds, in bytes on each event loop. */
+  private static final long MOST_HELD_BYTES = 64L << 20;
+
+  /**
+   * @param maxReplyBytes as in {@link StageSettings}
+   */
+  public SplitTools(int maxReplyBytes) {
+    this(
+        new SplitFactsReader(),
+        new BodyEditor(),
+        new ReplyReader(maxReplyBytes),
+        new CachedTokens(),
+        new FirstText(),
+        new ChatText(),
+        new TurnReader(),
+        new HeldBodies(MOST_HELD_BYTES));
+  }
+}

@@ -1,0 +1,79 @@
+package io.pointsman.proxy.split.answer;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.pointsman.proxy.course.BodyRewrite;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Changes an answer in one piece, once it is complete. One that outgrows its bound goes on as it
+ * came. Belongs to the event loop.
+ */
+public final class WholeRewrite implements BodyRewrite {
+  private final AnswerEdits edits;
+  private final int maxBytes;
+  private final Runnable onEnd;
+  private @Nullable ByteBuf whole = Unpooled.buffer(1024);
+
+  /**
+   * @param maxBytes largest answer that is changed
+   * @param onEnd called when the answer is complete
+   */
+  public WholeRewrite(AnswerEdits edits, int maxBytes, Runnable onEnd) {
+    this.edits = edits;
+    this.maxBytes = maxBytes;
+    this.onEnd = onEnd;
+  }
+
+  @Override
+  public ByteBuf take(ByteBuf data) {
+    ByteBuf kept = whole;
+    if (kept == null) {
+      return data;
+    }
+    kept.writeBytes(data);
+    data.release();
+    if (kept.readableBytes() <= maxBytes) {
+      return Unpooled.EMPTY_BUFFER;
+    }
+    whole = null;
+    return kept;
+  }
+
+  @Override
+  public ByteBuf end() {
+    ByteBuf kept = whole;
+    whole = null;
+    if (kept == null) {
+      onEnd.run();
+      return Unpooled.EMPTY_BUFFER;
+    }
+    byte[] bytes = ByteBufUtil.getBytes(kept);
+    byte[] changed = edits.apply(bytes);
+    onEnd.run();
+    if (changed == null) {
+      return kept;
+    }
+    kept.release();
+    return Unpooled.wrappedBuffer(changed);
+  }
+
+  @Override
+  public boolean streams() {
+    return false;
+  }
+
+  @Override
+  public boolean betweenEvents() {
+    return false;
+  }
+
+  @Override
+  public void release() {
+    if (whole != null) {
+      whole.release();
+      whole = null;
+    }
+  }
+}

@@ -1,0 +1,309 @@
+package io.pointsman.proxy.split.leg;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.util.concurrent.Future;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.proxy.body.EditedBody;
+import io.pointsman.proxy.body.KeptBody;
+import io.pointsman.proxy.call.WorkerCall;
+import io.pointsman.proxy.loop.LoopState;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SideTrace;
+import io.pointsman.proxy.upstream.UpstreamConnection;
+import io.pointsman.proxy.wire.BodyFraming;
+import io.pointsman.proxy.wire.BodyFraming.Kind;
+import io.pointsman.proxy.wire.ChunkFraming;
+import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.event.EventKind;
+import io.pointsman.request.event.EventReader;
+import io.pointsman.request.usage.UsageTail;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request to one worker whose answer the router reads itself: a prefill, or a decode request that
+ * only frees blocks. Belongs to the event loop.
+ */
+public final class SideLeg extends WorkerCall {
+  /** Hears once how it ended, unless it was aborted. */
+  public interface Owner {
+    /**
+     * A whole answer below 400 has come. The lease is the owner's to settle.
+     *
+     * @param body without framing
+     */
+    void answered(SideLeg leg, byte[] body);
+
+    /** A whole error has come. The lease is the owner's to settle, the error to be let go of. */
+    void refused(SideLeg leg, HeldAnswer error);
+
+    /** There is no answer, or a stream that ends with an error; the lease is settled. */
+    void failed(SideLeg leg, RetryReason reason, ProxyError error);
+  }
+
+  /**
+   * What is sent.
+   *
+   * @param head the whole head
+   * @param timeout from now to the end of the answer; zero for no bound
+   * @param maxBytes largest answer that is read
+   */
+  @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
+  public record Message(byte[] head, EditedBody body, Duration timeout, int maxBytes) {}
+
+  private static final String METHOD = "POST";
+
+  private final LoopState state;
+  private final Lease lease;
+  private final @Nullable SideTrace trace;
+
+  private final Message message;
+
+  /** From the start until the head of the answer has come: it is not sent again then. */
+  private @Nullable KeptBody unanswered;
+
+  private final long startedAt;
+  private Owner owner;
+  private @Nullable BodyFraming framing;
+  private @Nullable ByteBuf body;
+  private @Nullable Future<?> timer;
+  private boolean surplus;
+  private int status;
+
+  /** Whether the answer is a stream of events that can be read. */
+  private boolean events;
+
+  /**
+   * @param lease taken over
+   * @param trace follows it; null for nobody
+   */
+  public SideLeg(
+      LoopState state, Lease lease, Message message, @Nullable SideTrace trace, Owner owner) {
+    super(state, lease, METHOD, _ -> {});
+    this.state = state;
+    this.lease = lease;
+    this.message = message;
+    this.trace = trace;
+    this.owner = owner;
+    startedAt = state.now();
+  }
+
+  /** Nanoseconds since it was made. */
+  public long nanos() {
+    return state.now() - startedAt;
+  }
+
+  /** Sends it over whatever connection there is. */
+  public void start() {
+    start(false);
+  }
+
+  /** Starts it on a new connection: it is not sent twice. */
+  public void startOnce() {
+    start(true);
+  }
+
+  private void start(boolean fresh) {
+    KeptBody sending = message.body().original();
+    sending.retain();
+    unanswered = sending;
+    long timeout = message.timeout().toNanos();
+    if (timeout > 0) {
+      timer = state.loop().schedule(this::late, timeout, TimeUnit.NANOSECONDS);
+    }
+    call(fresh);
+  }
+
+  /** Whether it has ended, by whatever way. */
+  public boolean over() {
+    return phase() == Phase.OVER;
+  }
+
+  /** Whether a good answer has begun: the worker has done what it was asked. */
+  public boolean answering() {
+    return phase() == Phase.ANSWERING;
+  }
+
+  /** Goes on without whoever waited for it. */
+  public void detach(Owner next) {
+    owner = next;
+  }
+
+  /** Ends it: the worker sees a closed connection. */
+  public void abort() {
+    boolean ended = over();
+    giveUp(null);
+    if (trace != null && !ended) {
+      trace.aborted();
+    }
+  }
+
+  /**
+   * @param failure why there is no whole answer; null if there is one
+   */
+  private void traced(@Nullable RetryReason failure) {
+    if (trace != null) {
+      trace.ended(status, failure);
+    }
+  }
+
+  @Override
+  protected void send(UpstreamConnection to) {
+    lease.dispatched();
+    to.write(Unpooled.wrappedBuffer(message.head()));
+    message.body().slices(state.allocator()).forEach(to::write);
+  }
+
+  @Override
+  protected boolean sentWhole() {
+    return true;
+  }
+
+  @Override
+  protected boolean resends() {
+    return true;
+  }
+
+  @Override
+  protected void heard() {}
+
+  @Override
+  protected boolean headArrived(ResponseHead head) {
+    status = head.status();
+    letRequestGo();
+    return head.status() >= 400;
+  }
+
+  private void letRequestGo() {
+    KeptBody sent = unanswered;
+    unanswered = null;
+    if (sent != null) {
+      sent.release();
+    }
+  }
+
+  /** The client's own errors reach it as they are, as far as good answers may be that large. */
+  @Override
+  protected boolean fits(HeldAnswer error) {
+    int most = error.status() < 500 ? message.maxBytes() : HeldAnswer.MOST_BYTES;
+    return error.bytes() <= most;
+  }
+
+  @Override
+  protected void outgrown(HeldAnswer error) {
+    fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+  }
+
+  @Override
+  protected void refused(HeldAnswer error) {
+    traced(null);
+    owner.refused(this, error);
+  }
+
+  @Override
+  protected void answers(ResponseHead head, ByteBuf in) {
+    lease.answersWell();
+    events = head.eventStream() && !head.encoded();
+    BodyFraming begun = new BodyFraming(head, METHOD);
+    framing = begun;
+    body = state.allocator().buffer(4096);
+    if (begun.empty()) {
+      surplus = in.isReadable();
+      in.release();
+      answered();
+    } else {
+      body(in);
+    }
+  }
+
+  @Override
+  protected void body(ByteBuf in) {
+    BodyFraming under = framing;
+    ByteBuf into = body;
+    if (under == null || into == null) {
+      in.release();
+      return;
+    }
+    int from = in.readerIndex();
+    int to = in.writerIndex();
+    int end;
+    if (under.kind() == Kind.CHUNKED) {
+      end = under.chunks().scan(in, from, to, into);
+    } else {
+      end = under.scan(in, from, to);
+      into.writeBytes(in, from, (end < 0 ? to : end) - from);
+    }
+    surplus |= end >= 0 && end < to;
+    in.release();
+    if (end == ChunkFraming.MALFORMED || into.readableBytes() > message.maxBytes()) {
+      fail(RetryReason.PROTOCOL, ProxyError.UPSTREAM_PROTOCOL);
+    } else if (end >= 0) {
+      answered();
+    }
+  }
+
+  private void answered() {
+    byte[] whole = body == null ? new byte[0] : ByteBufUtil.getBytes(body);
+    EventKind ending = events ? EventReader.ending(whole) : EventKind.OUTPUT;
+    if (ending.failed()) {
+      failedBehindHead(ending == EventKind.BUSY);
+      return;
+    }
+    if (lease.observed()) {
+      // Asked for one token: with it the prompt is computed.
+      lease.firstToken();
+      lease.reported(UsageTail.read(whole, 0, whole.length));
+    }
+    complete(surplus);
+    traced(null);
+    owner.answered(this, whole);
+  }
+
+  /** SGLang sends the head of a stream before its scheduler may give the request up. */
+  private void failedBehindHead(boolean busy) {
+    complete(surplus);
+    settleFault(busy);
+    failed(
+        busy ? RetryReason.BUSY : RetryReason.STATUS,
+        busy ? ProxyError.ALL_BUSY : ProxyError.UPSTREAM_BROKE_OFF);
+  }
+
+  @Override
+  protected void cutOff(boolean orderly) {
+    if (orderly && framing != null && framing.kind() == Kind.UNTIL_CLOSE) {
+      answered();
+    } else {
+      fail(RetryReason.RESET, ProxyError.UPSTREAM_RESET);
+    }
+  }
+
+  @Override
+  protected void failed(RetryReason reason, ProxyError error) {
+    traced(reason);
+    owner.failed(this, reason, error);
+  }
+
+  @Override
+  public void receivedAll() {}
+
+  @Override
+  public void writable(boolean writable) {}
+
+  @Override
+  protected void dropped() {
+    letRequestGo();
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
+    if (body != null) {
+      body.release();
+      body = null;
+    }
+  }
+}
