@@ -26,15 +26,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class EngineMetrics implements EngineListener {
   private final Counter decided;
-  private final Map<Role, Map<PickReason, CounterDataPoint>> decisions = new EnumMap<>(Role.class);
+  private final Map<Role, PolicySeries> decisions = new EnumMap<>(Role.class);
+  private final StageDecisions stages = new StageDecisions();
 
   /** For whole requests for models that have a policy of their own. */
-  private volatile Map<String, Map<PickReason, CounterDataPoint>> ofModels = Map.of();
+  private volatile Map<String, PolicySeries> ofModels = Map.of();
 
   private final Map<RejectReason, CounterDataPoint> rejects = new EnumMap<>(RejectReason.class);
   private final CounterDataPoint policyFailures;
   private final DistributionDataPoint matchRatio;
   private final WorkerTallies tallies;
+
+  private record PolicySeries(String policy, Map<PickReason, CounterDataPoint> byReason) {}
 
   /**
    * @param policies the configured name of the policy for each role, used as a label
@@ -53,22 +56,22 @@ final class EngineMetrics implements EngineListener {
     matchRatio = meters.histogram(Metric.PREFIX_MATCH_RATIO, Meters.RATIO);
   }
 
-  private Map<PickReason, CounterDataPoint> series(String policy) {
+  private PolicySeries series(String policy) {
     Map<PickReason, CounterDataPoint> series = new EnumMap<>(PickReason.class);
     for (PickReason reason : PickReason.values()) {
       series.put(reason, decided.labelValues(policy, label(reason)));
     }
-    return series;
+    return new PolicySeries(policy, series);
   }
 
   /** Counts whole requests for these models under the names of their own policies. */
   void policiesOfModels(Map<String, String> names) {
-    Map<String, Map<PickReason, CounterDataPoint>> series = new HashMap<>();
+    Map<String, PolicySeries> series = new HashMap<>();
     names.forEach((model, policy) -> series.put(model, series(policy)));
     ofModels = Map.copyOf(series);
   }
 
-  private @Nullable Map<PickReason, CounterDataPoint> series(RoutingRequest request) {
+  private @Nullable PolicySeries series(RoutingRequest request) {
     String model = request.role() == Role.REGULAR ? request.model() : null;
     return ModelNames.find(ofModels, model, decisions.get(request.role()));
   }
@@ -77,10 +80,15 @@ final class EngineMetrics implements EngineListener {
   long decided(PickReason reason) {
     // Roles and models with the same policy share their series.
     return Stream.concat(decisions.values().stream(), ofModels.values().stream())
-        .map(ofRole -> ofRole.get(reason))
+        .map(ofRole -> ofRole.byReason().get(reason))
         .distinct()
         .mapToLong(series -> series == null ? 0 : series.getLongValue())
         .sum();
+  }
+
+  /** What decisions came to, by stage. */
+  StageDecisions stages() {
+    return stages;
   }
 
   /** How often no worker could be chosen. */
@@ -91,8 +99,11 @@ final class EngineMetrics implements EngineListener {
   @Override
   public void routed(RoutingRequest request, Lease lease) {
     PickNotes notes = request.notes();
-    Map<PickReason, CounterDataPoint> series = series(request);
-    count(series == null ? null : series.get(notes.reason()));
+    PolicySeries series = series(request);
+    if (series != null) {
+      count(series.byReason().get(notes.reason()));
+      stages.count(series.policy(), request);
+    }
     tallies.placed(lease.worker());
     switch (notes.reason()) {
       case PREFIX_HIT, PREFIX_MISS, LEAST_COST, LOAD_IMBALANCE ->

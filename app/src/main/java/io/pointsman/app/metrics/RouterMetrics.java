@@ -276,9 +276,14 @@ public final class RouterMetrics {
     return this;
   }
 
-  /** Offers what vllm-router calls by other names under those names too. Call once. */
-  public RouterMetrics withVllmRouterNames() {
-    new VllmRouterMetrics(fleet, policies, engine, tallies, proxy).register(registry);
+  /**
+   * Offers what vllm-router calls by other names under those names too. Call once.
+   *
+   * @param keepsSessions whether sessions stay with their workers
+   */
+  public RouterMetrics withVllmRouterNames(boolean keepsSessions) {
+    new VllmRouterMetrics(fleet, policies, engine, tallies, proxy, keepsSessions)
+        .register(registry);
     return this;
   }
 

@@ -81,6 +81,22 @@ final class VllmRouterMetrics {
       counter("cache_misses_total", "Requests whose prefix no worker holds enough of.");
   private static final Name IMBALANCE =
       counter("load_balancing_events_total", "Requests placed by load because loads were unequal.");
+  private static final Name PREFIX_DECISIONS =
+      counter(
+          "prefix_routing_decisions_total",
+          "Requests placed by cache_aware (prefix_hit, prefix_miss, load_imbalance) and kv_aware"
+              + " (prefix_cost, missing_tokens, unverified_identity, sticky_hit). stage is regular,"
+              + " prefill or decode.",
+          "policy",
+          "stage",
+          "outcome");
+  private static final Name AFFINITY_DECISIONS =
+      counter(
+          "pd_affinity_decisions_total",
+          "Requests placed on decode workers while sessions are kept: sticky_hit, bind, rebind,"
+              + " capacity_bypass, no_session. stage is decode.",
+          "stage",
+          "outcome");
 
   /** All of them, for the documentation. */
   static final List<Name> ALL =
@@ -105,25 +121,33 @@ final class VllmRouterMetrics {
           PD_ERRORS,
           HITS,
           MISSES,
-          IMBALANCE);
+          IMBALANCE,
+          PREFIX_DECISIONS,
+          AFFINITY_DECISIONS);
 
   private final Fleet fleet;
   private final Function<Role, String> policies;
   private final EngineMetrics engine;
   private final WorkerTallies tallies;
   private final ProxyMetrics proxy;
+  private final boolean keepsSessions;
 
+  /**
+   * @param keepsSessions whether sessions stay with their workers
+   */
   VllmRouterMetrics(
       Fleet fleet,
       Function<Role, String> policies,
       EngineMetrics engine,
       WorkerTallies tallies,
-      ProxyMetrics proxy) {
+      ProxyMetrics proxy,
+      boolean keepsSessions) {
     this.fleet = fleet;
     this.policies = policies;
     this.engine = engine;
     this.tallies = tallies;
     this.proxy = proxy;
+    this.keepsSessions = keepsSessions;
   }
 
   private static Name counter(String stem, String meaning, String... labels) {
@@ -140,6 +164,8 @@ final class VllmRouterMetrics {
     put(registry, HITS, sink -> sink.put(engine.decided(PickReason.PREFIX_HIT)));
     put(registry, MISSES, sink -> sink.put(engine.decided(PickReason.PREFIX_MISS)));
     put(registry, IMBALANCE, sink -> sink.put(engine.decided(PickReason.LOAD_IMBALANCE)));
+    put(registry, PREFIX_DECISIONS, engine.stages()::prefixes);
+    put(registry, AFFINITY_DECISIONS, keepsSessions ? engine.stages()::sessions : _ -> {});
   }
 
   private void requests(PrometheusRegistry registry) {

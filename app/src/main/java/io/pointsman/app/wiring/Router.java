@@ -299,7 +299,7 @@ public final class Router implements AutoCloseable {
       metrics.queue(server::queued).heldBack(server::heldBack).bodies(server.bodies());
       metrics.kvIndex(knowledge.index());
       if (config.metrics().vllmRouterNames()) {
-        metrics.withVllmRouterNames();
+        metrics.withVllmRouterNames(config.policies().affinity() != SessionAffinity.Mode.OFF);
       }
       if (config.metrics().likeProductionStack()) {
         metrics.withProductionStackNames();

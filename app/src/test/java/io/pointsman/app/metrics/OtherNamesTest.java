@@ -59,7 +59,7 @@ class OtherNamesTest {
 
   @Test
   void requestsOfEachRoleHaveItsPolicyUnderTheNamesOfVllmRouter() {
-    metrics.withVllmRouterNames();
+    metrics.withVllmRouterNames(false);
     placed(worker(Role.PREFILL, "http://p:1"));
     placed(worker(Role.DECODE, "http://d:1"));
 

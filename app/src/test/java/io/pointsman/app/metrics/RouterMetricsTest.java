@@ -251,7 +251,7 @@ class RouterMetricsTest {
   /** To the same worker: what was counted for vllm-router's alerts is that workers fail. */
   @Test
   void resendingOverAFreshConnectionIsNoRetryOfVllmRouter() {
-    metrics.withVllmRouterNames();
+    metrics.withVllmRouterNames(false);
     metrics.proxyListener().retried(Endpoint.CHAT_COMPLETIONS, RetryReason.STALE);
     String retries = "vllm_router_retries_total{route=\"/v1/chat/completions\"}";
     assertThat(scraped().value("pointsman_retries_total{reason=\"stale\"}")).isEqualTo(1);
@@ -372,7 +372,7 @@ class RouterMetricsTest {
 
   @Test
   void theNamesOfVllmRouterSayTheSame() {
-    metrics.withVllmRouterNames();
+    metrics.withVllmRouterNames(false);
     metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 200));
     metrics.proxyListener().ended(Report.served(Endpoint.CHAT_COMPLETIONS, 400));
     Lease running = lease(always(PickReason.PREFIX_MISS, 0), RoutingRequest.builder().build());
@@ -392,7 +392,7 @@ class RouterMetricsTest {
 
   @Test
   void workersOfOneUrlAreOneSeriesUnderTheNamesOfVllmRouter() {
-    metrics.withVllmRouterNames();
+    metrics.withVllmRouterNames(false);
     Worker twin =
         fleet.add(
             new WorkerSpec(

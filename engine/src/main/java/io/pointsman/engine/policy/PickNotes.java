@@ -1,7 +1,9 @@
 package io.pointsman.engine.policy;
 
+import io.pointsman.engine.kv.KvTally;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Why the last pick of a request came out as it did. Written by the policy and by what learns for
@@ -19,6 +21,7 @@ public final class PickNotes {
   private int matchedBlocks;
   private int knownBlocks;
   private boolean expectsHits;
+  private KvTally.@Nullable Outcome lookup;
   private double predictedMillis = Double.NaN;
   private double waitMillis = Double.NaN;
   private boolean placed;
@@ -51,6 +54,7 @@ public final class PickNotes {
     this.matchedBlocks = matchedBlocks;
     this.knownBlocks = knownBlocks;
     expectsHits = true;
+    lookup = null;
     predictedMillis = Double.NaN;
     waitMillis = Double.NaN;
     explained = false;
@@ -70,6 +74,16 @@ public final class PickNotes {
   /** Whether it was looked at how much of the prompt the chosen worker holds. */
   public boolean expectsHits() {
     return expectsHits;
+  }
+
+  /** Notes what looking the prompt up among announcements came to. */
+  public void lookedUp(KvTally.Outcome outcome) {
+    lookup = outcome;
+  }
+
+  /** What looking the prompt up among announcements came to; null if the policy did not look. */
+  public KvTally.@Nullable Outcome lookup() {
+    return lookup;
   }
 
   /** Notes that the request is held back since {@code at}. */

@@ -4,6 +4,7 @@ import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.kv.KvTally;
 import io.pointsman.engine.policy.LeastLoadPolicy;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
@@ -58,9 +59,11 @@ public final class KvAwarePolicy implements Policy {
     if (choice.chosen() == Pool.ABSENT) {
       return null;
     }
-    learner.knowledge().tally().count(prompt.outcome());
+    KvTally.Outcome outcome = prompt.outcome();
+    learner.knowledge().tally().count(outcome);
     int held = prompt.blocks(pool.slot(choice.chosen()));
     request.notes().because(held > 0 ? PickReason.PREFIX_HIT : PickReason.LEAST_COST, held);
+    request.notes().lookedUp(outcome);
     return pool.worker(choice.chosen());
   }
 }

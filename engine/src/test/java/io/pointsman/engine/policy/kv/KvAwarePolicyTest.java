@@ -39,6 +39,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class KvAwarePolicyTest {
@@ -54,6 +55,7 @@ class KvAwarePolicyTest {
   private RoutingEngine engine = engine(KvAwareSettings.DEFAULTS);
   private PickReason lastReason = PickReason.FALLBACK;
   private int lastBlocks;
+  private KvTally.@Nullable Outcome lastLookup;
 
   KvAwarePolicyTest() {
     for (Worker worker : fleet.pool().workers()) {
@@ -79,6 +81,7 @@ class KvAwarePolicyTest {
           public void routed(RoutingRequest request, Lease lease) {
             lastReason = request.notes().reason();
             lastBlocks = request.notes().matchedBlocks();
+            lastLookup = request.notes().lookup();
           }
 
           @Override
@@ -128,6 +131,19 @@ class KvAwarePolicyTest {
     assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
     assertThat(lastBlocks).isEqualTo(8);
     assertThat(index.tally().counted(KvTally.Outcome.HIT)).isEqualTo(10);
+  }
+
+  @Test
+  void pickSaysWhatItsLookUpCameTo() {
+    announce(third, PROMPT);
+    serve(asking(PROMPT));
+    assertThat(lastLookup).isEqualTo(KvTally.Outcome.HIT);
+    serve(asking(prompt(2, 100)));
+    assertThat(lastLookup).isEqualTo(KvTally.Outcome.MISS);
+    serve(Requests.prompt(5));
+    assertThat(lastLookup).isEqualTo(KvTally.Outcome.UNKNOWN_TOKENS);
+    serve(Requests.bare());
+    assertThat(lastLookup).isNull();
   }
 
   @Test
