@@ -114,7 +114,8 @@ public final class VllmRouterLauncher {
       Map<String, String> environment, Path directory, Translation into) {
     boolean told =
         environment.containsKey(KEY_VALIDATION)
-            || !into.values().get(AdminKeys.VALIDATION_URLS).isEmpty();
+            || !into.values().get(AdminKeys.VALIDATION_URLS).isEmpty()
+            || into.own().has(AdminKeys.VALIDATION_URLS);
     Path file = told ? null : EnvFile.setting(KEY_VALIDATION, directory);
     if (file != null) {
       into.problems()

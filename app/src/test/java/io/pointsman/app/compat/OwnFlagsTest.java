@@ -2,6 +2,7 @@ package io.pointsman.app.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import io.pointsman.app.compat.stack.ProductionStackLauncher;
 import io.pointsman.app.config.ConfigException;
@@ -69,5 +70,17 @@ class OwnFlagsTest {
         .anyMatch(problem -> problem.startsWith("--decide-enabled: perhaps"));
     assertThat(refused("--metrics-hos x"))
         .containsExactly("--metrics-hos: unknown flag (did you mean --metrics-host?)");
+  }
+
+  @Test
+  void aListWithoutAValueIsRefusedAndEmptiesNothing() {
+    for (String empty : List.of("--auth-validation-urls", "--auth-validation-urls=")) {
+      assertThat(refused("--worker-urls http://a:1 " + empty))
+          .singleElement(STRING)
+          .startsWith("--auth-validation-urls: nothing (expected: a list of URLs");
+    }
+    assertThatExceptionOfType(ConfigException.class)
+        .isThrownBy(() -> stack("--admin-enabled --admin-refused-paths"))
+        .withMessageContaining("--admin-refused-paths: nothing");
   }
 }

@@ -109,6 +109,8 @@ class VllmRouterLauncherTest {
                 .get(AdminKeys.VALIDATION_URLS))
         .containsExactly("https://k");
     VllmRouterLauncher.translate(
+        List.of("--auth-validation-urls", "https://k"), Map.of(), directory);
+    VllmRouterLauncher.translate(
         List.of(), Map.of("API_KEY_VALIDATION_URLS", "https://k"), directory);
   }
 

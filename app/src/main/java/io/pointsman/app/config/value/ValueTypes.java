@@ -363,11 +363,20 @@ public final class ValueTypes {
     @Override
     public List<T> read(Raw raw) {
       return switch (raw) {
-        case Raw.Scalar scalar -> splitter.apply(scalar).stream().map(item::read).toList();
+        case Raw.Scalar scalar -> readSplit(scalar);
         case Raw.Items(List<Raw> items, _) -> readAll(items);
         case Raw.Entries _ ->
             throw new IllegalArgumentException(shown(raw) + " (expected: " + expected + ")");
       };
+    }
+
+    /** A text that names nothing is a variable that was not set, sooner than an empty list. */
+    private List<T> readSplit(Raw.Scalar scalar) {
+      List<Raw> items = splitter.apply(scalar);
+      if (items.isEmpty()) {
+        throw new IllegalArgumentException("nothing (expected: " + expected + ")");
+      }
+      return items.stream().map(item::read).toList();
     }
 
     private List<T> readAll(List<Raw> items) {
