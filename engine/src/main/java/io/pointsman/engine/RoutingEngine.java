@@ -53,7 +53,7 @@ public final class RoutingEngine {
 
   private final Ticker ticker;
   private final Dice dice;
-  private final MissedModels missed = new MissedModels();
+  private final MissedModels missed;
   private volatile Pickers pickers;
 
   /**
@@ -89,6 +89,7 @@ public final class RoutingEngine {
     this.settings = settings;
     this.listener = listener;
     this.ticker = ticker;
+    missed = new MissedModels(ticker);
     this.dice = dice;
     pickers = new Pickers(fleet.snapshot(), null, policies, this::build);
     fleet.listen(this::follow);

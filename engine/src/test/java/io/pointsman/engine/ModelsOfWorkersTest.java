@@ -12,6 +12,7 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -159,6 +160,24 @@ class ModelsOfWorkersTest {
     Worker back = untold("back");
     fleet.fleet.learnModels(back, Set.of("another"));
     assertThat(serving(engine, "another")).containsExactly(back);
+  }
+
+  @Test
+  void aModelIsMissedForADayBehindItsLastWorker() {
+    Worker first = untold("first");
+    fleet.fleet.learnModels(first, Set.of("another"));
+    Worker last = untold("last");
+    fleet.fleet.learnModels(last, Set.of("another"));
+    fleet.fleet.remove(first);
+    fleet.clock.advance(Duration.ofHours(23));
+    fleet.fleet.remove(last);
+
+    fleet.clock.advance(Duration.ofHours(23));
+    assertThat(refusal("another")).isEqualTo(RejectReason.NONE_AVAILABLE);
+
+    fleet.clock.advance(Duration.ofHours(2));
+    assertThat(refusal("another")).isEqualTo(RejectReason.UNKNOWN_MODEL);
+    assertThat(refusal("another:adapter")).isEqualTo(RejectReason.UNKNOWN_MODEL);
   }
 
   @Test

@@ -234,10 +234,10 @@ public final class RoutingKeys {
           "What to do with a request for a model that no worker is known to serve. A worker that is"
               + " well but does not tell its models is taken to serve any.",
           "reject answers 404 in OpenAI's shape, or 503 while a new worker may still turn out to"
-              + " serve it; any-worker lets an engine answer, also where"
-              + " workers serve different models and the request names none, which is 400"
-              + " otherwise; base-model places base:adapter where"
-              + " base is served, and rejects the rest.");
+              + " serve it, and for 24 hours behind the last one that left; any-worker lets an"
+              + " engine answer, also where workers serve different models and the request names"
+              + " none, which is 400 otherwise; base-model places base:adapter where base is"
+              + " served, and rejects the rest.");
 
   private static final List<Key<?>> OF_A_MODEL =
       List.of(
