@@ -506,7 +506,10 @@ final class Exchange implements Conversation, Place.Holder {
     return phase == Phase.RECEIVING || (worker != null && !body.complete() && worker.writable());
   }
 
-  /** A request that is still coming is no stream yet: the shorter bound holds for its client. */
+  /**
+   * While the request is still coming the shorter bound holds, also under a stream that has begun:
+   * nothing else bounds the whole of a client that trickles.
+   */
   private long totalNanos(TimeoutSettings timeouts) {
     long total = timeouts.total().toNanos();
     long stream = timeouts.streamTotal().toNanos();

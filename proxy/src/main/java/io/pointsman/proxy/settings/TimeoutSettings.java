@@ -12,7 +12,8 @@ import java.time.Duration;
  * @param idle between two reads of the answer's body; breaks the answer off
  * @param total from the request's head to the end of an answer that is not a stream of events; 504,
  *     or the answer is broken off
- * @param streamTotal the same for a stream of events
+ * @param streamTotal the same for a stream of events; while the request's body still comes, the
+ *     shorter of the two that is on
  * @param clientHead from a request's first byte to the end of its head; 408
  * @param clientBody between two reads of the request's body; 408
  * @param clientIdle between two requests on one connection, and for a client that does not read

@@ -146,7 +146,8 @@ public final class ForwardKeys {
           "timeouts.stream-total",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.streamTotal(),
-          "Longest a request may take whose answer is a stream of events.",
+          "Longest a request may take whose answer is a stream of events. While its body still"
+              + " comes, timeouts.total bounds it too.",
           "Short cuts long generations off.");
 
   public static final Key<Duration> CLIENT_HEAD_TIMEOUT =
