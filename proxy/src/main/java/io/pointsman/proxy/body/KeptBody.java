@@ -41,11 +41,12 @@ public final class KeptBody {
    */
   public boolean add(ByteBuf part, boolean whole) {
     int size = part.readableBytes();
-    boolean full = size >= SMALL_PART && size >= part.capacity() / 2;
+    int held = memory(part);
+    boolean full = size >= SMALL_PART && size >= held / 2;
     boolean alone = full || (whole && parts.isEmpty());
     boolean behind = !alone && lastIsOwn && parts.getLast().writableBytes() >= size;
     int own = Math.max(OWN_PART, size);
-    if (!behind && !take(alone ? Math.max(part.capacity(), SMALL_PART) : own)) {
+    if (!behind && !take(alone ? Math.max(held, SMALL_PART) : own)) {
       part.release();
       return false;
     }
@@ -61,6 +62,15 @@ public final class KeptBody {
     }
     lastIsOwn = !alone;
     return true;
+  }
+
+  /** What is held on to with a part, in bytes: of a slice, the buffer that it is cut from. */
+  private static int memory(ByteBuf part) {
+    ByteBuf under = part;
+    while (under.unwrap() != null) {
+      under = under.unwrap();
+    }
+    return under.capacity();
   }
 
   private boolean take(long bytes) {

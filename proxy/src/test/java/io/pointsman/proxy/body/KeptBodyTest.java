@@ -48,6 +48,31 @@ class KeptBodyTest {
     assertThat(real()).isEqualTo(budget.taken()).isLessThan(2 * 20 * 40_000);
   }
 
+  private ByteBuf slice(int bytes) {
+    ByteBuf read = allocator.buffer(READ).writeZero(READ);
+    ByteBuf slice = read.readRetainedSlice(bytes);
+    read.release();
+    return slice;
+  }
+
+  @Test
+  void sliceOfAReadIsCountedAsTheReadThatItHolds() {
+    assertThat(body.add(slice(40_000), false)).isTrue();
+    assertThat(real()).isEqualTo(budget.taken()).isEqualTo(READ);
+  }
+
+  @Test
+  void wholeBodyThatIsASliceIsCountedAsTheReadThatItHolds() {
+    assertThat(body.add(slice(100), true)).isTrue();
+    assertThat(real()).isEqualTo(budget.taken()).isEqualTo(READ);
+  }
+
+  @Test
+  void smallSliceOfAReadDoesNotHoldIt() {
+    assertThat(body.add(slice(3000), false)).isTrue();
+    assertThat(real()).isEqualTo(budget.taken()).isLessThan(READ);
+  }
+
   @Test
   void allIsGivenBack() {
     addReads(10, 3000);
