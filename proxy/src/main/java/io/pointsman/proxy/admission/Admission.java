@@ -91,15 +91,20 @@ public final class Admission {
     }
   }
 
-  /** Gives a place back; who has waited longest gets it, as far as the rate allows. */
-  public void leave() {
+  /**
+   * Gives a place back; who has waited longest gets it, as far as the rate allows.
+   *
+   * @return as {@link #wakeAfterNanos}
+   */
+  public long leave() {
     if (unlimited()) {
-      return;
+      return NO_WAKE;
     }
     synchronized (this) {
       observe();
       held--;
       admitWaiting();
+      return nextWake();
     }
   }
 
@@ -120,8 +125,8 @@ public final class Admission {
 
   /**
    * When {@link #wake} is to be called so that a waiter is let in as soon as the rate allows; to be
-   * asked behind {@link #enter}, {@link #leave} and {@link #wake}. Where a place is what waiters
-   * lack, the next {@link #leave} lets them in.
+   * asked behind {@link #enter}. Where a place is what waiters lack, the next {@link #leave} lets
+   * them in.
    *
    * @return nanoseconds from now, or {@link #NO_WAKE}; who gets a time must keep it
    */
@@ -130,18 +135,27 @@ public final class Admission {
       return NO_WAKE;
     }
     synchronized (this) {
-      if (waking || queue.isEmpty() || full()) {
-        return NO_WAKE;
-      }
-      waking = true;
-      return nanosToToken(1);
+      return nextWake();
     }
   }
 
-  /** Lets in who may go by now. */
-  public synchronized void wake() {
+  private long nextWake() {
+    if (settings.ratePerSecond() == 0 || waking || queue.isEmpty() || full()) {
+      return NO_WAKE;
+    }
+    waking = true;
+    return nanosToToken(1);
+  }
+
+  /**
+   * Lets in who may go by now.
+   *
+   * @return as {@link #wakeAfterNanos}
+   */
+  public synchronized long wake() {
     waking = false;
     admitWaiting();
+    return nextWake();
   }
 
   /**

@@ -62,7 +62,7 @@ final class Place implements Admission.Waiter {
         queuedAt = state.now();
         long timeout = admission.settings().queueTimeout().toNanos();
         timer = state.loop().schedule(this::tooLong, timeout, TimeUnit.NANOSECONDS);
-        wakeLater();
+        wakeAfter(admission.wakeAfterNanos());
       }
       case FULL -> {
         phase = Phase.OVER;
@@ -72,16 +72,14 @@ final class Place implements Admission.Waiter {
     return true;
   }
 
-  private void wakeLater() {
-    long nanos = admission.wakeAfterNanos();
+  private void wakeAfter(long nanos) {
     if (nanos != Admission.NO_WAKE) {
       state.loop().schedule(this::wake, nanos, TimeUnit.NANOSECONDS);
     }
   }
 
   private void wake() {
-    admission.wake();
-    wakeLater();
+    wakeAfter(admission.wake());
   }
 
   /** On any thread. */
@@ -125,8 +123,7 @@ final class Place implements Admission.Waiter {
 
   /** Whoever waits for the place may have to wait for the rate as well. */
   private void giveBack() {
-    admission.leave();
-    wakeLater();
+    wakeAfter(admission.leave());
   }
 
   private void cancelTimer() {

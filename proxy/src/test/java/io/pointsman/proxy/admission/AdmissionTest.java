@@ -65,12 +65,11 @@ class AdmissionTest {
     assertThat(rated.wakeAfterNanos()).isEqualTo(Admission.NO_WAKE);
 
     clock.advance(Duration.ofMillis(249));
-    rated.wake();
+    assertThat(rated.wake()).isEqualTo(1_000_000L);
     assertThat(admitted).isEmpty();
     clock.advance(Duration.ofMillis(1));
-    rated.wake();
+    assertThat(rated.wake()).isEqualTo(Admission.NO_WAKE);
     assertThat(admitted).containsExactly("c");
-    assertThat(rated.wakeAfterNanos()).isEqualTo(Admission.NO_WAKE);
   }
 
   @Test
@@ -80,12 +79,12 @@ class AdmissionTest {
     rated.enter(waiter("b"));
     clock.advance(Duration.ofSeconds(5));
     assertThat(rated.wakeAfterNanos()).as("a token is there").isEqualTo(Admission.NO_WAKE);
-    rated.leave();
+    assertThat(rated.leave()).as("nobody waits any more").isEqualTo(Admission.NO_WAKE);
     assertThat(admitted).containsExactly("b");
     rated.enter(waiter("c"));
-    rated.leave();
-    assertThat(admitted).as("the place is there, a token is not").containsExactly("b");
-    assertThat(rated.wakeAfterNanos()).isEqualTo(1_000_000_000L);
+    assertThat(rated.leave()).as("the place is there, a token is not").isEqualTo(1_000_000_000L);
+    assertThat(admitted).containsExactly("b");
+    assertThat(rated.wakeAfterNanos()).as("one wakes already").isEqualTo(Admission.NO_WAKE);
   }
 
   @Test
