@@ -59,6 +59,8 @@ final class ChaosTest {
         .isLessThanOrEqualTo(report.cutOnEngines());
     assertThat(report.leftInFlight()).as(report.markdown()).isZero();
     assertThat(report.ended("SERVED")).as(report.markdown()).isPositive();
+    assertThat(report.cutOnEngines()).as(report.markdown()).isPositive();
+    assertThat(report.leastAvailable()).as(report.markdown()).isPositive();
     if (Scale.full()) {
       assertThat(report.reached()).as(report.markdown()).isTrue();
       assertThat(report.ended("SERVED")).isGreaterThan(SECONDS * RATE / 2);

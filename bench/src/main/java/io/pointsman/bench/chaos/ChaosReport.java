@@ -11,48 +11,61 @@ public final class ChaosReport {
   private final ChaosRun.Setup setup;
   private final double seconds;
   private final List<Strikes.Strike> strikes;
-  private final long cutOnEngines;
+  private final Witness witness;
   private final Tally tally;
   private final List<Sample> samples;
   private final RouterUnderTest.Metrics metrics;
-  private final int leftInFlight;
   private final String log;
 
+  /** Shorter runs may miss a kind of fault. */
+  private static final int ALL_KINDS_SECONDS = 60;
+
   /**
+   * What engines and router say.
+   *
    * @param cutOnEngines requests that engines cut, stalled or garbled, by their own count
+   * @param leastAvailable the fewest workers that the router had available at a fault
    * @param leftInFlight requests that the router or an engine still counted at the very end
+   */
+  record Witness(long cutOnEngines, int leastAvailable, int leftInFlight) {}
+
+  /**
+   * @param strikes the faults, all of which set in
    * @param log what the router wrote
    */
   ChaosReport(
       ChaosRun.Setup setup,
       double seconds,
       List<Strikes.Strike> strikes,
-      long cutOnEngines,
+      Witness witness,
       Tally tally,
       List<Sample> samples,
       RouterUnderTest.Metrics metrics,
-      int leftInFlight,
       String log) {
     this.setup = setup;
     this.seconds = seconds;
     this.strikes = strikes;
-    this.cutOnEngines = cutOnEngines;
+    this.witness = witness;
     this.tally = tally;
     this.samples = List.copyOf(samples);
     this.metrics = metrics;
-    this.leftInFlight = leftInFlight;
     this.log = log;
   }
 
   /**
    * Whether clients saw nothing but streams that were cut on an engine and ended in order with an
-   * error event, no more of them than engines say that they cut, and nothing is in flight any more.
+   * error event, no more of them than engines say that they cut; the router had a worker available
+   * all the time, and nothing is in flight any more. A run in which no engine cut anything, or one
+   * of a minute and more without each kind of fault, shows nothing.
    */
   public boolean reached() {
     Map<End, Integer> ends = tally.ends();
-    return leftInFlight == 0
+    return witness.leftInFlight() == 0
+        && witness.leastAvailable() > 0
         && ends.getOrDefault(End.SERVED, 0) > 0
-        && cutStreams() <= cutOnEngines
+        && witness.cutOnEngines() > 0
+        && cutStreams() <= witness.cutOnEngines()
+        && (setup.seconds() < ALL_KINDS_SECONDS || byFault().size() == EngineFault.values().length)
         && ends.keySet().stream().allMatch(End::allowed);
   }
 
@@ -63,7 +76,7 @@ public final class ChaosReport {
 
   /** Requests that engines cut, stalled or garbled, by their own count: as many at most. */
   public long cutOnEngines() {
-    return cutOnEngines;
+    return witness.cutOnEngines();
   }
 
   /** Requests that ended so, by the name of the end. */
@@ -71,12 +84,17 @@ public final class ChaosReport {
     return tally.ends().getOrDefault(End.valueOf(end), 0);
   }
 
+  /** The fewest workers that the router had available when a fault struck. */
+  public int leastAvailable() {
+    return witness.leastAvailable();
+  }
+
   public int strikes() {
     return strikes.size();
   }
 
   public int leftInFlight() {
-    return leftInFlight;
+    return witness.leftInFlight();
   }
 
   List<Sample> samples() {
@@ -121,11 +139,13 @@ public final class ChaosReport {
                     figures[1] / 1e3));
     line(
         out,
-        "%nRequests that engines cut, stalled or garbled, by their own count: %,d. In flight at the"
-            + " end: %d. Answers that are no streams: p50 %.0f ms, p99 %.0f ms, p99.9"
-            + " %.0f ms. Retries by reason: %s. Target %s.",
-        cutOnEngines,
-        leftInFlight,
+        "%nRequests that engines cut, stalled or garbled, by their own count: %,d. Workers that the"
+            + " router had available, at least: %d. In flight at the end: %d. Answers that are no"
+            + " streams: p50 %.0f ms, p99 %.0f ms, p99.9 %.0f ms. Retries by reason: %s. Target"
+            + " %s.",
+        witness.cutOnEngines(),
+        witness.leastAvailable(),
+        witness.leftInFlight(),
         tally.wholeMillis(50),
         tally.wholeMillis(99),
         tally.wholeMillis(99.9),
@@ -164,8 +184,9 @@ public final class ChaosReport {
     StringBuilder out = new StringBuilder("what,name,count\n");
     tally.ends().forEach((end, count) -> line(out, "end,%s,%d", end, count));
     byFault().forEach((fault, figures) -> line(out, "fault,%s,%d", fault, figures[0]));
-    line(out, "engines,cut,%d", cutOnEngines);
-    line(out, "left,in-flight,%d", leftInFlight);
+    line(out, "engines,cut,%d", witness.cutOnEngines());
+    line(out, "workers,available,%d", witness.leastAvailable());
+    line(out, "left,in-flight,%d", witness.leftInFlight());
     return out.toString();
   }
 

@@ -53,6 +53,7 @@ public final class ChaosRun {
   private final List<Sample> samples = new ArrayList<>();
   private double heapMb;
   private double directMb;
+  private int leastAvailable = Integer.MAX_VALUE;
 
   private ChaosRun(Setup setup) {
     this.setup = setup;
@@ -88,12 +89,13 @@ public final class ChaosRun {
 
   private ChaosReport run(Child engines, List<String> urls, RouterUnderTest router)
       throws IOException, InterruptedException {
+    Texts texts = Texts.of(urls.getFirst(), Traffic.CONVERSATIONS);
     tally.begin();
     long start = System.nanoTime();
     long end = start + TimeUnit.SECONDS.toNanos(setup.seconds());
     Queue<Throwable> trouble = new ConcurrentLinkedQueue<>();
-    try (Traffic traffic = new Traffic(router.url(), tally, afflictions, setup.seed())) {
-      Thread striking = background("strikes", trouble, () -> strike(engines, urls, start));
+    try (Traffic traffic = new Traffic(router.url(), tally, afflictions, texts, setup.seed())) {
+      Thread striking = background("strikes", trouble, () -> strike(engines, urls, router, start));
       Thread sampling = background("samples", trouble, () -> sample(router, start, end));
       traffic.run(setup.rate(), end);
       traffic.awaitEnd();
@@ -105,10 +107,17 @@ public final class ChaosRun {
     }
     double seconds = (System.nanoTime() - start) / 1e9;
     int left = leftInFlight(engines, router);
+    engines.tell("struck");
+    int struck = Integer.parseInt(engines.line());
+    if (struck != strikes.size()) {
+      throw new IOException(
+          "the run is not valid: %d faults (expected: %d)".formatted(struck, strikes.size()));
+    }
     engines.tell("cut");
     long cut = Long.parseLong(engines.line());
+    ChaosReport.Witness witness = new ChaosReport.Witness(cut, leastAvailable, left);
     return new ChaosReport(
-        setup, seconds, strikes, cut, tally, samples, router.metrics(), left, router.log());
+        setup, seconds, strikes, witness, tally, samples, router.metrics(), router.log());
   }
 
   private interface Work {
@@ -129,7 +138,7 @@ public final class ChaosRun {
             });
   }
 
-  private void strike(Child engines, List<String> urls, long start)
+  private void strike(Child engines, List<String> urls, RouterUnderTest router, long start)
       throws IOException, InterruptedException {
     for (Strikes.Strike strike : strikes) {
       sleepUntil(start + TimeUnit.MILLISECONDS.toNanos(strike.atMillis()));
@@ -139,6 +148,8 @@ public final class ChaosRun {
         afflictions.add(worker, System.nanoTime(), strike.lastsMillis());
       }
       engines.tell(strike.fault() + " " + strike.engine() + " " + strike.lastsMillis());
+      int available = (int) router.metrics().sum("pointsman_workers", "state=\"available\"");
+      leastAvailable = Math.min(leastAvailable, available);
     }
   }
 

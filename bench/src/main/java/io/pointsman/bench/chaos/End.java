@@ -10,7 +10,7 @@ enum End {
   WHOLE_CUT("answer that is no stream, cut", false),
   SERVER_ERROR("status 5xx", false),
   OTHER_STATUS("other status than 200", false),
-  WRONG_ANSWER("200, but not the answer asked for", false),
+  WRONG_ANSWER("200, but not the words that the engine says, all of them and in order", false),
   NO_ANSWER("connection ended before any answer", false),
   NO_END("not over after a minute", false),
   NOT_SENT("not sent: too many requests under way", false);

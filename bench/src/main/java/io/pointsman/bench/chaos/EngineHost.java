@@ -20,8 +20,9 @@ import java.util.stream.Collectors;
 
 /**
  * The process in which the engines run. Reads commands from its standard input, a line each, and
- * ends with it: {@code FAULT ENGINE MILLIS}; {@code in-flight} or {@code cut}, which are answered
- * with a number: requests under way, and requests that so far were cut, stalled or garbled here.
+ * ends with it: {@code FAULT ENGINE MILLIS}; {@code in-flight}, {@code struck} or {@code cut},
+ * which are answered with a number: requests under way, faults that have set in, and requests that
+ * so far were cut, stalled or garbled here. A fault that could not be made ends the process.
  */
 public final class EngineHost {
   private static final int MOST_AT_ONCE = 4096;
@@ -30,6 +31,7 @@ public final class EngineHost {
   private final List<EventLoopGroup> loops = new ArrayList<>();
   private final ScheduledExecutorService mender = Executors.newSingleThreadScheduledExecutor();
   private final AtomicLong cut = new AtomicLong();
+  private int struck;
 
   private EngineHost(int count) {
     // A token every 40 ms, a prompt in no time, and room for everything on one engine, which may be
@@ -65,6 +67,10 @@ public final class EngineHost {
       System.out.println(mender.submit(this::cutSoFar).get());
       return;
     }
+    if (words[0].equals("struck")) {
+      System.out.println(mender.submit(() -> struck).get());
+      return;
+    }
     if (words[0].equals("in-flight")) {
       System.out.println(
           engines.stream().mapToInt(engine -> engine.state().requests().inFlight()).sum());
@@ -73,7 +79,17 @@ public final class EngineHost {
     int engine = Integer.parseInt(words[1]);
     int millis = Integer.parseInt(words[2]);
     EngineFault fault = EngineFault.valueOf(words[0]);
-    mender.execute(() -> strike(fault, engine, millis));
+    mender.execute(() -> orEnd(() -> strike(fault, engine, millis)));
+  }
+
+  /** Without its faults a run shows nothing, so the process that fails to make one ends. */
+  private static void orEnd(Runnable work) {
+    try {
+      work.run();
+    } catch (RuntimeException | Error e) {
+      e.printStackTrace();
+      Runtime.getRuntime().halt(1);
+    }
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // the mender lives as long as the process
@@ -104,7 +120,8 @@ public final class EngineHost {
             yield () -> cut.addAndGet(struckStreams(engine.failures().clear()));
           }
         };
-    mender.schedule(mend, millis, TimeUnit.MILLISECONDS);
+    mender.schedule(() -> orEnd(mend), millis, TimeUnit.MILLISECONDS);
+    struck++;
   }
 
   private static long arrivedSince(EngineState.Requests before, SimEngine engine) {

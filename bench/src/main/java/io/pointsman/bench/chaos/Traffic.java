@@ -24,14 +24,15 @@ import org.jspecify.annotations.Nullable;
 final class Traffic implements AutoCloseable {
   static final String MODEL = "chaos-model";
   static final String STREAM_PATH = "/v1/chat/completions";
-  private static final String WHOLE_PATH = "/v1/completions";
+  static final String WHOLE_PATH = "/v1/completions";
   private static final int MOST_UNDER_WAY = 5000;
-  private static final int CONVERSATIONS = 64;
+  static final int CONVERSATIONS = 64;
   private static final long NO_END_SECONDS = 60;
 
   private final String url;
   private final Tally tally;
   private final Afflictions afflictions;
+  private final Texts texts;
   private final SplittableRandom dice;
   private final Semaphore free = new Semaphore(MOST_UNDER_WAY);
   private final ExecutorService threads = Executors.newFixedThreadPool(2);
@@ -40,11 +41,13 @@ final class Traffic implements AutoCloseable {
 
   /**
    * @param afflictions what can explain a stream that ends with an error event
+   * @param texts what engines answer, for each of {@link #CONVERSATIONS}
    */
-  Traffic(String url, Tally tally, Afflictions afflictions, long seed) {
+  Traffic(String url, Tally tally, Afflictions afflictions, Texts texts, long seed) {
     this.url = url;
     this.tally = tally;
     this.afflictions = afflictions;
+    this.texts = texts;
     dice = new SplittableRandom(seed);
   }
 
@@ -64,9 +67,21 @@ final class Traffic implements AutoCloseable {
     free.acquire(MOST_UNDER_WAY);
   }
 
+  /**
+   * A request.
+   *
+   * @param seed of the answer's text
+   * @param words of the answer
+   */
+  private record Asked(boolean stream, int seed, int words) {}
+
   private void send() {
     boolean stream = dice.nextInt(5) < 2;
-    String body = body(stream);
+    int conversation = dice.nextInt(CONVERSATIONS);
+    int words = stream ? 5 + dice.nextInt(Texts.LONGEST - 5) : 1 + dice.nextInt(12);
+    Asked asked = new Asked(stream, conversation, words);
+    String prompt =
+        "Conversation %d. ".formatted(conversation).repeat(20) + "Question " + dice.nextInt();
     if (!free.tryAcquire()) {
       tally.ended(End.NOT_SENT, stream, 0, "");
       return;
@@ -74,7 +89,11 @@ final class Traffic implements AutoCloseable {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(url + (stream ? STREAM_PATH : WHOLE_PATH)))
             .header("content-type", "application/json")
-            .POST(BodyPublishers.ofString(body))
+            .POST(
+                BodyPublishers.ofString(
+                    stream
+                        ? stream(prompt, conversation, words)
+                        : whole(prompt, conversation, words)))
             .build();
     long start = System.nanoTime();
     AtomicInteger status = new AtomicInteger();
@@ -89,30 +108,31 @@ final class Traffic implements AutoCloseable {
             .orTimeout(NO_END_SECONDS, TimeUnit.SECONDS)
             .whenComplete(
                 (answer, error) -> {
-                  over(stream, start, status.get(), answer, error);
+                  over(asked, start, status.get(), answer, error);
                   free.release();
                 });
   }
 
   private void over(
-      boolean stream,
+      Asked asked,
       long start,
       int status,
       @Nullable HttpResponse<String> answer,
       @Nullable Throwable error) {
     long nanos = System.nanoTime() - start;
     if (answer == null) {
-      tally.ended(broken(stream, status, error), stream, nanos, status + " " + error);
+      End end = broken(asked.stream(), status, error);
+      tally.ended(end, asked.stream(), nanos, status + " " + error);
       return;
     }
     String worker = answer.headers().firstValue("x-pointsman-worker").orElse("nobody");
     String detail = answer.statusCode() + " by " + worker + ": " + answer.body();
-    End end = end(stream, answer);
+    End end = end(asked, answer);
     boolean cut = end == End.STREAM_ENDED_WITH_ERROR || end == End.STREAM_ENDED_AT_ITS_HEAD;
     if (cut && !afflictions.explain(worker, start, start + nanos)) {
       end = End.HEALTHY_STREAM_ENDED;
     }
-    tally.ended(end, stream, nanos, detail);
+    tally.ended(end, asked.stream(), nanos, detail);
   }
 
   private static End broken(boolean stream, int status, @Nullable Throwable error) {
@@ -126,35 +146,41 @@ final class Traffic implements AutoCloseable {
     return stream ? End.STREAM_CUT : End.WHOLE_CUT;
   }
 
-  private static End end(boolean stream, HttpResponse<String> answer) {
+  private End end(Asked asked, HttpResponse<String> answer) {
     String body = answer.body();
     if (answer.statusCode() != 200) {
       return answer.statusCode() >= 500 ? End.SERVER_ERROR : End.OTHER_STATUS;
     }
-    if (!stream) {
-      return body.endsWith("}") && body.contains("\"choices\"") ? End.SERVED : End.WRONG_ANSWER;
+    if (!asked.stream()) {
+      boolean whole = body.endsWith("}") && body.contains("\"choices\"");
+      return whole && texts.are(Texts.text(body), asked.seed(), asked.words())
+          ? End.SERVED
+          : End.WRONG_ANSWER;
     }
+    String text = Texts.streamed(body);
     String last = body.substring(body.lastIndexOf("data: ") + 1).strip();
     if (last.endsWith("[DONE]")) {
-      return End.SERVED;
+      return texts.are(text, asked.seed(), asked.words()) ? End.SERVED : End.WRONG_ANSWER;
     }
     if (!last.contains("\"error\"")) {
       return End.STREAM_CUT;
+    }
+    if (!texts.begin(text, asked.seed(), asked.words())) {
+      return End.WRONG_ANSWER;
     }
     boolean alone = body.indexOf("data: ") == body.lastIndexOf("data: ");
     return alone ? End.STREAM_ENDED_AT_ITS_HEAD : End.STREAM_ENDED_WITH_ERROR;
   }
 
-  private String body(boolean stream) {
-    int conversation = dice.nextInt(CONVERSATIONS);
-    String prompt =
-        "Conversation %d. ".formatted(conversation).repeat(20) + "Question " + dice.nextInt();
-    if (stream) {
-      return "{\"model\":\"%s\",\"stream\":true,\"max_tokens\":%d,\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}"
-          .formatted(MODEL, 5 + dice.nextInt(35), prompt);
-    }
-    return "{\"model\":\"%s\",\"max_tokens\":%d,\"prompt\":\"%s\"}"
-        .formatted(MODEL, 1 + dice.nextInt(12), prompt);
+  private static String stream(String prompt, int seed, int words) {
+    return "{\"model\":\"%s\",\"stream\":true,\"seed\":%d,\"max_tokens\":%d,\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}"
+        .formatted(MODEL, seed, words, prompt);
+  }
+
+  /** A request for an answer in one piece. */
+  static String whole(String prompt, int seed, int words) {
+    return "{\"model\":\"%s\",\"seed\":%d,\"max_tokens\":%d,\"prompt\":\"%s\"}"
+        .formatted(MODEL, seed, words, prompt);
   }
 
   @Override

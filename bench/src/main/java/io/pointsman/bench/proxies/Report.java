@@ -50,7 +50,24 @@ record Report(
   }
 
   List<Target.Outcome> outcomes() {
-    return Target.all().stream().map(target -> target.judge(results)).toList();
+    return Target.all().stream().map(target -> counted(target.judge(results))).toList();
+  }
+
+  /** Says with how many connections a workload was run that has more of them. */
+  private Target.Outcome counted(Target.Outcome outcome) {
+    String name = outcome.target().workload();
+    int whole = Workload.named(name).connections();
+    return workloads.stream()
+        .filter(workload -> workload.name().equals(name) && workload.connections() < whole)
+        .findFirst()
+        .map(
+            workload ->
+                new Target.Outcome(
+                    outcome.target(),
+                    outcome.verdict(),
+                    "%s, with %,d of %,d streams"
+                        .formatted(outcome.text(), workload.connections(), whole)))
+        .orElse(outcome);
   }
 
   private String markdown() {

@@ -91,6 +91,18 @@ record Target(
     if (other.isEmpty()) {
       return new Outcome(this, Verdict.NOT_MEASURED, what + ": nothing of " + reference);
     }
+    if (other.getAsDouble() <= 0) {
+      // Added latencies are differences of two runs: below what the rig tells apart.
+      String both =
+          String.format(
+              Locale.ROOT,
+              "%s: %.4g against %.4g of %s, too little to compare",
+              what,
+              own.getAsDouble(),
+              other.getAsDouble(),
+              reference);
+      return new Outcome(this, Verdict.NOT_MEASURED, both);
+    }
     return outcome(own.getAsDouble() / other.getAsDouble(), what, " x " + reference);
   }
 

@@ -188,6 +188,11 @@ record Workload(
         false);
   }
 
+  /** The workload of that name; it must exist. */
+  static Workload named(String name) {
+    return all().stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
+  }
+
   Workload withConnections(int count) {
     String shown =
         String.format(Locale.ROOT, "%s (%,d of them: descriptors run out beyond)", title, count);

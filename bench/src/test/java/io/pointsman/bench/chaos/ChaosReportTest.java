@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What counts as a failure of the router. */
@@ -12,14 +13,16 @@ class ChaosReportTest {
   private static final long SECOND = 1_000_000_000L;
 
   private final Tally tally = new Tally();
+  private List<Strikes.Strike> strikes = List.of();
+  private int seconds = 1;
+  private int available = 1;
   private int leftInFlight;
 
   private boolean reached(long cutOnEngines) {
-    ChaosRun.Setup setup = new ChaosRun.Setup(List.of(), 1, 2, 10, 1, 1000, 1);
+    ChaosRun.Setup setup = new ChaosRun.Setup(List.of(), seconds, 2, 10, 1, 1000, 1);
     RouterUnderTest.Metrics metrics = new RouterUnderTest.Metrics("");
-    return new ChaosReport(
-            setup, 1, List.of(), cutOnEngines, tally, List.of(), metrics, leftInFlight, "")
-        .reached();
+    ChaosReport.Witness witness = new ChaosReport.Witness(cutOnEngines, available, leftInFlight);
+    return new ChaosReport(setup, 1, strikes, witness, tally, List.of(), metrics, "").reached();
   }
 
   private void ended(End end, int times) {
@@ -59,6 +62,35 @@ class ChaosReportTest {
     ended(End.SERVED, 10);
     leftInFlight = 1;
 
+    assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void noWorkerAvailableIsOne() {
+    ended(End.SERVED, 10);
+    available = 0;
+
+    assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void aRunInWhichNoEngineCutAnythingShowsNothing() {
+    ended(End.SERVED, 10);
+
+    assertThat(reached(0)).isFalse();
+  }
+
+  @Test
+  void aLongRunShowsNothingWithoutEachKindOfFault() {
+    ended(End.SERVED, 10);
+    seconds = 60;
+    strikes =
+        Stream.of(EngineFault.values())
+            .map(fault -> new Strikes.Strike(0, 0, fault, 1000))
+            .toList();
+    assertThat(reached(5)).isTrue();
+
+    strikes = strikes.subList(1, strikes.size());
     assertThat(reached(5)).isFalse();
   }
 

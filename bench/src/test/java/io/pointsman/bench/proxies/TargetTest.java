@@ -87,6 +87,29 @@ final class TargetTest {
   }
 
   @Test
+  void differencesThatAreNoneAreNotCompared() {
+    measured("rate-1000", "direct", Metric.P99, 3);
+    measured("rate-1000", "vllm-router-render", Metric.P99, 2.9);
+    measured("rate-1000", "pointsman", Metric.P99, 8);
+
+    assertThat(verdict("vllm-router cache_aware with render, added p99 at 1,000/s"))
+        .isEqualTo(Verdict.NOT_MEASURED);
+  }
+
+  @Test
+  void aWorkloadThatWasMadeSmallerSaysSo() {
+    measured("sse-10000", "pointsman", Metric.RESIDENT, 200);
+    Workload whole = Workload.named("sse-10000");
+
+    assertThat(outcomes(whole.withConnections(9_800))).contains("with 9,800 of 10,000 streams");
+    assertThat(outcomes(whole)).contains("MB of pointsman: 200").doesNotContain("streams,");
+  }
+
+  private String outcomes(Workload workload) {
+    return new Report(List.of(), List.of(workload), List.of(), results).targets();
+  }
+
+  @Test
   void runsWithErrorsDoNotCountAndNoneThatCountsIsAMiss() {
     results.add(
         new Measurement("memory-0", "pointsman", 1, Map.of(Metric.RESIDENT, 1.0), "3 closed"));

@@ -1,0 +1,95 @@
+package io.pointsman.bench.chaos;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/**
+ * What the engines say. Their answers follow from the request's seed alone, so that one engine,
+ * asked before anything befalls it, tells what every answer must be.
+ */
+final class Texts {
+  /** Words of the longest answer that can be checked. */
+  static final int LONGEST = 40;
+
+  private static final String TEXT = "\"text\":\"";
+  private static final String DELTA = "\"delta\":{\"content\":\"";
+
+  private final List<String> bySeed;
+
+  Texts(List<String> bySeed) {
+    this.bySeed = List.copyOf(bySeed);
+  }
+
+  /**
+   * Asks an engine for the answers to seeds from 0 on.
+   *
+   * @throws IOException if it does not tell one
+   */
+  static Texts of(String engine, int seeds) throws IOException {
+    List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+    List<String> texts = new ArrayList<>();
+    try (HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
+      for (int seed = 0; seed < seeds; seed++) {
+        HttpRequest request =
+            HttpRequest.newBuilder(URI.create(engine + Traffic.WHOLE_PATH))
+                .header("content-type", "application/json")
+                .POST(BodyPublishers.ofString(Traffic.whole("What?", seed, LONGEST)))
+                .build();
+        answers.add(client.sendAsync(request, BodyHandlers.ofString()));
+      }
+      for (CompletableFuture<HttpResponse<String>> answer : answers) {
+        texts.add(text(answer.join().body()));
+      }
+    } catch (CompletionException e) {
+      throw new IOException(engine + ": does not answer", e);
+    }
+    for (String text : texts) {
+      if (text.split(" ", -1).length != LONGEST) {
+        throw new IOException(engine + ": " + text + " (expected: " + LONGEST + " words)");
+      }
+    }
+    return new Texts(texts);
+  }
+
+  /** The text of an answer in one piece. */
+  static String text(String body) {
+    int at = body.indexOf(TEXT);
+    return at < 0 ? "" : body.substring(at + TEXT.length(), body.indexOf('"', at + TEXT.length()));
+  }
+
+  /** The text of a stream's events; an event that is cut within its text adds nothing. */
+  static String streamed(String body) {
+    StringBuilder text = new StringBuilder();
+    for (int at = body.indexOf(DELTA); at >= 0; at = body.indexOf(DELTA, at + 1)) {
+      int end = body.indexOf('"', at + DELTA.length());
+      int line = body.indexOf('\n', at);
+      if (end >= 0 && (line < 0 || end < line)) {
+        text.append(body, at + DELTA.length(), end);
+      }
+    }
+    return text.toString();
+  }
+
+  /** Whether an answer says all that was asked for, and nothing else. */
+  boolean are(String text, int seed, int words) {
+    return text.equals(first(seed, words));
+  }
+
+  /** Whether an answer says what was asked for, as far as it goes. */
+  boolean begin(String text, int seed, int words) {
+    return first(seed, words).startsWith(text);
+  }
+
+  private String first(int seed, int words) {
+    return String.join(" ", List.of(bySeed.get(seed).split(" ", -1)).subList(0, words));
+  }
+}
