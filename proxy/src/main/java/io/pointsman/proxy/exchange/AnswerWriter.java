@@ -9,11 +9,16 @@ import io.pointsman.proxy.relay.Relay;
 import io.pointsman.proxy.relay.ResponseRelay;
 import io.pointsman.proxy.relay.RewrittenRelay;
 import io.pointsman.proxy.retry.HeldAnswer;
+import io.pointsman.proxy.stored.ResponseIdSniffer;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
+import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
-/** Begins a worker's answer to one request: its head, with the router's own lines. */
+/**
+ * Begins a worker's answer to one request, its head with the router's own lines, and learns from
+ * what follows it.
+ */
 final class AnswerWriter {
   private final ClientConnection client;
   private final Plane plane;
@@ -21,12 +26,21 @@ final class AnswerWriter {
   private final String requestId;
   private final ExchangeReport report;
 
-  AnswerWriter(ClientConnection client, RequestHead head, String requestId, ExchangeReport report) {
+  /** Null where there is no id to be learnt, or none any more. */
+  private @Nullable ResponseIdSniffer ids;
+
+  AnswerWriter(
+      ClientConnection client,
+      RequestHead head,
+      Endpoint endpoint,
+      String requestId,
+      ExchangeReport report) {
     this.client = client;
     this.head = head;
     this.requestId = requestId;
     this.report = report;
     plane = client.state().plane();
+    ids = endpoint == Endpoint.RESPONSES ? new ResponseIdSniffer() : null;
   }
 
   /**
@@ -58,6 +72,20 @@ final class AnswerWriter {
     return rewrite == null
         ? new ResponseRelay(client.channel(), head, answer, lines, keep)
         : new RewrittenRelay(client.channel(), head, answer, rewrite, lines, keep);
+  }
+
+  /**
+   * A part of the answer's body is about to be passed on.
+   *
+   * @param computed whether what has come tells that the prompt is computed
+   */
+  void bodyArrived(ByteBuf bytes, long now, boolean computed) {
+    report.bodyArrived(now, computed);
+    Worker by = report.worker();
+    ResponseIdSniffer learning = ids;
+    if (learning != null && by != null && report.status() < 300) {
+      ids = learning.learn(bytes, by, plane.owners()) ? null : learning;
+    }
   }
 
   /**

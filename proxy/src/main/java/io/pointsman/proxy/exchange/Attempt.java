@@ -82,7 +82,12 @@ final class Attempt extends WorkerCall {
   /** A request that cannot be sent again needs a connection that is certainly alive. */
   void start() {
     activeAt = state.now();
-    call(exchange.sendsOnce() || (errand != null && errand.once()));
+    call(sendsOnce() || (errand != null && errand.once()));
+  }
+
+  /** Whether it must not be sent twice: it may not be repeated, or not all of it is kept. */
+  private boolean sendsOnce() {
+    return !exchange.received() || !exchange.repeatable();
   }
 
   /** Sends the request, or as much of it as has come. */
@@ -104,7 +109,7 @@ final class Attempt extends WorkerCall {
 
   @Override
   protected boolean resends() {
-    boolean again = exchange.replayable();
+    boolean again = exchange.body().replayable();
     if (again) {
       attempts.resends();
     }
@@ -132,7 +137,7 @@ final class Attempt extends WorkerCall {
   protected boolean headArrived(ResponseHead head) {
     status = head.status();
     progressAt = activeAt;
-    exchange.headArrived(activeAt);
+    exchange.report().headArrived(activeAt);
     return attempts.holds(status);
   }
 
@@ -177,7 +182,7 @@ final class Attempt extends WorkerCall {
       lease.answersWell();
     }
     first = new FirstEvents(head, exchange.head().method());
-    Relay begun = exchange.beginRelay(this, head);
+    Relay begun = exchange.answers().open(worker(), head, exchange.received(), errand);
     relay = begun;
     commentedAt = activeAt;
     signals = lease.observed() ? AnswerSignals.of(lease, head) : null;
@@ -219,13 +224,13 @@ final class Attempt extends WorkerCall {
   }
 
   private void pass(Relay under, EventKind told, ByteBuf in) {
-    exchange.bodyArrived(in, activeAt, told.computed());
+    exchange.answers().bodyArrived(in, activeAt, told.computed());
     Relay.Progress progress = under.relay(in);
     tellReached(under);
     switch (progress) {
       case MORE -> {
         UpstreamConnection from = connection();
-        if (!exchange.clientWritable() && from != null) {
+        if (!exchange.client().writable() && from != null) {
           from.setReading(false);
         }
       }
@@ -263,7 +268,7 @@ final class Attempt extends WorkerCall {
         under.sendHead();
         tellReached(under);
       }
-      exchange.flush();
+      exchange.client().flush();
     }
   }
 
@@ -330,12 +335,13 @@ final class Attempt extends WorkerCall {
     long silent = silent(now);
     switch (phase()) {
       case AWAITING_HEAD -> {
-        if (!exchange.waitsForClient() && over(silent, firstByte(timeouts).toNanos())) {
+        if (!exchange.waitsForClient()
+            && TimeoutSettings.passed(silent, firstByte(timeouts).toNanos())) {
           late();
         }
       }
       case HOLDING -> {
-        if (over(silent, timeouts.idle().toNanos())) {
+        if (TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
           late();
         }
       }
@@ -353,31 +359,27 @@ final class Attempt extends WorkerCall {
     return now - activeAt;
   }
 
-  private static boolean over(long silent, long timeout) {
-    return timeout > 0 && silent > timeout;
-  }
-
   private void checkRelay(long now, TimeoutSettings timeouts, long keepAliveNanos) {
     long silent = silent(now);
-    if (!exchange.clientWritable()) {
+    if (!exchange.client().writable()) {
       // It is the client that holds the answer up: the worker is not to count as stalled.
       lease.progressed();
-      if (over(silent, timeouts.clientIdle().toNanos())) {
+      if (TimeoutSettings.passed(silent, timeouts.clientIdle().toNanos())) {
         exchange.clientStalled();
       }
-    } else if (!begun() && over(silent, firstByte(timeouts).toNanos())) {
+    } else if (!begun() && TimeoutSettings.passed(silent, firstByte(timeouts).toNanos())) {
       // Engines send the head of a stream at once: behind it they still compute the prompt.
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
-    } else if (begun() && over(silent, timeouts.idle().toNanos())) {
+    } else if (begun() && TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
     } else if (begun() && keeps() && silent > MOST_BEHIND_NANOS) {
       passKept();
-    } else if (over(Math.min(silent, now - commentedAt), keepAliveNanos)
+    } else if (TimeoutSettings.passed(Math.min(silent, now - commentedAt), keepAliveNanos)
         && relay != null
         && !headHeld(relay)) {
       commentedAt = now;
       relay.keepAlive();
-      exchange.flush();
+      exchange.client().flush();
     }
   }
 
@@ -393,7 +395,7 @@ final class Attempt extends WorkerCall {
   private void passKept() {
     if (relay != null && first != null) {
       pass(relay, first.told(), first.join(Unpooled.EMPTY_BUFFER));
-      exchange.flush();
+      exchange.client().flush();
     }
   }
 

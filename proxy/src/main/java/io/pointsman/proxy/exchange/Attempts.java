@@ -195,7 +195,7 @@ final class Attempts implements HeldRequest.Holder {
    */
   boolean holds(int code) {
     boolean searching = search != null && search.goesOnAfter(code);
-    boolean again = exchange.replayable() && (searching || retries.mayRetryAfter(code));
+    boolean again = exchange.body().replayable() && (searching || retries.mayRetryAfter(code));
     return again || code == 429 || code == 503;
   }
 
@@ -207,9 +207,9 @@ final class Attempts implements HeldRequest.Holder {
   /** The request has been sent whole: who wants to know its prompt is told, once. */
   void sent(Worker to) {
     PromptListener prompts = plane.prompts();
-    if (!told && exchange.replayable() && prompts.wants(facts)) {
+    if (!told && exchange.body().replayable() && prompts.wants(facts)) {
       told = true;
-      KeptBody body = exchange.wholeBody();
+      KeptBody body = exchange.body().whole();
       if (body != null) {
         prompts.sent(facts, to, exchange.head().first("authorization"), body.copy());
       }
@@ -222,7 +222,7 @@ final class Attempts implements HeldRequest.Holder {
     tell(attempt, reason);
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
-    boolean possible = exchange.replayable() && mayGoElsewhere(reason, attempt.errand());
+    boolean possible = exchange.body().replayable() && mayGoElsewhere(reason, attempt.errand());
     brokeLate |= reason == RetryReason.LATE_RESET;
     tryAgainOrGiveUp(attempt.worker(), reason, possible);
   }
@@ -251,7 +251,7 @@ final class Attempts implements HeldRequest.Holder {
     tell(attempt, reason);
     exchange.report().gaveUp(reason, held.status());
     retries.hold(held);
-    tryAgainOrGiveUp(attempt.worker(), reason, exchange.replayable());
+    tryAgainOrGiveUp(attempt.worker(), reason, exchange.body().replayable());
   }
 
   private static void tell(Attempt failed, RetryReason reason) {

@@ -2,8 +2,6 @@ package io.pointsman.proxy.exchange;
 
 import io.netty.buffer.ByteBuf;
 import io.pointsman.engine.fleet.Failure;
-import io.pointsman.engine.fleet.Worker;
-import io.pointsman.proxy.body.KeptBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.course.Errand;
 import io.pointsman.proxy.loop.LoopState;
@@ -13,14 +11,11 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.reply.Rejections;
 import io.pointsman.proxy.reply.Reply;
 import io.pointsman.proxy.retry.HeldAnswer;
-import io.pointsman.proxy.settings.TimeoutSettings;
-import io.pointsman.proxy.stored.ResponseIdSniffer;
 import io.pointsman.proxy.stored.StoredResponse;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.RequestHeadWriter;
-import io.pointsman.proxy.wire.ResponseHead;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
@@ -59,7 +54,6 @@ final class Exchange implements Conversation, Place.Holder {
   private long lastReadAt;
   private @Nullable RequestFacts facts;
   private @Nullable Attempts attempts;
-  private @Nullable ResponseIdSniffer sniffer;
 
   Exchange(ClientConnection client, RequestHead head) {
     this.client = client;
@@ -69,13 +63,7 @@ final class Exchange implements Conversation, Place.Holder {
     lastReadAt = state.now();
     endpoint = Endpoint.of(head.method(), head.uri());
     requestId = plane.requestIds().of(head);
-    report =
-        new ExchangeReport(
-            head,
-            endpoint,
-            requestId,
-            lastReadAt,
-            plane.tracer().begin(endpoint, head.method(), head.uri(), head));
+    report = new ExchangeReport(head, endpoint, requestId, lastReadAt, plane.tracer());
     body =
         new RequestBody(
             head,
@@ -84,7 +72,7 @@ final class Exchange implements Conversation, Place.Holder {
             plane.bodies(),
             state.courses() == null);
     place = new Place(state, this);
-    answers = new AnswerWriter(client, head, requestId, report);
+    answers = new AnswerWriter(client, head, endpoint, requestId, report);
     sender = new RequestSender(state.allocator(), head, body, report);
   }
 
@@ -198,7 +186,7 @@ final class Exchange implements Conversation, Place.Holder {
     report.asks(read.model());
     StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);
     String refusal = read.refusal();
-    if (refusal == null && !ownedByAMember(stored)) {
+    if (refusal == null && (stored == null || !stored.ownedByAMember(plane.engine()))) {
       int cutAfter = body.complete() ? RequestFacts.WHOLE : body.buffered();
       refusal = read.unnamed(plane.engine().modelsToName(), cutAfter);
       if (refusal != null && read.mayNameFurther() && body.keepsMore()) {
@@ -210,16 +198,8 @@ final class Exchange implements Conversation, Place.Holder {
       reply(ProxyError.INVALID_BODY, Reply.of(ProxyError.INVALID_BODY, refusal));
       return;
     }
-    if (endpoint == Endpoint.RESPONSES) {
-      sniffer = new ResponseIdSniffer();
-    }
     attempts = new Attempts(this, read, stored);
     admit(read.model());
-  }
-
-  /** Whether it is known, and in the fleet, which worker alone can serve the request. */
-  private boolean ownedByAMember(@Nullable StoredResponse stored) {
-    return stored != null && stored.owner() != null && !stored.forgetIfGone(plane.engine());
   }
 
   // Being admitted.
@@ -245,7 +225,7 @@ final class Exchange implements Conversation, Place.Holder {
     waitedTooLong(ProxyError.QUEUE_TIMEOUT.message());
   }
 
-  private void waitedTooLong(String detail) {
+  void waitedTooLong(String detail) {
     ProxyError error = ProxyError.QUEUE_TIMEOUT;
     int code = place.admission().settings().queueTimeoutStatus();
     long turn = place.admission().nanosToTurn();
@@ -255,7 +235,7 @@ final class Exchange implements Conversation, Place.Holder {
   // Being tried on one worker after the other.
 
   /** The attempt under way; null if there is none. */
-  private @Nullable Attempt attempt() {
+  @Nullable Attempt attempt() {
     return attempts == null ? null : attempts.current();
   }
 
@@ -271,9 +251,12 @@ final class Exchange implements Conversation, Place.Holder {
     return answers;
   }
 
-  /** The body, to be retained by who wants it for longer; null if it is not there as a whole. */
-  @Nullable KeptBody wholeBody() {
-    return body.whole();
+  RequestBody body() {
+    return body;
+  }
+
+  ClientConnection client() {
+    return client;
   }
 
   LoopState state() {
@@ -306,72 +289,21 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  boolean replayable() {
-    return body.replayable();
-  }
-
-  void headArrived(long now) {
-    report.headArrived(now);
-  }
-
   /**
    * Whether a worker that may have begun with it does no harm if another one, or itself, begins
-   * with it again. Of a route that nobody knows only the method tells (RFC 9110, 9.2.2).
+   * with it again. Of a route that nobody knows only the method tells.
    */
   boolean repeatable() {
-    return endpoint != Endpoint.TRANSPARENT || idempotent(head.method());
-  }
-
-  private static boolean idempotent(String method) {
-    return switch (method) {
-      case "GET", "HEAD", "PUT", "DELETE", "OPTIONS" -> true;
-      default -> false;
-    };
-  }
-
-  /** Whether it must not be sent twice: it may not be repeated, or not all of it is kept. */
-  boolean sendsOnce() {
-    return !body.complete() || !repeatable();
+    return endpoint != Endpoint.TRANSPARENT || head.idempotent();
   }
 
   // Relaying the answer.
-
-  /** Begins to pass the answer on. */
-  Relay beginRelay(Attempt from, ResponseHead answer) {
-    return answers.open(from.worker(), answer, body.complete(), from.errand());
-  }
 
   /** The client gets the first bytes of the answer: nothing is sent again. */
   void reached() {
     if (body.complete()) {
       body.release();
     }
-  }
-
-  /**
-   * A part of the answer's body is about to be passed on.
-   *
-   * @param computed whether what has come tells that the prompt is computed
-   */
-  void bodyArrived(ByteBuf bytes, long now, boolean computed) {
-    report.bodyArrived(now, computed);
-    ResponseIdSniffer learning = sniffer;
-    Worker by = report.worker();
-    if (learning != null && by != null && report.status() < 300) {
-      String id = learning.sniff(bytes);
-      if (id != null) {
-        plane.owners().learn(id, by.id());
-        sniffer = null;
-      }
-    }
-  }
-
-  boolean clientWritable() {
-    return client.writable();
-  }
-
-  void flush() {
-    client.flush();
   }
 
   /** The answer has been passed on completely. */
@@ -441,20 +373,21 @@ final class Exchange implements Conversation, Place.Holder {
 
   @Override
   public void clientGone() {
-    if (phase == Phase.ENDED) {
-      return;
+    if (phase != Phase.ENDED) {
+      left();
     }
-    report.leftByClient();
-    abandon(null);
-    end(report.status(), Blame.CLIENT);
   }
 
   /** The client does not read its answer. */
   void clientStalled() {
+    left();
+    client.reset();
+  }
+
+  private void left() {
     report.leftByClient();
     abandon(null);
     end(report.status(), Blame.CLIENT);
-    client.reset();
   }
 
   /** Ends an attempt that is under way. */
@@ -471,59 +404,33 @@ final class Exchange implements Conversation, Place.Holder {
 
   @Override
   public void checkTimeouts(long now) {
-    TimeoutSettings timeouts = plane.timeouts();
-    Attempt attempt = attempt();
-    if (waitsForClient() && over(now - lastReadAt, timeouts.clientBody().toNanos())) {
-      endEarly(ProxyError.REQUEST_TIMEOUT, null);
-    } else if (over(now - report.startedAt(), totalNanos(timeouts))) {
-      totalTimeout(now, attempt);
-    } else if (attempt != null) {
-      attempt.checkTimeouts(now, timeouts, plane.sseKeepalive().toNanos());
-    }
+    ExchangeTimeouts.check(this, plane, now);
   }
 
-  /** The whole took too long. What is waited for at that moment tells whose fault it is. */
-  private void totalTimeout(long now, @Nullable Attempt attempt) {
-    long half = totalNanos(plane.timeouts()) / 2;
-    if (waitsForClient()) {
-      endEarly(ProxyError.REQUEST_TIMEOUT, null);
-    } else if (phase == Phase.ADMITTING) {
-      waitedTooLong();
-    } else if (attempts != null && attempts.heldBack()) {
-      waitedTooLong("waited too long for a worker that has room");
-    } else if (attempt != null && attempt.relay() != null && !client.writable()) {
-      clientStalled();
-    } else if (attempt != null && attempt.relay() != null && attempt.silent(now) < half) {
-      endEarly(ProxyError.TOTAL_REACHED, null);
-    } else {
-      endEarly(ProxyError.TOTAL_TIMEOUT, Failure.TIMEOUT);
-    }
+  /** When something of the request was last read, or could be passed on. */
+  long lastReadAt() {
+    return lastReadAt;
+  }
+
+  /** Whether it waits to be admitted. */
+  boolean admitting() {
+    return phase == Phase.ADMITTING;
+  }
+
+  /** Whether it is held back because every worker is full. */
+  boolean heldBack() {
+    return attempts != null && attempts.heldBack();
+  }
+
+  /** Whether its answer is a stream of events, or is to become one. */
+  boolean streams() {
+    return report.streamed() || (facts != null && facts.stream());
   }
 
   /** Whether it is the client's turn to send: all that came has been passed on. */
   boolean waitsForClient() {
     UpstreamConnection worker = streamingTo();
     return phase == Phase.RECEIVING || (worker != null && !body.complete() && worker.writable());
-  }
-
-  /**
-   * While the request is still coming the shorter bound holds, also under a stream that has begun:
-   * nothing else bounds the whole of a client that trickles.
-   */
-  private long totalNanos(TimeoutSettings timeouts) {
-    long total = timeouts.total().toNanos();
-    long stream = timeouts.streamTotal().toNanos();
-    if (!report.streamed() && (facts == null || !facts.stream())) {
-      return total;
-    }
-    if (body.complete() || total == 0) {
-      return stream;
-    }
-    return stream == 0 ? total : Math.min(total, stream);
-  }
-
-  private static boolean over(long passed, long timeout) {
-    return timeout > 0 && passed > timeout;
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.telemetry.Blame;
 import io.pointsman.proxy.telemetry.RequestReport;
 import io.pointsman.proxy.telemetry.RequestTrace;
+import io.pointsman.proxy.telemetry.RequestTracer;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.telemetry.SideTrace;
 import io.pointsman.proxy.telemetry.TraceContext;
@@ -20,7 +21,10 @@ final class ExchangeReport implements RequestReport {
   private final Endpoint endpoint;
   private final String requestId;
   private final long startedAt;
+
+  /** Follows the request; null for nobody. */
   private final @Nullable RequestTrace trace;
+
   private @Nullable String model;
   private int status = CLIENT_LEFT;
   private Blame blame = Blame.NONE;
@@ -35,20 +39,13 @@ final class ExchangeReport implements RequestReport {
   private long bytesOut;
   private long chunksOut;
 
-  /**
-   * @param trace follows the request; null for nobody
-   */
   ExchangeReport(
-      RequestHead head,
-      Endpoint endpoint,
-      String requestId,
-      long startedAt,
-      @Nullable RequestTrace trace) {
+      RequestHead head, Endpoint endpoint, String requestId, long startedAt, RequestTracer tracer) {
     this.head = head;
     this.endpoint = endpoint;
     this.requestId = requestId;
     this.startedAt = startedAt;
-    this.trace = trace;
+    trace = tracer.begin(endpoint, head.method(), head.uri(), head);
   }
 
   long startedAt() {

@@ -30,7 +30,7 @@ record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) i
 
   @Override
   public @Nullable KeptBody body() {
-    return exchange.wholeBody();
+    return exchange.body().whole();
   }
 
   @Override

@@ -54,6 +54,11 @@ public record TimeoutSettings(
     }
   }
 
+  /** Whether so many nanoseconds are more than {@code timeout} allows; 0 allows any. */
+  public static boolean passed(long nanos, long timeout) {
+    return timeout > 0 && nanos > timeout;
+  }
+
   /** The same with other limits on the answer. */
   public TimeoutSettings withAnswer(Duration firstByte, Duration idle) {
     return new TimeoutSettings(

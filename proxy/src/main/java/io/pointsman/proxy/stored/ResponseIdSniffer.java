@@ -1,6 +1,7 @@
 package io.pointsman.proxy.stored;
 
 import io.netty.buffer.ByteBuf;
+import io.pointsman.engine.fleet.Worker;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -22,8 +23,21 @@ public final class ResponseIdSniffer {
   private final StringBuilder seen = new StringBuilder();
   private boolean done;
 
+  /**
+   * Notes that {@code by} keeps the response, once {@code bytes} complete its id.
+   *
+   * @return whether there is nothing more to be learnt
+   */
+  public boolean learn(ByteBuf bytes, Worker by, ResponseOwners owners) {
+    String id = sniff(bytes);
+    if (id != null) {
+      owners.learn(id, by.id());
+    }
+    return done;
+  }
+
   /** The id, once, when {@code bytes} complete it; null before, after, or if there is none. */
-  public @Nullable String sniff(ByteBuf bytes) {
+  private @Nullable String sniff(ByteBuf bytes) {
     if (done) {
       return null;
     }

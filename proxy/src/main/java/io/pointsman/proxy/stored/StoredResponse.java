@@ -66,6 +66,11 @@ public final class StoredResponse {
     return byId && owner == null;
   }
 
+  /** Whether it is known, and in the fleet, which worker alone can serve the request. */
+  public boolean ownedByAMember(RoutingEngine engine) {
+    return owner != null && !forgetIfGone(engine);
+  }
+
   /** Forgets a worker that is no longer in the fleet; whether that was so. */
   public boolean forgetIfGone(RoutingEngine engine) {
     if (owner == null || engine.fleet().snapshot().worker(owner) != null) {

@@ -241,6 +241,14 @@ public final class RequestHead implements RequestHeaders {
     return method;
   }
 
+  /** Whether repeating it does no harm, by its method (RFC 9110, 9.2.2). */
+  public boolean idempotent() {
+    return switch (method) {
+      case "GET", "HEAD", "PUT", "DELETE", "OPTIONS" -> true;
+      default -> false;
+    };
+  }
+
   /** Path and query string, percent-encoded as they came. */
   public String uri() {
     return uri;

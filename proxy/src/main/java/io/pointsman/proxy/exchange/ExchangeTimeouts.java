@@ -1,0 +1,62 @@
+package io.pointsman.proxy.exchange;
+
+import io.pointsman.engine.fleet.Failure;
+import io.pointsman.proxy.loop.Plane;
+import io.pointsman.proxy.reply.ProxyError;
+import io.pointsman.proxy.settings.TimeoutSettings;
+import org.jspecify.annotations.Nullable;
+
+/** How long an exchange may take, and whose fault it is that one takes longer. */
+final class ExchangeTimeouts {
+  private ExchangeTimeouts() {}
+
+  /** Ends the exchange, or its attempt, if it has taken too long. */
+  static void check(Exchange exchange, Plane plane, long now) {
+    TimeoutSettings timeouts = plane.timeouts();
+    Attempt attempt = exchange.attempt();
+    long total = totalNanos(exchange, timeouts);
+    if (exchange.waitsForClient()
+        && TimeoutSettings.passed(now - exchange.lastReadAt(), timeouts.clientBody().toNanos())) {
+      exchange.endEarly(ProxyError.REQUEST_TIMEOUT, null);
+    } else if (TimeoutSettings.passed(now - exchange.report().startedAt(), total)) {
+      totalTimeout(exchange, attempt, now, total / 2);
+    } else if (attempt != null) {
+      attempt.checkTimeouts(now, timeouts, plane.sseKeepalive().toNanos());
+    }
+  }
+
+  /** The whole took too long. What is waited for at that moment tells whose fault it is. */
+  private static void totalTimeout(
+      Exchange exchange, @Nullable Attempt attempt, long now, long half) {
+    Attempt relaying = attempt == null || attempt.relay() == null ? null : attempt;
+    if (exchange.waitsForClient()) {
+      exchange.endEarly(ProxyError.REQUEST_TIMEOUT, null);
+    } else if (exchange.admitting()) {
+      exchange.waitedTooLong();
+    } else if (exchange.heldBack()) {
+      exchange.waitedTooLong("waited too long for a worker that has room");
+    } else if (relaying != null && !exchange.client().writable()) {
+      exchange.clientStalled();
+    } else if (relaying != null && relaying.silent(now) < half) {
+      exchange.endEarly(ProxyError.TOTAL_REACHED, null);
+    } else {
+      exchange.endEarly(ProxyError.TOTAL_TIMEOUT, Failure.TIMEOUT);
+    }
+  }
+
+  /**
+   * While the request is still coming the shorter bound holds, also under a stream that has begun:
+   * nothing else bounds the whole of a client that trickles.
+   */
+  private static long totalNanos(Exchange exchange, TimeoutSettings timeouts) {
+    long total = timeouts.total().toNanos();
+    long stream = timeouts.streamTotal().toNanos();
+    if (!exchange.streams()) {
+      return total;
+    }
+    if (exchange.received() || total == 0) {
+      return stream;
+    }
+    return stream == 0 ? total : Math.min(total, stream);
+  }
+}
