@@ -17,9 +17,10 @@ import java.util.Arrays;
  * block, so that a longer conversation shares all blocks of a shorter one. The members of a message
  * beside its content (role, name, tool calls, ...) are combined without regard to their order and
  * stamped onto its first block; their size, if it matters, is made up for by additional blocks.
- * Members that are null count as absent, in messages and their parts also those that are an empty
- * text or list: clients send back {@code "tool_calls":[]} of answers. {@code cache_control} is left
- * out everywhere: clients move that mark from turn to turn.
+ * Members that are null count as absent, in messages and their parts, and where requests that
+ * differ share nothing, also those that are an empty text or list: clients send back {@code
+ * "tool_calls":[]} of answers. {@code cache_control} is left out everywhere: clients move that mark
+ * from turn to turn.
  */
 final class PromptReader {
   private static final Field[] FIELDS = Field.values();
@@ -105,7 +106,7 @@ final class PromptReader {
       allText += texts[i];
       allIds += ids[i];
       lists += idLists[i];
-      salt += salts[i] == JsonCursor.NULL ? 0 : BlockHash.member(field.hash(), salts[i]);
+      salt += nothing(salts[i]) ? 0 : BlockHash.member(field.hash(), salts[i]);
     }
     if (count == 0) {
       return PrefixBlocks.NONE;
@@ -194,9 +195,12 @@ final class PromptReader {
     }
   }
 
+  private static boolean nothing(long value) {
+    return value == JsonCursor.NULL || value == EMPTY_TEXT || value == JsonCursor.EMPTY_ARRAY;
+  }
+
   private static boolean counts(long key, long value) {
-    boolean empty = value == EMPTY_TEXT || value == JsonCursor.EMPTY_ARRAY;
-    if (empty || value == JsonCursor.NULL || key == CACHE_CONTROL) {
+    if (nothing(value) || key == CACHE_CONTROL) {
       return false;
     }
     if (key == TYPE) {

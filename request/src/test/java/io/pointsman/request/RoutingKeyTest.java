@@ -80,6 +80,8 @@ class RoutingKeyTest {
     for (String other :
         List.of(
             "\"cache_salt\":\"s\"",
+            "\"extra_key\":[\"s\"]",
+            "\"prompt_embeds\":\"AAAA\"",
             "\"lora_path\":\"l\"",
             "\"suffix\":\"x\"",
             "\"suffix\":\"and a long end that is more than one block of sixty-four bytes of"
@@ -138,6 +140,7 @@ class RoutingKeyTest {
             "\"adapter\":\"a\"",
             "\"cache_salt\":\"a\"",
             "\"cache_salt\":\"b\"",
+            "\"extra_key\":\"a\"",
             "\"chat_template\":\"a\"",
             "\"chat_template_kwargs\":{\"enable_thinking\":false}",
             "\"chat_template_kwargs\":{\"enable_thinking\":true}",
@@ -150,6 +153,35 @@ class RoutingKeyTest {
     }
     RequestFacts unnamed = chat(body(messages(LONG)));
     assertThat(shared(unnamed, chat(body("\"cache_salt\":null", messages(LONG))))).isPositive();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "GENERATE, text, image_data",
+    "GENERATE, text, video_data",
+    "GENERATE, input_ids, audio_data",
+    "GENERATE, input_ids, input_embeds",
+    "TOKEN_GENERATE, token_ids, features",
+    "COMPLETIONS, prompt, multi_modal_data",
+    "COMPLETIONS, prompt, prompt_embeds",
+    "TRANSPARENT, text, image_data",
+  })
+  void promptsWithOtherImagesOrEmbeddingsBesideThemShareNothing(
+      Endpoint endpoint, String field, String beside) {
+    String prompt =
+        "\"%s\":%s".formatted(field, field.endsWith("ids") ? "[1,2,3]" : "\"<image>tell\"");
+    String member = "\"" + beside + "\":";
+    RequestFacts alone = read(endpoint, body(prompt));
+    RequestFacts one = read(endpoint, body(prompt, member + "[\"QUJD\"]"));
+    assertThat(shared(one, read(endpoint, body(member + "[\"QUJE\"]", prompt)))).isZero();
+    assertThat(shared(one, alone)).isZero();
+    assertThat(one.prefix().tokenIds()).isFalse();
+    assertThat(blocks(read(endpoint, body(member + "[ \"QUJD\" ]", prompt))))
+        .isEqualTo(blocks(one));
+    for (String nothing : List.of("null", "[]", "\"\"")) {
+      RequestFacts without = read(endpoint, body(prompt, member + nothing));
+      assertThat(without.prefix()).usingRecursiveComparison().isEqualTo(alone.prefix());
+    }
   }
 
   @Test

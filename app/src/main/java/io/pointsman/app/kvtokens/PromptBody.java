@@ -27,6 +27,7 @@ final class PromptBody {
   private static final Set<String> FORBIDDEN =
       Set.of(
           "cache_salt",
+          "extra_key",
           "lora_name",
           "lora_path",
           "lora_id",

@@ -194,6 +194,7 @@ final class TokenAskerTest {
   @ValueSource(
       strings = {
         "\"cache_salt\":\"s\",",
+        "\"extra_key\":\"s\",",
         "\"lora_name\":\"l\",",
         "\"reasoning_effort\":\"high\",",
         "\"truncate_prompt_tokens\":10,",
