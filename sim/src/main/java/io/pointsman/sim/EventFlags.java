@@ -1,5 +1,6 @@
 package io.pointsman.sim;
 
+import io.pointsman.sim.cache.OffloadTier;
 import io.pointsman.sim.zmq.EventFaults;
 import io.pointsman.sim.zmq.EventFormat;
 import io.pointsman.sim.zmq.EventOptions;
@@ -59,6 +60,18 @@ final class EventFlags {
       description = "Share of batches that are sent after the one behind them, 0 to 1.")
   private double reorder;
 
+  @Option(
+      names = "--kv-events-offload",
+      defaultValue = "off",
+      description = "off, or the tier to which evicted blocks go: host, disk, external.")
+  private String offload = "";
+
+  @Option(
+      names = "--kv-events-offload-blocks",
+      defaultValue = "100000",
+      description = "Blocks that the tier holds.")
+  private int offloadBlocks;
+
   /** What the flags say; null if events are off. */
   @Nullable EventOptions options() {
     if (format.equals("off")) {
@@ -72,7 +85,10 @@ final class EventFlags {
         rank,
         topic,
         buffered,
-        new EventFaults(loss, delayMillis, reorder));
+        new EventFaults(loss, delayMillis, reorder),
+        offload.equals("off")
+            ? null
+            : new EventOptions.Offloading(OffloadTier.of(offload), offloadBlocks));
   }
 
   private void refuseWithoutFormat() {
@@ -83,7 +99,8 @@ final class EventFlags {
             || !topic.isEmpty()
             || loss != 0
             || delayMillis != 0
-            || reorder != 0;
+            || reorder != 0
+            || !offload.equals("off");
     if (set) {
       throw new IllegalArgumentException(
           "kv-events-...: set while events are off (expected: --kv-events as well)");

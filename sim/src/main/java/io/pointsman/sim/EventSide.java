@@ -3,6 +3,8 @@ package io.pointsman.sim;
 import io.netty.channel.EventLoop;
 import io.pointsman.sim.cache.BlockCache;
 import io.pointsman.sim.cache.CacheListener;
+import io.pointsman.sim.cache.Offload;
+import io.pointsman.sim.cache.OffloadListener;
 import io.pointsman.sim.cache.PromptOrigin;
 import io.pointsman.sim.live.Announcer;
 import io.pointsman.sim.live.Engine;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Announces what an engine's prefix cache gains and loses: the changes of one turn of the event
  * loop are one batch. Owned by the event loop, but for opening and closing.
  */
-final class EventSide implements Announcer, CacheListener, AutoCloseable {
+final class EventSide implements Announcer, CacheListener, OffloadListener, AutoCloseable {
   private final EventOptions options;
   private final String host;
   private final Engine engine;
@@ -56,13 +58,23 @@ final class EventSide implements Announcer, CacheListener, AutoCloseable {
             options.rank(),
             options.topic(),
             options.buffered(),
-            faults);
+            faults,
+            options.offload());
     int blockSize = engine.scheduler().limits().blockSize();
     EventPublisher opened = new EventPublisher(again, host, blockSize, engine.profile().seed());
     port = opened.port();
     replayPort = opened.replayPort();
     publisher = opened;
-    loop.submit(() -> engine.scheduler().cache().listen(this)).syncUninterruptibly();
+    loop.submit(this::listen).syncUninterruptibly();
+  }
+
+  private void listen() {
+    BlockCache cache = engine.scheduler().cache();
+    cache.listen(this);
+    EventOptions.Offloading further = options.offload();
+    if (further != null) {
+      cache.offloadTo(new Offload(further.blocks(), this));
+    }
   }
 
   /** What publishes. */
@@ -82,6 +94,16 @@ final class EventSide implements Announcer, CacheListener, AutoCloseable {
   @Override
   public void removed(long hash) {
     add(new CacheChange.Removed(hash));
+  }
+
+  @Override
+  public void offloaded(PromptOrigin origin, long[] hashes, int block) {
+    add(new CacheChange.Offloaded(origin, hashes, block));
+  }
+
+  @Override
+  public void dropped(long hash) {
+    add(new CacheChange.Dropped(hash));
   }
 
   @Override

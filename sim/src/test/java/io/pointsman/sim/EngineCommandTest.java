@@ -3,6 +3,7 @@ package io.pointsman.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pointsman.sim.cache.OffloadTier;
 import io.pointsman.sim.failure.Failure;
 import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.http.ConnectionOptions;
@@ -12,6 +13,8 @@ import io.pointsman.sim.kv.KvRole;
 import io.pointsman.sim.live.EngineProfile;
 import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.LinearLatency;
+import io.pointsman.sim.zmq.EventFormat;
+import io.pointsman.sim.zmq.EventOptions;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -135,6 +138,23 @@ class EngineCommandTest {
     assertThatThrownBy(
             () -> parse("--role=both", "--kv-connector=p2p-nccl", "--kv-router=localhost:1"))
         .hasMessageStartingWith("role: both");
+  }
+
+  @Test
+  void flagsOfKvEventsSayWhereEvictedBlocksGo() {
+    assertThat(
+            parse("--kv-events=vllm", "--kv-events-offload=disk", "--kv-events-offload-blocks=9")
+                .events())
+        .isEqualTo(EventOptions.of(EventFormat.VLLM).withOffload(OffloadTier.DISK, 9));
+    assertThat(parse("--kv-events=vllm").events()).isEqualTo(EventOptions.of(EventFormat.VLLM));
+    assertThatThrownBy(() -> parse("--kv-events-offload=host")).hasMessageContaining("--kv-events");
+    assertThatThrownBy(() -> parse("--kv-events=vllm", "--kv-events-offload=tape"))
+        .hasMessageStartingWith("kv-events-offload: tape");
+    assertThatThrownBy(
+            () ->
+                parse(
+                    "--kv-events=vllm", "--kv-events-offload=host", "--kv-events-offload-blocks=0"))
+        .hasMessageStartingWith("kv-events-offload-blocks: 0");
   }
 
   @Test

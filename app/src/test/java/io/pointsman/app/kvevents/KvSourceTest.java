@@ -58,7 +58,8 @@ class KvSourceTest {
             OPTIONS.rank(),
             OPTIONS.topic(),
             OPTIONS.buffered(),
-            OPTIONS.faults());
+            OPTIONS.faults(),
+            OPTIONS.offload());
     AtomicReference<@Nullable EventPublisher> opened = new AtomicReference<>();
     Await.until("the ports are free", () -> opens(options, opened));
     return Objects.requireNonNull(opened.get());

@@ -7,6 +7,7 @@ import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
 import io.pointsman.sim.live.Engine;
 import io.pointsman.sim.live.Generation;
+import io.pointsman.sim.text.Media;
 import java.util.function.Function;
 
 /** The {@code .../render} family: the prompt of a request as token ids, without computing it. */
@@ -36,7 +37,7 @@ final class RenderApi {
   /** {@code features} is there, not null, when the body holds parts that are not text. */
   private ObjectNode object(Generation request, int[] prompt, JsonNode body) {
     ObjectNode root = Json.object().put("request_id", "render-" + engine.nextSerial());
-    root.set("token_ids", Json.array(prompt));
+    root.set("token_ids", Json.array(Media.shown(prompt)));
     root.putNull("features");
     if (isMultimodal(body)) {
       root.putObject("features").putObject("mm_hashes");

@@ -7,6 +7,7 @@ import io.pointsman.sim.http.Exchange;
 import io.pointsman.sim.http.Json;
 import io.pointsman.sim.http.RequestError;
 import io.pointsman.sim.live.Engine;
+import io.pointsman.sim.text.Media;
 import io.pointsman.sim.text.Tokeniser;
 
 /** {@code /tokenize} and {@code /detokenize}. */
@@ -32,7 +33,7 @@ final class TokenizeApi {
     }
     ObjectNode root = Json.object().put("count", ids.length);
     root.put("max_model_len", engine.scheduler().limits().longestRequest());
-    root.set("tokens", Json.array(ids));
+    root.set("tokens", Json.array(Media.shown(ids)));
     root.putNull("token_strs");
     if (body.path("return_token_strs").asBoolean(false)) {
       ArrayNode texts = root.putArray("token_strs");

@@ -8,11 +8,14 @@ import org.jspecify.annotations.Nullable;
  * The KV memory of one engine in blocks: prompt blocks are found again by hash and shared,
  * everything else is private to its request. A block is pinned (used by at least one reservation),
  * idle (findable, evicted least recently used first), or free. Pinned and idle blocks together
- * never exceed the capacity.
+ * never exceed the capacity. What is evicted may go to a further tier, from where it is brought
+ * back without computation.
  *
  * <p>Not thread-safe: owned by the engine's event loop.
  */
 public final class BlockCache {
+  private static final long[] NO_HASHES = {};
+
   private final int blockSize;
   private final int capacity;
   private final Map<Long, Block> byHash = new HashMap<>();
@@ -23,6 +26,7 @@ public final class BlockCache {
   private int idleBlocks;
   private int privateBlocks;
   private CacheListener listener = CacheListener.NONE;
+  private @Nullable Offload offload;
 
   /**
    * An empty cache.
@@ -44,6 +48,11 @@ public final class BlockCache {
   /** Tells {@code newListener} of every change from here on. */
   public void listen(CacheListener newListener) {
     listener = newListener;
+  }
+
+  /** Sends what is evicted to a further tier from here on; null: nowhere. */
+  public void offloadTo(@Nullable Offload tier) {
+    offload = tier;
   }
 
   /** Tokens per block. */
@@ -81,8 +90,9 @@ public final class BlockCache {
   }
 
   /**
-   * Pins the longest known prefix and sets memory aside for the rest, evicting idle blocks as
-   * needed. At least one prompt token is always left to compute, as an engine needs its logits.
+   * Pins the longest known prefix, brings in what a further tier holds behind it, and sets memory
+   * aside for the rest, evicting idle blocks as needed. At least one prompt token is always left to
+   * compute, as an engine needs its logits.
    *
    * @param hashes of the complete blocks of the prompt
    * @param promptTokens length of the prompt
@@ -102,6 +112,10 @@ public final class BlockCache {
       wakened += block.users == 0 ? 1 : 0;
       matched++;
     }
+    int found = matched;
+    while (found < limit && offload != null && offload.find(hashes[found])) {
+      found++;
+    }
     int fresh = blocksFor(totalTokens) - matched;
     if (pinnedBlocks() + wakened + fresh > capacity) {
       return null;
@@ -112,7 +126,7 @@ public final class BlockCache {
     }
     evict(pinnedBlocks() + idleBlocks + fresh - capacity);
     privateBlocks += fresh;
-    return new Reservation(hashes, pinned, matched, matched * blockSize, fresh);
+    return new Reservation(hashes, pinned, matched, found * blockSize, fresh);
   }
 
   /**
@@ -124,6 +138,9 @@ public final class BlockCache {
     int told = reservation.published;
     for (; reservation.published < end; reservation.published++) {
       Block block = new Block(reservation.hashes[reservation.published]);
+      block.origin = reservation.origin;
+      block.hashes = reservation.hashes;
+      block.index = reservation.published;
       if (byHash.putIfAbsent(block.hash, block) == null) {
         block.users = 1;
         reservation.pinned[reservation.published] = block;
@@ -163,7 +180,7 @@ public final class BlockCache {
   }
 
   /**
-   * Forgets every idle block; pinned blocks stay.
+   * Forgets every idle block, and all on a further tier; pinned blocks stay.
    *
    * @return blocks forgotten
    */
@@ -172,8 +189,14 @@ public final class BlockCache {
     CacheListener told = listener;
     boolean all = count == byHash.size();
     listener = all ? CacheListener.NONE : told;
+    Offload tier = offload;
+    offload = null;
     evict(count);
+    offload = tier;
     listener = told;
+    if (tier != null) {
+      tier.clear(!all);
+    }
     if (all) {
       told.cleared();
     }
@@ -195,6 +218,10 @@ public final class BlockCache {
       Block oldest = idle.next;
       unlink(oldest);
       byHash.remove(oldest.hash);
+      PromptOrigin origin = oldest.origin;
+      if (offload != null && origin != null) {
+        offload.keep(origin, oldest.hashes, oldest.index);
+      }
       listener.removed(oldest.hash);
     }
   }
@@ -219,6 +246,9 @@ public final class BlockCache {
   /** One findable block; links itself into the ring of idle blocks while nobody uses it. */
   private static final class Block {
     final long hash;
+    @Nullable PromptOrigin origin;
+    long[] hashes = NO_HASHES;
+    int index;
     int users;
     Block next = this;
     Block previous = this;
@@ -252,7 +282,7 @@ public final class BlockCache {
       origin = newOrigin;
     }
 
-    /** Prompt tokens found in the cache at admission. */
+    /** Prompt tokens found in the cache at admission, on either tier. */
     public int cachedTokens() {
       return cachedTokens;
     }

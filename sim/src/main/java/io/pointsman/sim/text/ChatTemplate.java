@@ -13,9 +13,7 @@ public final class ChatTemplate {
       List.of("system", "user", "assistant", "tool", "developer", "function", "tools");
   private static final int END = Tokeniser.MARKERS + ROLES.size();
   private static final int OTHER_ROLE = END + 1;
-  private static final int MEDIA = OTHER_ROLE + 1;
-  private static final int MEDIA_TOKENS = 64;
-  private static final int MEDIA_MASK = (1 << 29) - 1;
+  static final int MEDIA = OTHER_ROLE + 1;
 
   private final TokenBuffer out = new TokenBuffer(256);
 
@@ -108,9 +106,9 @@ public final class ChatTemplate {
     if (text.isTextual()) {
       Tokeniser.encode(text.textValue(), out);
     } else if (part.path("type").asText("").matches(".*(image|audio|video|file).*")) {
-      int digest = part.toString().hashCode();
-      for (int i = 0; i < MEDIA_TOKENS; i++) {
-        out.add(MEDIA + ((digest + i * 0x9E3779B9) & MEDIA_MASK));
+      String content = part.toString();
+      for (int i = 0; i < Media.TOKENS; i++) {
+        out.add(Media.id(content, i));
       }
     } else {
       Tokeniser.encode(part.toString(), out);

@@ -17,6 +17,13 @@ public sealed interface CacheChange {
   /** A block cannot be found any more. */
   record Removed(long hash) implements CacheChange {}
 
+  /** A block of a prompt is on the further tier. */
+  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  record Offloaded(PromptOrigin origin, long[] hashes, int block) implements CacheChange {}
+
+  /** A block has left the further tier. */
+  record Dropped(long hash) implements CacheChange {}
+
   /** No block can be found any more. */
   record Cleared() implements CacheChange {}
 }

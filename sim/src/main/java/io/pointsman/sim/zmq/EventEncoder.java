@@ -1,10 +1,17 @@
 package io.pointsman.sim.zmq;
 
+import io.pointsman.sim.cache.BlockHashes;
+import io.pointsman.sim.cache.OffloadTier;
+import io.pointsman.sim.cache.PromptOrigin;
+import io.pointsman.sim.text.Media;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.msgpack.core.MessageBufferPacker;
 import org.msgpack.core.MessagePack;
 
@@ -16,11 +23,36 @@ final class EventEncoder {
   private final EventFormat format;
   private final int blockSize;
   private final int rank;
+  private final String furtherMedium;
 
-  EventEncoder(EventFormat format, int blockSize, int rank) {
-    this.format = format;
+  /** Where the further tier is, as vLLM tells it of storage; null where nothing is told. */
+  private final @Nullable String furtherLocality;
+
+  EventEncoder(EventOptions options, int blockSize) {
+    format = options.format();
     this.blockSize = blockSize;
-    this.rank = rank;
+    rank = options.rank();
+    EventOptions.Offloading further = options.offload();
+    OffloadTier tier = further == null ? OffloadTier.HOST : further.tier();
+    furtherMedium = medium(format, tier);
+    furtherLocality = format == EventFormat.SGLANG ? null : locality(tier);
+  }
+
+  private static String medium(EventFormat format, OffloadTier tier) {
+    boolean vllm = format != EventFormat.SGLANG;
+    return switch (tier) {
+      case HOST -> vllm ? "CPU" : "CPU_PINNED";
+      case DISK -> vllm ? "STORAGE" : "DISK";
+      case EXTERNAL -> vllm ? "STORAGE" : "EXTERNAL";
+    };
+  }
+
+  private static @Nullable String locality(OffloadTier tier) {
+    return switch (tier) {
+      case HOST -> null;
+      case DISK -> "LOCAL";
+      case EXTERNAL -> "REMOTE";
+    };
   }
 
   byte[] encode(double seconds, List<CacheChange> changes) {
@@ -32,6 +64,8 @@ final class EventEncoder {
         switch (change) {
           case CacheChange.Stored stored -> stored(out, stored);
           case CacheChange.Removed(long hash) -> removed(out, hash);
+          case CacheChange.Offloaded offloaded -> offloaded(out, offloaded);
+          case CacheChange.Dropped(long hash) -> dropped(out, hash);
           case CacheChange.Cleared _ -> cleared(out);
         }
       }
@@ -56,7 +90,7 @@ final class EventEncoder {
       case VLLM_MAP -> map(out, stored);
       case SGLANG -> {
         for (int block = stored.from(); block < stored.to(); block++) {
-          page(out, stored, block);
+          page(out, stored.origin(), stored.hashes(), block, null);
         }
       }
     }
@@ -65,8 +99,8 @@ final class EventEncoder {
   private void array(MessageBufferPacker out, CacheChange.Stored stored) throws IOException {
     out.packArrayHeader(9).packString("BlockStored");
     hashes(out, stored);
-    parent(out, stored, stored.from());
-    tokens(out, stored, stored.from(), stored.to());
+    parent(out, stored.hashes(), stored.from());
+    tokens(out, stored.origin(), stored.from(), stored.to());
     out.packInt(blockSize);
     adapterId(out, stored);
     out.packString("GPU");
@@ -79,9 +113,9 @@ final class EventEncoder {
     out.packString("block_hashes");
     hashes(out, stored);
     out.packString("parent_block_hash");
-    parent(out, stored, stored.from());
+    parent(out, stored.hashes(), stored.from());
     out.packString("token_ids");
-    tokens(out, stored, stored.from(), stored.to());
+    tokens(out, stored.origin(), stored.from(), stored.to());
     out.packString("block_size").packInt(blockSize);
     out.packString("lora_id");
     adapterId(out, stored);
@@ -93,18 +127,55 @@ final class EventEncoder {
     out.packString("group_idx").packInt(0);
   }
 
-  private void page(MessageBufferPacker out, CacheChange.Stored stored, int block)
+  /** The device is named only where a salt comes behind it. */
+  private void page(
+      MessageBufferPacker out, PromptOrigin origin, long[] hashes, int block, @Nullable String tier)
       throws IOException {
-    boolean salted = !stored.origin().cacheSalt().isEmpty();
-    out.packArrayHeader(salted ? 8 : 6).packString("BlockStored");
+    boolean salted = !origin.cacheSalt().isEmpty();
+    out.packArrayHeader(salted ? 8 : tier == null ? 6 : 7).packString("BlockStored");
     out.packArrayHeader(1);
-    hash(out, stored.hashes()[block]);
-    parent(out, stored, block);
-    tokens(out, stored, block, block + 1);
+    hash(out, hashes[block]);
+    parent(out, hashes, block);
+    tokens(out, origin, block, block + 1);
     out.packInt(blockSize);
     out.packNil();
+    if (salted || tier != null) {
+      out.packString(tier == null ? "GPU" : tier);
+    }
     if (salted) {
-      out.packString("GPU").packString(stored.origin().cacheSalt());
+      out.packString(origin.cacheSalt());
+    }
+  }
+
+  /** vLLM names the blocks alone, which it has announced before; SGLang says all again. */
+  private void offloaded(MessageBufferPacker out, CacheChange.Offloaded change) throws IOException {
+    long[] hashes = change.hashes();
+    int block = change.block();
+    switch (format) {
+      case VLLM -> {
+        out.packArrayHeader(furtherLocality == null ? 9 : 13).packString("BlockStored");
+        out.packArrayHeader(1);
+        hash(out, hashes[block]);
+        out.packNil().packArrayHeader(0).packInt(blockSize).packNil();
+        out.packString(furtherMedium).packNil().packNil();
+        if (furtherLocality != null) {
+          out.packInt(0).packNil().packNil().packString(furtherLocality);
+        }
+      }
+      case VLLM_MAP -> {
+        out.packMapHeader(furtherLocality == null ? 6 : 7);
+        out.packString("type").packString("BlockStored");
+        out.packString("block_hashes").packArrayHeader(1);
+        hash(out, hashes[block]);
+        out.packString("parent_block_hash").packNil();
+        out.packString("token_ids").packArrayHeader(0);
+        out.packString("block_size").packInt(blockSize);
+        out.packString("medium").packString(furtherMedium);
+        if (furtherLocality != null) {
+          out.packString("locality").packString(furtherLocality);
+        }
+      }
+      case SGLANG -> page(out, change.origin(), hashes, block, furtherMedium);
     }
   }
 
@@ -115,20 +186,20 @@ final class EventEncoder {
     }
   }
 
-  private void parent(MessageBufferPacker out, CacheChange.Stored stored, int block)
-      throws IOException {
+  private void parent(MessageBufferPacker out, long[] hashes, int block) throws IOException {
     if (block == 0) {
       out.packNil();
     } else {
-      hash(out, stored.hashes()[block - 1]);
+      hash(out, hashes[block - 1]);
     }
   }
 
-  private void tokens(MessageBufferPacker out, CacheChange.Stored stored, int from, int to)
+  private void tokens(MessageBufferPacker out, PromptOrigin origin, int from, int to)
       throws IOException {
     out.packArrayHeader((to - from) * blockSize);
     for (int i = from * blockSize; i < to * blockSize; i++) {
-      out.packInt(stored.origin().tokens()[i]);
+      int id = origin.tokens()[i];
+      out.packInt(format == EventFormat.SGLANG ? id : Media.shown(id));
     }
   }
 
@@ -152,15 +223,15 @@ final class EventEncoder {
     }
   }
 
-  /** The adapter in each block, the salt in the first of a prompt. */
-  private static void extras(MessageBufferPacker out, CacheChange.Stored stored)
-      throws IOException {
-    String adapter = stored.origin().adapter();
-    String salt = stored.origin().cacheSalt();
+  /** The adapter and the parts that are not text in each block, the salt in the first. */
+  private void extras(MessageBufferPacker out, CacheChange.Stored stored) throws IOException {
+    PromptOrigin origin = stored.origin();
+    String adapter = origin.adapter();
     out.packArrayHeader(stored.to() - stored.from());
     for (int block = stored.from(); block < stored.to(); block++) {
-      boolean salted = block == 0 && !salt.isEmpty();
-      int keys = (adapter == null ? 0 : 1) + (salted ? 1 : 0);
+      boolean salted = block == 0 && !origin.cacheSalt().isEmpty();
+      List<Integer> parts = parts(origin.tokens(), block);
+      int keys = (adapter == null ? 0 : 1) + parts.size() + (salted ? 1 : 0);
       if (keys == 0) {
         out.packNil();
         continue;
@@ -169,9 +240,34 @@ final class EventEncoder {
       if (adapter != null) {
         out.packString(adapter);
       }
-      if (salted) {
-        out.packString(salt);
+      for (int at : parts) {
+        part(out, origin.tokens()[at], at - block * blockSize);
       }
+      if (salted) {
+        out.packString(origin.cacheSalt());
+      }
+    }
+  }
+
+  /** Where parts that are not text begin in a block, or go on. */
+  private List<Integer> parts(int[] tokens, int block) {
+    List<Integer> parts = new ArrayList<>(0);
+    for (int i = block * blockSize; i < (block + 1) * blockSize; i++) {
+      boolean first = i == block * blockSize || Media.offset(tokens[i]) == 0;
+      if (Media.is(tokens[i]) && first) {
+        parts.add(i);
+      }
+    }
+    return parts;
+  }
+
+  /** Its hash; in maps with where it begins, as seen from the block. */
+  private void part(MessageBufferPacker out, int id, int at) throws IOException {
+    String hash = HexFormat.of().toHexDigits(BlockHashes.mix(Media.part(id)));
+    if (format == EventFormat.VLLM_MAP) {
+      out.packArrayHeader(2).packString(hash).packInt(at - Media.offset(id));
+    } else {
+      out.packString(hash);
     }
   }
 
@@ -189,6 +285,32 @@ final class EventEncoder {
       case VLLM -> out.packString("GPU");
       case VLLM_MAP -> out.packString("medium").packString("GPU");
       case SGLANG -> {}
+    }
+  }
+
+  private void dropped(MessageBufferPacker out, long hash) throws IOException {
+    boolean located = furtherLocality != null;
+    switch (format) {
+      case VLLM -> out.packArrayHeader(located ? 5 : 3).packString("BlockRemoved");
+      case VLLM_MAP -> {
+        out.packMapHeader(located ? 4 : 3).packString("type").packString("BlockRemoved");
+        out.packString("block_hashes");
+      }
+      case SGLANG -> out.packArrayHeader(3).packString("BlockRemoved");
+    }
+    out.packArrayHeader(1);
+    hash(out, hash);
+    if (format == EventFormat.VLLM_MAP) {
+      out.packString("medium");
+    }
+    out.packString(furtherMedium);
+    if (furtherLocality != null) {
+      switch (format) {
+        case VLLM -> out.packInt(0);
+        case VLLM_MAP -> out.packString("locality");
+        case SGLANG -> {}
+      }
+      out.packString(furtherLocality);
     }
   }
 

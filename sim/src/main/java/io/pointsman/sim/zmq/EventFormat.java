@@ -8,7 +8,7 @@ public enum EventFormat {
   VLLM,
   /** vLLM since its events are maps; hashes are numbers. */
   VLLM_MAP,
-  /** SGLang: arrays, hashes are numbers, one event for each block, no word of tiers. */
+  /** SGLang: arrays, hashes are numbers, one event for each block, tiers named but the device. */
   SGLANG;
 
   /** The name as it is written in flags. */

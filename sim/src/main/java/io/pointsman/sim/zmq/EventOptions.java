@@ -1,5 +1,8 @@
 package io.pointsman.sim.zmq;
 
+import io.pointsman.sim.cache.OffloadTier;
+import org.jspecify.annotations.Nullable;
+
 /**
  * How an engine announces what it stores.
  *
@@ -8,6 +11,7 @@ package io.pointsman.sim.zmq;
  * @param rank the data-parallel rank that it says it is, from 0
  * @param topic of its messages; may be empty
  * @param buffered batches that can be repeated, at least 1
+ * @param offload where evicted blocks go; null: nowhere
  */
 public record EventOptions(
     EventFormat format,
@@ -16,10 +20,25 @@ public record EventOptions(
     int rank,
     String topic,
     int buffered,
-    EventFaults faults) {
+    EventFaults faults,
+    @Nullable Offloading offload) {
+  /**
+   * A further tier.
+   *
+   * @param blocks that it holds, at least 1
+   */
+  public record Offloading(OffloadTier tier, int blocks) {
+    public Offloading {
+      if (blocks < 1) {
+        throw new IllegalArgumentException(
+            "kv-events-offload-blocks: " + blocks + " (expected: at least 1)");
+      }
+    }
+  }
+
   /** Any free ports, with replay, rank 0, no topic, 10,000 batches, nothing goes wrong. */
   public static EventOptions of(EventFormat format) {
-    return new EventOptions(format, 0, 0, 0, "", 10_000, EventFaults.NONE);
+    return new EventOptions(format, 0, 0, 0, "", 10_000, EventFaults.NONE, null);
   }
 
   public EventOptions {
@@ -43,26 +62,32 @@ public record EventOptions(
 
   /** The same without a socket that repeats batches. */
   public EventOptions withoutReplay() {
-    return new EventOptions(format, port, -1, rank, topic, buffered, faults);
+    return new EventOptions(format, port, -1, rank, topic, buffered, faults, offload);
   }
 
   /** The same with another topic. */
   public EventOptions withTopic(String newTopic) {
-    return new EventOptions(format, port, replayPort, rank, newTopic, buffered, faults);
+    return new EventOptions(format, port, replayPort, rank, newTopic, buffered, faults, offload);
   }
 
   /** The same as another rank. */
   public EventOptions withRank(int newRank) {
-    return new EventOptions(format, port, replayPort, newRank, topic, buffered, faults);
+    return new EventOptions(format, port, replayPort, newRank, topic, buffered, faults, offload);
   }
 
   /** The same where so many batches can be repeated. */
   public EventOptions withBuffered(int batches) {
-    return new EventOptions(format, port, replayPort, rank, topic, batches, faults);
+    return new EventOptions(format, port, replayPort, rank, topic, batches, faults, offload);
   }
 
   /** The same with other faults. */
   public EventOptions withFaults(EventFaults newFaults) {
-    return new EventOptions(format, port, replayPort, rank, topic, buffered, newFaults);
+    return new EventOptions(format, port, replayPort, rank, topic, buffered, newFaults, offload);
+  }
+
+  /** The same where evicted blocks go to a further tier of so many blocks. */
+  public EventOptions withOffload(OffloadTier tier, int blocks) {
+    Offloading further = new Offloading(tier, blocks);
+    return new EventOptions(format, port, replayPort, rank, topic, buffered, faults, further);
   }
 }

@@ -56,7 +56,7 @@ public final class EventPublisher implements AutoCloseable {
    */
   public EventPublisher(EventOptions options, String host, int blockSize, long seed) {
     this.options = options;
-    encoder = new EventEncoder(options.format(), blockSize, options.rank());
+    encoder = new EventEncoder(options, blockSize);
     topic = options.topic().getBytes(UTF_8);
     faults = options.faults();
     dice = new SplittableRandom(seed);

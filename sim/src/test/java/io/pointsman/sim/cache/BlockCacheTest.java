@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.sim.cache.BlockCache.Reservation;
+import java.util.HashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -33,6 +35,63 @@ class BlockCacheTest {
     fork[5] = 99;
 
     assertThat(reserve(fork, 0).cachedTokens()).isEqualTo(4);
+  }
+
+  @Test
+  void evictedPromptIsFoundOnTheFurtherTier() {
+    Told told = new Told();
+    cache.offloadTo(new Offload(100, told));
+    run(prompt(1, 17), 17, 0);
+    run(prompt(2, 40), 40, 0);
+
+    assertThat(cache.known(BlockHashes.of(prompt(1, 17), BLOCK, 0))).isZero();
+    assertThat(told.there).hasSize(4);
+    assertThat(reserve(prompt(1, 17), 0).cachedTokens()).isEqualTo(16);
+  }
+
+  @Test
+  void furtherTierDropsWhatWasNeededLeastLately() {
+    Told told = new Told();
+    cache.offloadTo(new Offload(6, told));
+    run(prompt(1, 17), 17, 0);
+    run(prompt(2, 40), 40, 0);
+    run(prompt(3, 17), 17, 0);
+
+    // Five of the second prompt have left the device, and three of the first made room for them.
+    assertThat(told.there).hasSize(6);
+    assertThat(told.dropped).isEqualTo(3);
+    assertThat(reserve(prompt(1, 17), 0).cachedTokens()).isEqualTo(4);
+  }
+
+  @Test
+  void forgettingClearsTheFurtherTierToo() {
+    Told told = new Told();
+    cache.offloadTo(new Offload(100, told));
+    run(prompt(1, 17), 17, 0);
+    run(prompt(2, 40), 40, 0);
+    Reservation running = reserve(prompt(3, 8), 0);
+    cache.publish(running, 8);
+    cache.forgetIdle();
+
+    assertThat(told.there).as("told one by one, as something stays on the device").isEmpty();
+    cache.release(running);
+    assertThat(reserve(prompt(1, 17), 0).cachedTokens()).isZero();
+  }
+
+  private static final class Told implements OffloadListener {
+    private final Set<Long> there = new HashSet<>();
+    private int dropped;
+
+    @Override
+    public void offloaded(PromptOrigin origin, long[] hashes, int block) {
+      assertThat(there.add(hashes[block])).isTrue();
+    }
+
+    @Override
+    public void dropped(long hash) {
+      assertThat(there.remove(hash)).isTrue();
+      dropped++;
+    }
   }
 
   @Test
@@ -124,6 +183,7 @@ class BlockCacheTest {
 
   private void run(int[] prompt, int published, int output) {
     Reservation reservation = reserve(prompt, output);
+    reservation.of(new PromptOrigin(prompt, null, ""));
     cache.publish(reservation, published);
     cache.release(reservation);
   }

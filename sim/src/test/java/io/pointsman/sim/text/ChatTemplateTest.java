@@ -43,6 +43,7 @@ class ChatTemplateTest {
         render("[{'role':'user','content':[{'type':'image_url','image_url':{'url':'b'}}]}]");
 
     assertThat(one).hasSameSizeAs(two).isNotEqualTo(two).hasSizeGreaterThan(64);
+    assertThat(Media.shown(one)).isEqualTo(Media.shown(two)).contains(Media.PLACEHOLDER);
   }
 
   @Test

@@ -1,0 +1,159 @@
+package io.pointsman.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.cache.OffloadTier;
+import io.pointsman.sim.zmq.EventFormat;
+import io.pointsman.sim.zmq.EventOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.util.SplittableRandom;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Engines that keep on a further tier what they evict, and say so over sockets: what a tier is
+ * worth decides between one that has the whole prompt there and one that has a part of it on its
+ * device.
+ */
+final class OffloadTest {
+  private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
+  private static final Pattern DECIDED = Pattern.compile("\"url\":\"http://[^\"]*:(\\d+)\"");
+  private static final int BLOCK = 16;
+  private static final int DEVICE_BLOCKS = 1024;
+
+  /** Of each prompt; so many that {@code cost} takes a fifth of them for a difference. */
+  private static final int BLOCKS = 400;
+
+  private static final int FILLER = 100;
+
+  private static Cluster.Setup setup(String policy, EventFormat format, OffloadTier tier) {
+    return Cluster.of(2)
+        .policy(policy)
+        .set("kv-events.mode", "auto")
+        .set("cost.tie-millis", 1)
+        .engines(
+            engine ->
+                engine
+                    .withKv(DEVICE_BLOCKS, BLOCK)
+                    .withEvents(EventOptions.of(format).withOffload(tier, 4 * DEVICE_BLOCKS)));
+  }
+
+  /** The first blocks of a prompt and one token more. */
+  private static String body(long prompt, int blocks) {
+    String ids =
+        new SplittableRandom(prompt)
+            .ints(1L + (long) blocks * BLOCK, 1, 30_000)
+            .mapToObj(Integer::toString)
+            .collect(Collectors.joining(","));
+    return "{\"model\":\"%s\",\"max_tokens\":1,\"prompt\":[%s]}".formatted(Cluster.MODEL, ids);
+  }
+
+  private static Answer ask(int port, String body) throws IOException {
+    Answer answer = RawClient.call(port, "POST", "/v1/completions", body);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    return answer;
+  }
+
+  private static int port(SimEngine engine) {
+    return URI.create(engine.url()).getPort();
+  }
+
+  /** Until what is published is heard at once; what comes while the router joins is heard late. */
+  private static void awaitFollowed(Cluster cluster) {
+    Await.until(
+        "a subscriber of each engine, and nothing missing",
+        Await.LONG,
+        () ->
+            cluster.engines().stream().allMatch(engine -> engine.events().subscribers() == 1)
+                && cluster.router().metric("pointsman_kv_event_sources_live", "") == 2);
+  }
+
+  /**
+   * The first engine has prompts 1 and 2 on the tier and nothing of them on its device, the second
+   * one has their first blocks on its device.
+   */
+  private static void bring(Cluster cluster, int ofFirst, int ofSecond) throws IOException {
+    awaitFollowed(cluster);
+    int offloads = port(cluster.engine(0));
+    ask(offloads, body(1, BLOCKS));
+    ask(offloads, body(2, BLOCKS));
+    ask(offloads, body(FILLER, DEVICE_BLOCKS - 1));
+    int holds = port(cluster.engine(1));
+    ask(holds, body(1, ofFirst));
+    ask(holds, body(2, ofSecond));
+    double known = 2 * BLOCKS + DEVICE_BLOCKS - 1 + ofFirst + ofSecond;
+    Await.until(
+        () -> known + " blocks, not " + cluster.router().gauge("pointsman_kv_index_blocks"),
+        Await.LONG,
+        () -> cluster.router().gauge("pointsman_kv_index_blocks") == known);
+  }
+
+  /** The engine that a prompt would be sent to. */
+  private static SimEngine chosen(Cluster cluster, long prompt) throws IOException {
+    String question =
+        "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body(prompt, BLOCKS) + "}";
+    Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    Matcher port = DECIDED.matcher(answer.text());
+    assertThat(port.find()).as(answer.text()).isTrue();
+    int of = Integer.parseInt(port.group(1));
+    return port(cluster.engine(0)) == of ? cluster.engine(0) : cluster.engine(1);
+  }
+
+  /** A fifth of the prompt less than the tier's default credit on the device, and a fifth more. */
+  @ParameterizedTest
+  @CsvSource({
+    "kv_aware, VLLM, HOST, 240, 400",
+    "kv_aware, VLLM, DISK, 40, 200",
+    "kv_aware, VLLM, EXTERNAL, 160, 320",
+    "kv_aware, VLLM_MAP, HOST, 240, 400",
+    "kv_aware, VLLM_MAP, DISK, 40, 200",
+    "kv_aware, VLLM_MAP, EXTERNAL, 160, 320",
+    "kv_aware, SGLANG, HOST, 240, 400",
+    "kv_aware, SGLANG, DISK, 40, 200",
+    "kv_aware, SGLANG, EXTERNAL, 160, 320",
+    "cost, VLLM_MAP, HOST, 240, 400",
+    "cost, VLLM_MAP, DISK, 40, 200",
+    "cost, SGLANG, EXTERNAL, 160, 320"
+  })
+  void creditOfATierDecidesBetweenItAndAPartOnADevice(
+      String policy, EventFormat format, OffloadTier tier, int less, int more) throws Exception {
+    try (Cluster cluster = setup(policy, format, tier).start()) {
+      bring(cluster, less, more);
+      assertThat(chosen(cluster, 1)).isSameAs(cluster.engine(0));
+      assertThat(chosen(cluster, 2)).isSameAs(cluster.engine(1));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(OffloadTier.class)
+  void tierWithoutCreditDrawsNothing(OffloadTier tier) throws Exception {
+    Cluster.Setup setup = setup("kv_aware", EventFormat.VLLM_MAP, tier);
+    try (Cluster cluster = setup.set("kv-aware." + tier.label() + "-credit", 0).start()) {
+      bring(cluster, 40, 40);
+      assertThat(chosen(cluster, 1)).isSameAs(cluster.engine(1));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(EventFormat.class)
+  void whatATierHoldsIsBroughtBackWhereThePromptIsSent(EventFormat format) throws Exception {
+    try (Cluster cluster = setup("kv_aware", format, OffloadTier.HOST).start()) {
+      bring(cluster, 40, 40);
+      Answer answer = ask(cluster.port(), body(1, BLOCKS));
+      assertThat(answer.header("x-engine-id")).isEqualTo(cluster.engine(0).id());
+      Matcher found = CACHED.matcher(answer.text());
+      assertThat(found.find() ? Integer.parseInt(found.group(1)) : 0).isEqualTo(BLOCKS * BLOCK);
+    }
+  }
+}

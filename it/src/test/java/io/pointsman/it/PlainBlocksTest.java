@@ -1,0 +1,157 @@
+package io.pointsman.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.it.support.Answer;
+import io.pointsman.it.support.Await;
+import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.RawClient;
+import io.pointsman.sim.SimEngine;
+import io.pointsman.sim.zmq.EventFormat;
+import io.pointsman.sim.zmq.EventOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Announced blocks that depend on more than token ids, over sockets: images, salts and adapters.
+ * One engine has all of a prompt with such a thing, another one the first half of the same ids
+ * without it; plain ids must go to the half.
+ */
+final class PlainBlocksTest {
+  private static final Pattern TOKENS = Pattern.compile("\"tokens\":\\[([^\\]]*)\\]");
+  private static final Pattern DECIDED = Pattern.compile("\"url\":\"http://[^\"]*:(\\d+)\"");
+  private static final String ADAPTER = "polite";
+  private static final int BLOCK = 16;
+  private static final int BLOCKS = 40;
+  private static final int PLAIN_BLOCKS = 7;
+  private static final String IMAGE =
+      """
+      [{"role":"user","content":[
+        {"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},
+        {"type":"text","text":"%s"}]}]\
+      """
+          .formatted("What is to be seen here? ".repeat(100));
+
+  private static Cluster cluster(EventFormat format) throws IOException {
+    Cluster cluster =
+        Cluster.of(2)
+            .policy("kv_aware")
+            .set("kv-events.mode", "auto")
+            .engines(
+                engine ->
+                    engine
+                        .withModels(Cluster.MODEL, ADAPTER)
+                        .withKv(4096, BLOCK)
+                        .withEvents(EventOptions.of(format)))
+            .start();
+    awaitFollowed(cluster);
+    return cluster;
+  }
+
+  /** Until what is published is heard at once; what comes while the router joins is heard late. */
+  private static void awaitFollowed(Cluster cluster) {
+    Await.until(
+        "a subscriber of each engine, and nothing missing",
+        Await.LONG,
+        () ->
+            cluster.engines().stream().allMatch(engine -> engine.events().subscribers() == 1)
+                && cluster.router().metric("pointsman_kv_event_sources_live", "") == 2);
+  }
+
+  private static int[] ids(long seed, int blocks) {
+    return new SplittableRandom(seed).ints(1L + (long) blocks * BLOCK, 1, 30_000).toArray();
+  }
+
+  private static String body(String model, int[] ids, String more) {
+    String list = Arrays.stream(ids).mapToObj(Integer::toString).collect(Collectors.joining(","));
+    return "{\"model\":\"%s\",\"max_tokens\":1,\"prompt\":[%s]%s}".formatted(model, list, more);
+  }
+
+  private static String plain(int[] ids) {
+    return body(Cluster.MODEL, ids, "");
+  }
+
+  private static Answer call(SimEngine engine, String path, String body) throws IOException {
+    Answer answer = RawClient.call(URI.create(engine.url()).getPort(), "POST", path, body);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    return answer;
+  }
+
+  /** Another plane brings the half; the last prompt tells that all before it was heard. */
+  private static void bringHalf(Cluster cluster, int[] ids, int known) throws IOException {
+    int half = BLOCKS / 2;
+    call(cluster.engine(1), "/v1/completions", plain(Arrays.copyOf(ids, half * BLOCK + 1)));
+    call(cluster.engine(0), "/v1/completions", plain(ids(99, PLAIN_BLOCKS)));
+    double blocks = known + half + PLAIN_BLOCKS;
+    Await.until(
+        () -> blocks + " blocks, not " + cluster.router().gauge("pointsman_kv_index_blocks"),
+        Await.LONG,
+        () -> cluster.router().gauge("pointsman_kv_index_blocks") == blocks);
+  }
+
+  private static void assertGoesTo(SimEngine engine, Cluster cluster, String body)
+      throws IOException {
+    String question = "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body + "}";
+    Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    Matcher port = DECIDED.matcher(answer.text());
+    assertThat(port.find()).as(answer.text()).isTrue();
+    assertThat(Integer.parseInt(port.group(1))).isEqualTo(URI.create(engine.url()).getPort());
+  }
+
+  /** vLLM shows images as equal ids and tells them apart by extra keys; SGLang by their ids. */
+  @ParameterizedTest
+  @EnumSource(EventFormat.class)
+  void imageNeverMatchesTheSameIdsInAPlainPrompt(EventFormat format) throws Exception {
+    try (Cluster cluster = cluster(format)) {
+      String chat =
+          "{\"model\":\"%s\",\"max_tokens\":1,\"messages\":%s}".formatted(Cluster.MODEL, IMAGE);
+      Answer answer = call(cluster.engine(0), "/tokenize", chat);
+      Matcher tokens = TOKENS.matcher(answer.text());
+      assertThat(tokens.find()).as(answer.text()).isTrue();
+      int[] ids = Arrays.stream(tokens.group(1).split(",")).mapToInt(Integer::parseInt).toArray();
+      assertThat(ids).hasSizeGreaterThan(BLOCKS * BLOCK);
+      call(cluster.engine(0), "/v1/chat/completions", chat);
+      // The image is in the first block, so that none of vLLM's can be matched.
+      bringHalf(cluster, ids, format == EventFormat.SGLANG ? ids.length / BLOCK : 0);
+
+      assertGoesTo(cluster.engine(1), cluster, plain(ids));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(EventFormat.class)
+  void saltedPromptNeverMatchesTheSameIdsWithoutASalt(EventFormat format) throws Exception {
+    try (Cluster cluster = cluster(format)) {
+      int[] ids = ids(1, BLOCKS);
+      String salted = body(Cluster.MODEL, ids, ",\"cache_salt\":\"mine\"");
+      call(cluster.engine(0), "/v1/completions", salted);
+      bringHalf(cluster, ids, 0);
+
+      assertGoesTo(cluster.engine(1), cluster, plain(ids));
+    }
+  }
+
+  /** SGLang does not tell adapters. */
+  @ParameterizedTest
+  @EnumSource(
+      value = EventFormat.class,
+      names = {"VLLM", "VLLM_MAP"})
+  void adaptersPromptMatchesUnderItsNameAlone(EventFormat format) throws Exception {
+    try (Cluster cluster = cluster(format)) {
+      int[] ids = ids(1, BLOCKS);
+      call(cluster.engine(0), "/v1/completions", body(ADAPTER, ids, ""));
+      bringHalf(cluster, ids, BLOCKS);
+
+      assertGoesTo(cluster.engine(1), cluster, plain(ids));
+      assertGoesTo(cluster.engine(0), cluster, body(ADAPTER, ids, ""));
+    }
+  }
+}
