@@ -230,8 +230,8 @@ final class EventFields {
     KvTier tier =
         switch (name) {
           case "HOST", "HOST_PINNED" -> KvTier.HOST;
-          case "STORAGE", "DISK" -> KvTier.DISK;
-          case "EXTERNAL", "REMOTE", "SHARED" -> KvTier.EXTERNAL;
+          case "STORAGE", "DISK", "FS", "CPU_TIER2" -> KvTier.DISK;
+          case "EXTERNAL", "REMOTE", "SHARED", "OBJ" -> KvTier.EXTERNAL;
           default -> name.startsWith("CPU") ? KvTier.HOST : KvTier.DEVICE;
         };
     boolean remote = locality != null && locality.equalsIgnoreCase("REMOTE");

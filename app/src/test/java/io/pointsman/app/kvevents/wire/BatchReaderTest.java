@@ -153,6 +153,10 @@ class BatchReaderTest {
     "HOST_PINNED, , HOST",
     "STORAGE, LOCAL, DISK",
     "DISK, , DISK",
+    "FS, , DISK",
+    "CPU_TIER1, , HOST",
+    "CPU_TIER2, , DISK",
+    "OBJ, , EXTERNAL",
     "STORAGE, REMOTE, EXTERNAL",
     "EXTERNAL, , EXTERNAL",
     "something, , DEVICE"
