@@ -77,7 +77,8 @@ final class BodyReader {
   }
 
   boolean stream() {
-    return stream.present() && body[offset + stream.offset()] == 't';
+    int from = offset + stream.offset();
+    return stream.present() && JsonText.isTrue(body, from, from + stream.length());
   }
 
   @Nullable String responseId() {

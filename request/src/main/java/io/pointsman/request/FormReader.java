@@ -3,6 +3,7 @@ package io.pointsman.request;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.pointsman.request.json.JsonText;
 import java.util.Arrays;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -73,7 +74,7 @@ final class FormReader {
     if ("model".equals(name)) {
       model = end == content ? null : new String(body, content, end - content, UTF_8);
     } else if ("stream".equals(name)) {
-      stream = new String(body, content, end - content, UTF_8).equalsIgnoreCase("true");
+      stream = JsonText.saysTrue(new String(body, content, end - content, UTF_8));
     }
   }
 

@@ -7,7 +7,9 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.request.BodyVerdict.Kind;
+import io.pointsman.request.splice.SplitFactsReader;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -43,6 +45,27 @@ class BodyFactsTest {
     RequestFacts facts = chat("{\"mod\\u0065l\":\"a\",\"\\u0073tream\":true}");
     assertThat(facts.model()).isEqualTo("a");
     assertThat(facts.stream()).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"true", "1", "1.0", "\"true\"", "\"True\"", "\"on\"", "\"\\u0079es\""})
+  void whatEnginesTakeForTrueAsksForAStream(String value) {
+    String body = "{\"prompt\":\"a\",\"stream\":" + value + "}";
+    assertThat(Reading.read(Endpoint.COMPLETIONS, body).stream()).isTrue();
+    assertThat(split(body).stream()).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"false", "0", "null", "\"false\"", "\"\"", "11", "[1]", "{}", "\"no\""})
+  void whatEnginesTakeForFalseOrRefuseDoesNot(String value) {
+    String body = "{\"prompt\":\"a\",\"stream\":" + value + "}";
+    assertThat(Reading.read(Endpoint.COMPLETIONS, body).stream()).isFalse();
+    assertThat(split(body).stream()).isFalse();
+  }
+
+  private static SplitFacts split(String body) {
+    byte[] bytes = body.getBytes(UTF_8);
+    return new SplitFactsReader().read(Endpoint.COMPLETIONS, bytes, 0, bytes.length, false);
   }
 
   @Test

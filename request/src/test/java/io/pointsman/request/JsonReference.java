@@ -159,9 +159,12 @@ final class JsonReference {
     return object.get(name) instanceof String text && !text.isEmpty() ? text : null;
   }
 
-  /** Whether {@code name} is true. */
+  /** Whether {@code name} is true, or a number or text that pydantic takes for it. */
   static boolean isTrue(Map<?, ?> object, String name) {
-    return object.get(name) instanceof Literal literal && literal.text().equals("true");
+    Object value = object.get(name);
+    return value instanceof Literal literal
+        ? literal.text().matches("true|1|1\\.0")
+        : value instanceof String text && text.matches("(?i)true|t|yes|y|on|1");
   }
 
   /** Whom a body belongs to, by the order of precedence of its fields. */

@@ -45,7 +45,8 @@ class RequestReaderProperties {
     assertThat(facts.body().kind()).isEqualTo(Kind.OBJECT);
     assertThat(facts.model()).isEqualTo(nonEmpty(tree.get("model")));
     assertThat(facts.stream())
-        .isEqualTo(tree.path("stream").isBoolean() && tree.get("stream").asBoolean());
+        .isEqualTo(
+            tree.path("stream").toString().matches("(?i)true|1|1\\.0|\"(true|t|yes|y|on|1)\""));
     assertThat(facts.affinity()).isEqualTo(affinity(tree));
     if (tree.has("model")) {
       String value = quoted(body.getBytes(UTF_8), facts.modelSpan());

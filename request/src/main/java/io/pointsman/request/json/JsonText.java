@@ -2,11 +2,32 @@ package io.pointsman.request.json;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.util.Locale;
+import java.util.Set;
+
 /** Small facts about the bytes of JSON texts. */
 public final class JsonText {
   static final long SCALAR_SEED = 0x7363616C6172L;
 
+  private static final Set<String> YES = Set.of("true", "t", "yes", "y", "on", "1");
+  private static final int LONGEST_YES = 32;
+
   private JsonText() {}
+
+  /** Whether a value is true for engines: pydantic takes 1 and some texts for it too. */
+  public static boolean isTrue(byte[] bytes, int from, int to) {
+    return switch (bytes[from]) {
+      case 't' -> true;
+      case '1' -> is(bytes, from, to, "1") || is(bytes, from, to, "1.0");
+      case '"' -> to - from <= LONGEST_YES && saysTrue(decode(bytes, from + 1, to - 1));
+      default -> false;
+    };
+  }
+
+  /** Whether a text, of a form or in JSON, is true for engines. */
+  public static boolean saysTrue(String text) {
+    return YES.contains(text.toLowerCase(Locale.ROOT));
+  }
 
   /** The hash that a cursor gives a key of this name. */
   public static long hash(String name) {

@@ -90,7 +90,7 @@ public final class SplitFactsReader {
         prompt.tokens(),
         prompt.tokens() && plain(members),
         limit(values),
-        values.wanted("stream"),
+        outer.isTrue("stream"),
         estimate ? size.tokens(body, members) : SplitFacts.ABSENT,
         false);
   }

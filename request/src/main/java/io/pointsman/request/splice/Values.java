@@ -1,6 +1,7 @@
 package io.pointsman.request.splice;
 
 import io.pointsman.engine.disagg.plan.SplitFacts;
+import io.pointsman.request.json.JsonText;
 import org.jspecify.annotations.Nullable;
 
 /** Scalar values of a body's members, and of the object of sampling parameters within it. */
@@ -27,6 +28,12 @@ final class Values {
   /** Whether there is a value that is not null. */
   boolean present(String name) {
     return value(name) != null;
+  }
+
+  /** Whether these have a value that engines take for true. */
+  boolean isTrue(String name) {
+    int i = members.last(name);
+    return i >= 0 && JsonText.isTrue(body, members.valueFrom(i), members.valueTo(i));
   }
 
   /** Whether there is a value that is neither null nor false. */
