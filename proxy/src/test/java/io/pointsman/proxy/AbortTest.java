@@ -6,6 +6,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
@@ -36,14 +37,14 @@ class AbortTest {
   private void leaves(
       String request, io.pointsman.testkit.engine.EngineScript script, boolean reset)
       throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
+    // Its time stands still: no timeout can be what ends the request.
+    try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, new FakeClock());
         ScriptedEngine engine = ScriptedEngine.start(script)) {
       Worker worker = rig.worker(engine.url());
       WireClient client = rig.connect().send(request);
       engine.awaitRequest();
       assertThat(worker.inFlight()).isEqualTo(1);
 
-      long left = System.nanoTime();
       if (reset) {
         client.reset();
       } else {
@@ -51,7 +52,6 @@ class AbortTest {
       }
 
       assertThat(engine.awaitDeparture()).isTrue();
-      assertThat(Duration.ofNanos(System.nanoTime() - left)).isLessThan(Duration.ofSeconds(2));
       ProxyRig.await("ended", () -> !rig.ended.isEmpty());
       assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
       assertThat(rig.ended.getFirst().left()).isTrue();

@@ -2,6 +2,7 @@ package io.pointsman.proxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.testkit.Await;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
@@ -69,7 +70,7 @@ class DrainTest {
       assertThat(client.chunk()).isEqualTo("data: two\n\n");
       assertThat(client.chunk()).isEmpty();
       assertThat(client.atEnd()).isTrue();
-      closing.join(Duration.ofSeconds(20));
+      closing.join(Await.LONG);
       assertThat(closing.isAlive()).isFalse();
       rig.close();
     }
@@ -161,7 +162,9 @@ class DrainTest {
 
   @Test
   void requestWhoseHeadHasBegunIsServed() throws Exception {
-    ProxyRig rig = new ProxyRig(transport, within(Duration.ofSeconds(30)));
+    ProxySettings settings =
+        within(Duration.ofSeconds(30)).withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    ProxyRig rig = new ProxyRig(transport, settings);
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       String request = ProxyRig.post(CHAT, BODY);
@@ -170,7 +173,8 @@ class DrainTest {
       WireClient client = rig.connect().send(request);
       client.read();
       client.send(request.substring(0, 20));
-      Thread.sleep(100); // until the router has read it
+      // There is one event loop: what answers this has read what came before it.
+      idle.send(request).read();
 
       rig.server().beginDrain();
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.testkit.Await;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults.Answer;
@@ -98,7 +99,8 @@ class HoldBackTest {
       WireClient staying = held(rig, "/2", 1);
 
       leaving.close();
-      ProxyRig.await("it is forgotten", () -> rig.server().heldBack() == 1);
+      ProxyRig.await("its end is told", () -> rig.ended.size() == 1);
+      assertThat(rig.server().heldBack()).isEqualTo(1);
       rig.waitMillis = 0;
 
       assertThat(staying.read().status()).isEqualTo(200);
@@ -151,7 +153,7 @@ class HoldBackTest {
       rig.waitMillis = 0;
 
       assertThat(client.read().status()).isEqualTo(200);
-      closing.join(Duration.ofSeconds(20));
+      closing.join(Await.LONG);
       assertThat(closing.isAlive()).isFalse();
       rig.close();
     }

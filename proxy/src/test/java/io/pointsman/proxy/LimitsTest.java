@@ -191,7 +191,7 @@ class LimitsTest {
             .withTimeouts(
                 TimeoutSettings.DEFAULTS
                     .withAnswer(Duration.ofMillis(200), Duration.ofSeconds(20))
-                    .withClient(soon, soon, Duration.ofSeconds(20)));
+                    .withClient(Duration.ofSeconds(20), soon, Duration.ofSeconds(20)));
     try (ProxyRig rig = new ProxyRig(transport, settings);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());

@@ -29,15 +29,21 @@ class NameFaultsTest {
   private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
   private static final InetAddress ELSEWHERE = InetAddress.ofLiteral("127.0.0.2");
 
-  private static final ProxySettings IMPATIENT =
-      ProxySettings.DEFAULTS.withUpstream(
-          new UpstreamSettings(
-              Duration.ofMillis(300),
-              Duration.ofMillis(200),
-              16,
-              64 << 10,
-              Duration.ofMillis(50),
-              EngineKeys.NONE));
+  private static final ProxySettings FORGETFUL = forgetful(Duration.ofSeconds(30));
+
+  /** Gives a look-up up, and all that it is for, while others connect in far less. */
+  private static final ProxySettings IMPATIENT = forgetful(Duration.ofSeconds(2));
+
+  private static ProxySettings forgetful(Duration connectTimeout) {
+    return ProxySettings.DEFAULTS.withUpstream(
+        new UpstreamSettings(
+            connectTimeout,
+            Duration.ofMillis(200),
+            16,
+            64 << 10,
+            Duration.ofMillis(50),
+            EngineKeys.NONE));
+  }
 
   @ParameterizedTest
   @EnumSource(
@@ -62,7 +68,7 @@ class NameFaultsTest {
    * name is looked up anew.
    */
   private static void moves() throws Exception {
-    try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL);
         ScriptedEngine first = ScriptedEngine.start(Answer.ok());
         ScriptedEngine second = ScriptedEngine.start(Answer.ok(), ELSEWHERE, first.port())) {
       rig.lookup = _ -> LOOPBACK;
@@ -95,7 +101,7 @@ class NameFaultsTest {
 
   @Test
   void aNameMayHaveAnUnderscore() throws Exception {
-    try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.lookup =
           name -> {
@@ -124,7 +130,7 @@ class NameFaultsTest {
 
   /** The request goes elsewhere; with nobody else, it is a bad gateway. */
   private static void unknown() throws Exception {
-    try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL);
         ScriptedEngine other = ScriptedEngine.start(Answer.ok())) {
       rig.lookup =
           host -> {
