@@ -34,11 +34,17 @@ final class KvTextsTest {
     return engine.withKv(4096, 16).withEvents(EventOptions.of(EventFormat.VLLM_MAP));
   }
 
+  /** Each text is asked for once: an answer that comes late would be one for ever. */
   private static Cluster cluster(int engines, String policy, boolean renders) throws IOException {
+    return cluster(engines, policy, renders, "30s");
+  }
+
+  private static Cluster cluster(int engines, String policy, boolean renders, String patience)
+      throws IOException {
     return Cluster.of(engines)
         .policy(policy)
         .set("kv-events.mode", "auto")
-        .set("kv-tokens.timeout", "500ms")
+        .set("kv-tokens.timeout", patience)
         .engines(engine -> publishing(engine).withScaleOut(renders))
         .start();
   }
@@ -155,7 +161,7 @@ final class KvTextsTest {
   /** Each time another way to fail; the answers come as ever. */
   @Test
   void engineThatDoesNotRenderFailsNoRequestAndDelaysNone() throws Exception {
-    try (Cluster cluster = cluster(2, "kv_aware", true)) {
+    try (Cluster cluster = cluster(2, "kv_aware", true, "500ms")) {
       awaitLive(cluster, 2);
       for (SimEngine engine : cluster.engines()) {
         engine.failures().add(Failure.always(new Fault.Hang(0)).on("/v1/chat/completions/render"));

@@ -105,8 +105,8 @@ class SplitBusyTest {
   void aDecodeWorkerThatIsTooLateToFreeTheBlocksIsAskedAgain() throws IOException {
     try (SplitCluster cluster =
         nixl()
-            .set("decode-timeout", "1s")
-            .set("release-timeout", "1s")
+            .set("decode-timeout", "3s")
+            .set("release-timeout", "3s")
             .top("retry", "{max-attempts: 1}")
             .start()) {
       fail(cluster.decodes, 2, new Fault.Hang(0));

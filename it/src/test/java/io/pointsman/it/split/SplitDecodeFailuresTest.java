@@ -174,7 +174,7 @@ class SplitDecodeFailuresTest {
 
   @Test
   void aDecodeWorkerThatIsTooLateIsReplaced() throws IOException {
-    try (SplitCluster cluster = inTurns().set("decode-timeout", "1s").start()) {
+    try (SplitCluster cluster = inTurns().set("decode-timeout", "3s").start()) {
       fail(cluster.decodes.getFirst(), 1, new Fault.Hang(0));
       for (int i = 0; i < 2; i++) {
         succeeds(cluster);
@@ -287,7 +287,7 @@ class SplitDecodeFailuresTest {
   @Test
   void aHandOverWhoseLeaseIsOverIsNotTaken() throws IOException, InterruptedException {
     try (SplitCluster cluster =
-        nixl().engines(1, 2).options(o -> o.withLease(1)).set("lease", "1ms").start()) {
+        nixl().engines(1, 2).options(o -> o.withLease(3)).set("lease", "1ms").start()) {
       cluster.expectLeaks();
       fail(cluster.decodes, 1, new Fault.Hang(0));
       RawClient client = send(cluster, BODY);
@@ -313,7 +313,7 @@ class SplitDecodeFailuresTest {
   void noEngineOfP2pNcclGetsAnIdTwice(int status) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("p2p_nccl", KvConnector.P2P_NCCL)
-            .options(o -> o.withLease(1))
+            .options(o -> o.withLease(3))
             .set("decode-serves-whole", false)
             .top("retry", "{max-attempts: 1}")
             .start()) {

@@ -126,7 +126,7 @@ class SplitFailuresTest {
 
   /** What was computed for an answer that is lost is held until its lease ends. */
   private static SplitCluster.Setup forgetful() {
-    return inTurns().options(o -> o.withLease(1));
+    return inTurns().options(o -> o.withLease(3));
   }
 
   @Test

@@ -75,7 +75,7 @@ class SplitPushTest {
     try (SplitCluster cluster =
         SplitCluster.telling(KvConnector.NIXL_PUSH)
             .engines(1, 2)
-            .set("decode-timeout", "1s")
+            .set("decode-timeout", "3s")
             .start()) {
       cluster.awaitSplit(2);
       int before = cluster.prefills.getFirst().requestLog().size();
