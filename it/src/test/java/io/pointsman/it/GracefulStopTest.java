@@ -9,11 +9,15 @@ import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
+import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults;
+import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -22,17 +26,25 @@ import org.junit.jupiter.api.Test;
 final class GracefulStopTest {
   @Test
   void streamEndsInOrderAndTheProgramEndsWithZero() throws Exception {
-    try (SimEngine engine = engine();
-        RouterProcess router = RouterProcess.serve(List.of(engine.url()));
+    CountDownLatch end = new CountDownLatch(1);
+    EngineScript untilTheEnd =
+        (_, connection) -> {
+          connection.beginEvents().chunk("data: one\n\n");
+          end.await();
+          connection.chunk("data: [DONE]\n\n").lastChunk();
+        };
+    try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy("sim", untilTheEnd));
+        RouterProcess router = RouterProcess.serve(List.of(engine.url()), "--drain-timeout", "2m");
         RawClient client = RawClient.connect(router.port())) {
-      Head head = begin(client, 150);
+      Head head = begin(client, 2);
       router.terminate();
       Await.until("the port is closed", Await.LONG, () -> refuses(router.port()));
       assertThat(router.isAlive()).as("still serving the stream").isTrue();
+      end.countDown();
       Answer answer = client.readBody(head);
 
       assertThat(answer.complete()).isTrue();
-      assertThat(answer.text()).endsWith("data: [DONE]\n\n");
+      assertThat(answer.text()).isEqualTo("data: one\n\ndata: [DONE]\n\n");
       assertThat(router.awaitExit()).isZero();
     }
   }

@@ -114,7 +114,7 @@ class VllmRouterBalanceTest {
 
   @Test
   void aFullRouterWithoutQueueSaysSo() throws Exception {
-    workers.getFirst().latencyMillis = 300;
+    workers.getFirst().latencyMillis = 2000; // so that all come meanwhile
     try (LaunchedRouter router =
         LaunchedRouter.start(
             "--policy round_robin --max-concurrent-requests 2 --queue-size 0", first(1))) {

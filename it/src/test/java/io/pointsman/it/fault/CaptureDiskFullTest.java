@@ -41,10 +41,11 @@ final class CaptureDiskFullTest {
         ask(router);
         Await.pause(50); // the capture is written by a thread of its own
       }
+      Await.until(
+          "requests are left out",
+          Await.LONG,
+          () -> router.metric("pointsman_captured_requests_total{result=\"failed\"}") > 0);
       assertThat(lines(file)).isEqualTo(1);
-      assertThat(router.metric("pointsman_captured_requests_total{result=\"failed\"}"))
-          .as("requests left out")
-          .isPositive();
       router.failFileWrites(false);
       Await.until(
           "it captures again",

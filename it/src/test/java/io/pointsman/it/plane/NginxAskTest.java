@@ -302,7 +302,7 @@ final class NginxAskTest {
         Answer answer = client.send("POST", "/v1/completions", completion("x")).read();
         assertThat(answer.status()).as("%s", answer.text()).isEqualTo(200);
       }
-      Await.until("all are told", Duration.ofSeconds(20), () -> ends().size() >= before + 8);
+      Await.until("all are told", Await.LONG, () -> ends().size() >= before + 8);
     }
   }
 

@@ -44,6 +44,10 @@ public final class RouterProcess implements AutoCloseable {
   private static final int MORE = 12;
 
   private static final Pattern METRICS = Pattern.compile("metrics on http://\\S+:(\\d+)");
+
+  private static final Pattern ALL_HEALTHY =
+      Pattern.compile("\"healthy_workers\":(\\d+),\"total_workers\":\\1\\b");
+
   private static final Pattern GREETING = Pattern.compile("listens on http://\\S+:(\\d+)");
 
   private static final Duration START_LIMIT = Duration.ofSeconds(60);
@@ -59,14 +63,14 @@ public final class RouterProcess implements AutoCloseable {
     this.log = log;
   }
 
-  /** Starts {@code serve} in front of {@code workers} and waits until it is ready. */
+  /** Starts {@code serve} in front of {@code workers} and waits until all of them are well. */
   public static RouterProcess serve(List<String> workers, String... flags) throws IOException {
     List<String> all = new ArrayList<>(List.of("--workers", String.join(",", workers)));
     all.addAll(List.of(flags));
     return start(all.toArray(String[]::new));
   }
 
-  /** Starts {@code serve} with these flags alone, ports aside, and waits until it is ready. */
+  /** Starts {@code serve} with these flags alone, ports aside, and waits in the same way. */
   public static RouterProcess start(String... flags) throws IOException {
     return launch(List.of(), System.getProperty("java.class.path"), 0, flags);
   }
@@ -142,7 +146,8 @@ public final class RouterProcess implements AutoCloseable {
     }
     port = Integer.parseInt(greeting.group(1));
     try {
-      return RawClient.call(port, "GET", "/readiness", "").status() == 200;
+      Answer answer = RawClient.call(port, "GET", "/readiness", "");
+      return answer.status() == 200 && ALL_HEALTHY.matcher(answer.text()).find();
     } catch (IOException e) {
       return false;
     }
