@@ -195,8 +195,8 @@ class NixlWireTest {
         new KvPair(
             KvConnector.NIXL,
             SimConfig.instant(),
-            options -> options.withLease(2),
-            options -> options.withLease(2).withLink(1_000_000_000, 1))) {
+            options -> options.withLease(9),
+            options -> options.withLease(9).withLink(1_000_000_000, 1))) {
       ObjectNode first = prefillBody().set("kv_transfer_params", KvPair.asks());
       JsonNode params = ok(slow.prefill, COMPLETIONS, first).path("kv_transfer_params");
       String body = decodeBody().set("kv_transfer_params", params).toString();

@@ -310,7 +310,7 @@ class KvSourceTest {
       }
       listening.awaitBlocks(worker, range(1, 5));
       // Repeated at once, and sent once the router listens again; the last one breaks the replay.
-      publisher.faults(new EventFaults(0, 2000, 0));
+      publisher.faults(new EventFaults(0, 5000, 0));
       publisher.hangUp();
       store(publisher, 6);
       store(publisher, 7);

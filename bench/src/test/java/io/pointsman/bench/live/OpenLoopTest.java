@@ -26,7 +26,8 @@ final class OpenLoopTest {
 
   @Test
   void requestsGoAtTheirTimesAndFollowersAfterTheEnd() throws Exception {
-    Trace trace = trace(request(0, -1), request(400, -1), request(100, 0));
+    // The second comes long after the first is computed, also where that is late.
+    Trace trace = trace(request(0, -1), request(10_000, -1), request(100, 0));
     try (EngineFleet fleet = EngineFleet.start(1, 10_000, 2)) {
       String url = fleet.urls().getFirst();
       List<Course> courses = OpenLoop.play(trace, 2, LONG, _ -> url);
@@ -34,7 +35,7 @@ final class OpenLoopTest {
       assertThat(courses).extracting(Course::problem).containsOnly("");
       assertThat(courses).extracting(Course::index).containsExactly(0, 1, 2);
       Course first = courses.getFirst();
-      assertThat(courses.get(1).due() - first.due()).isEqualTo(TimeUnit.MILLISECONDS.toNanos(200));
+      assertThat(courses.get(1).due() - first.due()).isEqualTo(TimeUnit.SECONDS.toNanos(5));
       assertThat(courses.get(2).due() - first.end())
           .isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(50));
       assertThat(courses)

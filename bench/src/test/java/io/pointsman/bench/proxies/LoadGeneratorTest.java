@@ -37,7 +37,8 @@ final class LoadGeneratorTest {
   /** Runs the generator against a server that gives {@code answer} to every request. */
   private LoadResult load(Workload workload, String answer, boolean close) throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
-    Load load = new Load(tools, Duration.ZERO, Duration.ofMillis(400));
+    // Long enough for an answer on a machine with much else to do.
+    Load load = new Load(tools, Duration.ZERO, Duration.ofMillis(1500));
     try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       Thread.startVirtualThread(() -> accept(server, answer, close));
       return load.run(workload, server.getLocalPort(), "", new NoWindow());
