@@ -60,6 +60,7 @@ final class ChaosTest {
     assertThat(report.leftInFlight()).as(report.markdown()).isZero();
     assertThat(report.ended("SERVED")).as(report.markdown()).isPositive();
     assertThat(report.cutOnEngines()).as(report.markdown()).isPositive();
+    assertThat(report.leftOpen()).as(report.markdown()).isLessThanOrEqualTo(8);
     assertThat(report.leastAvailable()).as(report.markdown()).isPositive();
     if (Scale.full()) {
       assertThat(report.reached()).as(report.markdown()).isTrue();

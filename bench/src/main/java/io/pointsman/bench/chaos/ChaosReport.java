@@ -26,8 +26,12 @@ public final class ChaosReport {
    * @param cutOnEngines requests that engines cut, stalled or garbled, by their own count
    * @param leastAvailable the fewest workers that the router had available at a fault
    * @param leftInFlight requests that the router or an engine still counted at the very end
+   * @param leftOpen descriptors that the router had more at the very end than before the run
    */
-  record Witness(long cutOnEngines, int leastAvailable, int leftInFlight) {}
+  record Witness(long cutOnEngines, int leastAvailable, int leftInFlight, int leftOpen) {}
+
+  /** Probes come and go. */
+  private static final int OPEN_SLACK = 8;
 
   /**
    * @param strikes the faults, all of which set in
@@ -55,12 +59,14 @@ public final class ChaosReport {
   /**
    * Whether clients saw nothing but streams that were cut on an engine and ended in order with an
    * error event, no more of them than engines say that they cut; the router had a worker available
-   * all the time, and nothing is in flight any more. A run in which no engine cut anything, or one
-   * of a minute and more without each kind of fault, shows nothing.
+   * all the time, and in the end nothing is in flight any more and no connection left open. A run
+   * in which no engine cut anything, or one of a minute and more without each kind of fault, shows
+   * nothing.
    */
   public boolean reached() {
     Map<End, Integer> ends = tally.ends();
     return witness.leftInFlight() == 0
+        && witness.leftOpen() <= OPEN_SLACK
         && witness.leastAvailable() > 0
         && ends.getOrDefault(End.SERVED, 0) > 0
         && witness.cutOnEngines() > 0
@@ -95,6 +101,11 @@ public final class ChaosReport {
 
   public int leftInFlight() {
     return witness.leftInFlight();
+  }
+
+  /** Descriptors that the router had more at the very end than before the run. */
+  public int leftOpen() {
+    return witness.leftOpen();
   }
 
   List<Sample> samples() {
@@ -140,12 +151,13 @@ public final class ChaosReport {
     line(
         out,
         "%nRequests that engines cut, stalled or garbled, by their own count: %,d. Workers that the"
-            + " router had available, at least: %d. In flight at the end: %d. Answers that are no"
-            + " streams: p50 %.0f ms, p99 %.0f ms, p99.9 %.0f ms. Retries by reason: %s. Target"
-            + " %s.",
+            + " router had available, at least: %d. In flight at the end: %d; descriptors more than"
+            + " before: %d. Answers that are no streams: p50 %.0f ms, p99 %.0f ms, p99.9 %.0f ms."
+            + " Retries by reason: %s. Target %s.",
         witness.cutOnEngines(),
         witness.leastAvailable(),
         witness.leftInFlight(),
+        witness.leftOpen(),
         tally.wholeMillis(50),
         tally.wholeMillis(99),
         tally.wholeMillis(99.9),
@@ -187,6 +199,7 @@ public final class ChaosReport {
     line(out, "engines,cut,%d", witness.cutOnEngines());
     line(out, "workers,available,%d", witness.leastAvailable());
     line(out, "left,in-flight,%d", witness.leftInFlight());
+    line(out, "left,descriptors,%d", witness.leftOpen());
     return out.toString();
   }
 

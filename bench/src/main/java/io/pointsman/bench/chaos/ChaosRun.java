@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 public final class ChaosRun {
   private static final long QUIET_SECONDS = 60;
   private static final double MB = 1 << 20;
+  private static final String DESCRIPTORS = "process_open_fds";
 
   /** Samples between two collections of the router's garbage. */
   private static final int SAMPLES_PER_COLLECTION = 6;
@@ -90,6 +91,7 @@ public final class ChaosRun {
   private ChaosReport run(Child engines, List<String> urls, RouterUnderTest router)
       throws IOException, InterruptedException {
     Texts texts = Texts.of(urls.getFirst(), Traffic.CONVERSATIONS);
+    double openedBefore = router.metrics().sum(DESCRIPTORS, "");
     tally.begin();
     long start = System.nanoTime();
     long end = start + TimeUnit.SECONDS.toNanos(setup.seconds());
@@ -115,7 +117,8 @@ public final class ChaosRun {
     }
     engines.tell("cut");
     long cut = Long.parseLong(engines.line());
-    ChaosReport.Witness witness = new ChaosReport.Witness(cut, leastAvailable, left);
+    int opened = leftOpen(router, openedBefore);
+    ChaosReport.Witness witness = new ChaosReport.Witness(cut, leastAvailable, left, opened);
     return new ChaosReport(
         setup, seconds, strikes, witness, tally, samples, router.metrics(), router.log());
   }
@@ -176,7 +179,7 @@ public final class ChaosRun {
         metrics.sum("process_resident_memory_bytes", "") / MB,
         heapMb,
         directMb,
-        metrics.sum("process_open_fds", ""),
+        metrics.sum(DESCRIPTORS, ""),
         metrics.sum("jvm_threads_current", ""),
         metrics.sum("pointsman_requests_in_flight", ""),
         latency[0],
@@ -205,6 +208,22 @@ public final class ChaosRun {
               + Integer.parseInt(engines.line());
       if (left == 0 || System.nanoTime() - end > 0) {
         return (int) left;
+      }
+      TimeUnit.MILLISECONDS.sleep(100);
+    }
+  }
+
+  /**
+   * Waits until the router has as many descriptors as before the run, for its pools give back what
+   * is idle; how many more it has after all.
+   */
+  private static int leftOpen(RouterUnderTest router, double before)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(QUIET_SECONDS);
+    while (true) {
+      int more = (int) (router.metrics().sum(DESCRIPTORS, "") - before);
+      if (more <= 0 || System.nanoTime() - end > 0) {
+        return Math.max(0, more);
       }
       TimeUnit.MILLISECONDS.sleep(100);
     }

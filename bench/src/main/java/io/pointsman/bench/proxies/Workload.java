@@ -50,6 +50,7 @@ record Workload(
         ADDED_P99,
         ADDED_P999,
         CPU_PER_1000,
+        CPU_PER_MB,
         BUSY,
         RIG_BUSY),
     STREAMS(

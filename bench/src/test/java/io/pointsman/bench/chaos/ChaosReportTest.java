@@ -17,11 +17,13 @@ class ChaosReportTest {
   private int seconds = 1;
   private int available = 1;
   private int leftInFlight;
+  private int leftOpen;
 
   private boolean reached(long cutOnEngines) {
     ChaosRun.Setup setup = new ChaosRun.Setup(List.of(), seconds, 2, 10, 1, 1000, 1);
     RouterUnderTest.Metrics metrics = new RouterUnderTest.Metrics("");
-    ChaosReport.Witness witness = new ChaosReport.Witness(cutOnEngines, available, leftInFlight);
+    ChaosReport.Witness witness =
+        new ChaosReport.Witness(cutOnEngines, available, leftInFlight, leftOpen);
     return new ChaosReport(setup, 1, strikes, witness, tally, List.of(), metrics, "").reached();
   }
 
@@ -61,6 +63,14 @@ class ChaosReportTest {
   void whatIsLeftInFlightIsOne() {
     ended(End.SERVED, 10);
     leftInFlight = 1;
+
+    assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void connectionsThatAreLeftOpenAreOne() {
+    ended(End.SERVED, 10);
+    leftOpen = 9;
 
     assertThat(reached(5)).isFalse();
   }

@@ -54,7 +54,7 @@ final class ProxiesTest {
   }
 
   private int runBriefly(String workloads, String... more) {
-    String[] brief = {"--reps", "1", "--seconds", "1", "--warmup", "0.2", "--workloads", workloads};
+    String[] brief = {"--reps", "1", "--seconds", "3", "--warmup", "0.2", "--workloads", workloads};
     String[] all = java.util.Arrays.copyOf(brief, brief.length + more.length);
     System.arraycopy(more, 0, all, brief.length, more.length);
     return run(all);
