@@ -23,10 +23,10 @@ final class EndpointSeries {
       ModelLabels models) {
     static Families in(Meters meters, ModelLabels models) {
       return new Families(
-          meters.counter(Metric.REQUESTS),
-          meters.histogram(Metric.HEADERS_SECONDS, Meters.FIRST_BYTE_SECONDS),
-          meters.histogram(Metric.TTFT_SECONDS, Meters.FIRST_BYTE_SECONDS),
-          meters.histogram(Metric.DURATION_SECONDS, Meters.DURATION_SECONDS),
+          meters.counter(RequestMetric.REQUESTS),
+          meters.histogram(RequestMetric.HEADERS_SECONDS, Meters.FIRST_BYTE_SECONDS),
+          meters.histogram(RequestMetric.TTFT_SECONDS, Meters.FIRST_BYTE_SECONDS),
+          meters.histogram(RequestMetric.DURATION_SECONDS, Meters.DURATION_SECONDS),
           models);
     }
   }

@@ -44,16 +44,16 @@ final class EngineMetrics implements EngineListener {
    */
   EngineMetrics(Meters meters, Function<Role, String> policies, WorkerTallies tallies) {
     this.tallies = tallies;
-    decided = meters.counter(Metric.DECISIONS);
+    decided = meters.counter(DecisionMetric.DECISIONS);
     for (Role role : Role.values()) {
       decisions.put(role, series(policies.apply(role)));
     }
-    Counter rejected = meters.counter(Metric.REJECTS);
+    Counter rejected = meters.counter(DecisionMetric.REJECTS);
     for (RejectReason reason : RejectReason.values()) {
       rejects.put(reason, rejected.labelValues(label(reason)));
     }
-    policyFailures = meters.counter(Metric.POLICY_FAILURES);
-    matchRatio = meters.histogram(Metric.PREFIX_MATCH_RATIO, Meters.RATIO);
+    policyFailures = meters.counter(DecisionMetric.POLICY_FAILURES);
+    matchRatio = meters.histogram(DecisionMetric.PREFIX_MATCH_RATIO, Meters.RATIO);
   }
 
   private PolicySeries series(String policy) {

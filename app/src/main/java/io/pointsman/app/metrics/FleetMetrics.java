@@ -21,16 +21,16 @@ final class FleetMetrics {
   }
 
   void register(Meters meters) {
-    meters.pulled(Metric.WORKERS, this::states);
-    perWorker(meters, Metric.WORKER_IN_FLIGHT, Worker::inFlight);
-    perWorker(meters, Metric.WORKER_LIMIT, w -> w.spec().maxInFlight());
-    perWorker(meters, Metric.WORKER_HEALTHY, w -> flag(w.health().healthy()));
-    perWorker(meters, Metric.WORKER_BREAKER, FleetMetrics::breakerState);
-    perWorker(meters, Metric.WORKER_BREAKER_OPENINGS, w -> w.breaker().opened());
-    perWorker(meters, Metric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
-    perWorker(meters, Metric.WORKER_STALLED, w -> flag(w.stalled()));
-    perWorker(meters, Metric.WORKER_DRAINING, w -> flag(w.draining()));
-    meters.pulled(Metric.WORKER_REQUESTS, this::outcomes);
+    meters.pulled(FleetMetric.WORKERS, this::states);
+    perWorker(meters, FleetMetric.WORKER_IN_FLIGHT, Worker::inFlight);
+    perWorker(meters, FleetMetric.WORKER_LIMIT, w -> w.spec().maxInFlight());
+    perWorker(meters, FleetMetric.WORKER_HEALTHY, w -> flag(w.health().healthy()));
+    perWorker(meters, FleetMetric.WORKER_BREAKER, FleetMetrics::breakerState);
+    perWorker(meters, FleetMetric.WORKER_BREAKER_OPENINGS, w -> w.breaker().opened());
+    perWorker(meters, FleetMetric.WORKER_RESTING, w -> flag(w.restLeft(ticker.nanos()) > 0));
+    perWorker(meters, FleetMetric.WORKER_STALLED, w -> flag(w.stalled()));
+    perWorker(meters, FleetMetric.WORKER_DRAINING, w -> flag(w.draining()));
+    meters.pulled(FleetMetric.WORKER_REQUESTS, this::outcomes);
   }
 
   private void perWorker(Meters meters, Metric metric, ToDoubleFunction<Worker> value) {

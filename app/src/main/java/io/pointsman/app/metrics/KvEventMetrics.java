@@ -44,20 +44,20 @@ final class KvEventMetrics {
   }
 
   void register(Meters meters) {
-    counts(meters, Metric.KV_EVENTS, KINDS);
-    counts(meters, Metric.KV_EVENT_BATCHES, BATCHES);
-    counts(meters, Metric.KV_EVENT_REPLAYS, REPLAYS);
-    counts(meters, Metric.KV_EVENT_RESETS, RESETS);
-    meters.pulled(Metric.KV_EVENT_GAPS, sink -> sink.put(tally.of(Count.GAPS)));
-    meters.pulled(Metric.KV_EVENT_CONNECTS, sink -> sink.put(tally.of(Count.CONNECTS)));
+    counts(meters, KvMetric.KV_EVENTS, KINDS);
+    counts(meters, KvMetric.KV_EVENT_BATCHES, BATCHES);
+    counts(meters, KvMetric.KV_EVENT_REPLAYS, REPLAYS);
+    counts(meters, KvMetric.KV_EVENT_RESETS, RESETS);
+    meters.pulled(KvMetric.KV_EVENT_GAPS, sink -> sink.put(tally.of(Count.GAPS)));
+    meters.pulled(KvMetric.KV_EVENT_CONNECTS, sink -> sink.put(tally.of(Count.CONNECTS)));
     meters.pulled(
-        Metric.KV_EVENT_SOURCES,
+        KvMetric.KV_EVENT_SOURCES,
         sink -> events.read((worker, sources, live, lag) -> sink.put(sources, worker)));
     meters.pulled(
-        Metric.KV_EVENT_LIVE,
+        KvMetric.KV_EVENT_LIVE,
         sink -> events.read((worker, sources, live, lag) -> sink.put(live, worker)));
     meters.pulled(
-        Metric.KV_EVENT_LAG,
+        KvMetric.KV_EVENT_LAG,
         sink -> events.read((worker, sources, live, lag) -> sink.put(lag, worker)));
   }
 

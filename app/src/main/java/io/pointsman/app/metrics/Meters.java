@@ -6,7 +6,7 @@ import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.core.metrics.Info;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Consumer;
 
@@ -37,7 +37,7 @@ final class Meters {
   }
 
   private final PrometheusRegistry registry;
-  private final Set<Metric> made = EnumSet.noneOf(Metric.class);
+  private final Set<Metric> made = new HashSet<>();
 
   Meters(PrometheusRegistry registry) {
     this.registry = registry;
@@ -112,6 +112,6 @@ final class Meters {
 
   /** The metrics made so far. */
   Set<Metric> made() {
-    return EnumSet.copyOf(made);
+    return Set.copyOf(made);
   }
 }

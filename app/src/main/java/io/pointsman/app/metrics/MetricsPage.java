@@ -31,7 +31,7 @@ final class MetricsPage {
         | Name | Type | Labels | Unit | Meaning |
         |---|---|---|---|---|
         """);
-    for (Metric metric : Metric.values()) {
+    for (Metric metric : Metric.all()) {
       row(page, metric.metricName(), metric.kind(), metric.labels(), metric.unit());
       page.append(metric.meaning()).append(" |\n");
     }

@@ -23,13 +23,13 @@ final class PredictionMetrics implements AnswerLearner {
   private final DistributionDataPoint under;
 
   PredictionMetrics(Meters meters) {
-    Histogram times = meters.histogram(Metric.PREDICTED_TTFT, Meters.FIRST_BYTE_SECONDS);
+    Histogram times = meters.histogram(DecisionMetric.PREDICTED_TTFT, Meters.FIRST_BYTE_SECONDS);
     predicted = times.labelValues("predicted");
     measured = times.labelValues("measured");
-    Histogram errors = meters.histogram(Metric.TTFT_ERROR, Meters.FIRST_BYTE_SECONDS);
+    Histogram errors = meters.histogram(DecisionMetric.TTFT_ERROR, Meters.FIRST_BYTE_SECONDS);
     early = errors.labelValues("early");
     late = errors.labelValues("late");
-    Histogram hits = meters.histogram(Metric.HIT_ERROR, Meters.RATIO);
+    Histogram hits = meters.histogram(DecisionMetric.HIT_ERROR, Meters.RATIO);
     over = hits.labelValues("over");
     under = hits.labelValues("under");
   }

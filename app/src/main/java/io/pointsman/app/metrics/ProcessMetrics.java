@@ -21,22 +21,29 @@ final class ProcessMetrics {
    * @param version the program's version
    */
   static void register(Meters meters, String version) {
-    meters.info(Metric.BUILD_INFO, version, System.getProperty("java.version", "unknown"));
+    meters.info(ProcessMetric.BUILD_INFO, version, System.getProperty("java.version", "unknown"));
     process(meters);
     memory(meters);
     collections(meters);
     meters.pulled(
-        Metric.JVM_THREADS, sink -> sink.put(ManagementFactory.getThreadMXBean().getThreadCount()));
+        ProcessMetric.JVM_THREADS,
+        sink -> sink.put(ManagementFactory.getThreadMXBean().getThreadCount()));
   }
 
   private static void process(Meters meters) {
     meters.pulled(
-        Metric.PROCESS_START,
+        ProcessMetric.PROCESS_START,
         sink -> sink.put(ManagementFactory.getRuntimeMXBean().getStartTime() / 1e3));
-    system(meters, Metric.PROCESS_CPU, os -> os.getProcessCpuTime() / 1e9);
-    system(meters, Metric.PROCESS_OPEN_FDS, UnixOperatingSystemMXBean::getOpenFileDescriptorCount);
-    system(meters, Metric.PROCESS_MAX_FDS, UnixOperatingSystemMXBean::getMaxFileDescriptorCount);
-    meters.pulled(Metric.PROCESS_RESIDENT, sink -> sink.put(residentBytes()));
+    system(meters, ProcessMetric.PROCESS_CPU, os -> os.getProcessCpuTime() / 1e9);
+    system(
+        meters,
+        ProcessMetric.PROCESS_OPEN_FDS,
+        UnixOperatingSystemMXBean::getOpenFileDescriptorCount);
+    system(
+        meters,
+        ProcessMetric.PROCESS_MAX_FDS,
+        UnixOperatingSystemMXBean::getMaxFileDescriptorCount);
+    meters.pulled(ProcessMetric.PROCESS_RESIDENT, sink -> sink.put(residentBytes()));
   }
 
   private static void system(
@@ -54,19 +61,19 @@ final class ProcessMetrics {
   private static void memory(Meters meters) {
     MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
     meters.pulled(
-        Metric.JVM_MEMORY_USED,
+        ProcessMetric.JVM_MEMORY_USED,
         sink -> {
           sink.put(memory.getHeapMemoryUsage().getUsed(), "heap");
           sink.put(memory.getNonHeapMemoryUsage().getUsed(), "nonheap");
         });
     meters.pulled(
-        Metric.JVM_MEMORY_MAX,
+        ProcessMetric.JVM_MEMORY_MAX,
         sink -> {
           sink.put(memory.getHeapMemoryUsage().getMax(), "heap");
           sink.put(memory.getNonHeapMemoryUsage().getMax(), "nonheap");
         });
     meters.pulled(
-        Metric.JVM_BUFFERS,
+        ProcessMetric.JVM_BUFFERS,
         sink -> {
           for (BufferPoolMXBean pool :
               ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class)) {
@@ -77,14 +84,14 @@ final class ProcessMetrics {
 
   private static void collections(Meters meters) {
     meters.pulled(
-        Metric.JVM_GC_SECONDS,
+        ProcessMetric.JVM_GC_SECONDS,
         sink -> {
           for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
             sink.put(Math.max(0, gc.getCollectionTime()) / 1e3, gc.getName());
           }
         });
     meters.pulled(
-        Metric.JVM_GC_COLLECTIONS,
+        ProcessMetric.JVM_GC_COLLECTIONS,
         sink -> {
           for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
             sink.put(Math.max(0, gc.getCollectionCount()), gc.getName());

@@ -48,19 +48,19 @@ final class ProxyMetrics implements ProxyListener {
     for (Endpoint endpoint : Endpoint.values()) {
       endpoints.put(endpoint, new EndpointSeries(families, endpoint));
     }
-    Counter retried = meters.counter(Metric.RETRIES);
+    Counter retried = meters.counter(RequestMetric.RETRIES);
     for (RetryReason reason : RetryReason.values()) {
       retries.put(reason, retried.labelValues(EngineMetrics.label(reason)));
     }
-    errors = meters.counter(Metric.ERRORS);
+    errors = meters.counter(RequestMetric.ERRORS);
     for (Blame blame : Blame.values()) {
       errorSeries.put(blame, new AtomicReferenceArray<>(CUT + 1));
     }
-    heldBack = meters.histogram(Metric.HELD_BACK_SECONDS, Meters.FIRST_BYTE_SECONDS);
-    queueWait = meters.histogram(Metric.QUEUE_WAIT_SECONDS, Meters.FIRST_BYTE_SECONDS);
-    meters.pulled(Metric.REQUESTS_IN_FLIGHT, sink -> sink.put(inFlight()));
-    meters.pulled(Metric.RESPONSE_CHUNKS, sink -> sink.put(chunks.sum()));
-    meters.pulled(Metric.RESPONSE_BYTES, sink -> sink.put(bytes.sum()));
+    heldBack = meters.histogram(RequestMetric.HELD_BACK_SECONDS, Meters.FIRST_BYTE_SECONDS);
+    queueWait = meters.histogram(RequestMetric.QUEUE_WAIT_SECONDS, Meters.FIRST_BYTE_SECONDS);
+    meters.pulled(RequestMetric.REQUESTS_IN_FLIGHT, sink -> sink.put(inFlight()));
+    meters.pulled(RequestMetric.RESPONSE_CHUNKS, sink -> sink.put(chunks.sum()));
+    meters.pulled(RequestMetric.RESPONSE_BYTES, sink -> sink.put(bytes.sum()));
   }
 
   /** The series of an endpoint. */

@@ -94,44 +94,44 @@ public final class RouterMetrics {
 
   /** Reads the number of requests that wait for admission. Call once. */
   public RouterMetrics queue(LongSupplier length) {
-    meters.pulled(Metric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));
+    meters.pulled(RequestMetric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));
     return this;
   }
 
   /** Reads the number of requests that are held back because every worker is full. Call once. */
   public RouterMetrics heldBack(LongSupplier held) {
-    meters.pulled(Metric.HELD_BACK, sink -> sink.put(held.getAsLong()));
+    meters.pulled(RequestMetric.HELD_BACK, sink -> sink.put(held.getAsLong()));
     return this;
   }
 
   /** Reads what is kept of requests' bodies. Call once. */
   public RouterMetrics bodies(BodyBudget bodies) {
-    meters.pulled(Metric.BUFFERED_BYTES, sink -> sink.put(bodies.taken()));
-    meters.pulled(Metric.BUFFERS_REFUSED, sink -> sink.put(bodies.refused()));
+    meters.pulled(RequestMetric.BUFFERED_BYTES, sink -> sink.put(bodies.taken()));
+    meters.pulled(RequestMetric.BUFFERS_REFUSED, sink -> sink.put(bodies.refused()));
     return this;
   }
 
   /** Reads the number of requests that wait for prefill or decode workers. Call once. */
   public RouterMetrics splitWaiting(IntSupplier waiting) {
-    meters.pulled(Metric.SPLIT_WAITING, sink -> sink.put(waiting.getAsInt()));
+    meters.pulled(RequestMetric.SPLIT_WAITING, sink -> sink.put(waiting.getAsInt()));
     return this;
   }
 
   /** Reads prefix indexes as one: memory, bound, blocks and those forgotten. Call once. */
   public RouterMetrics prefixIndex(List<PrefixIndex> all) {
     List<PrefixIndex> indexes = List.copyOf(all);
-    summed(Metric.PREFIX_INDEX_BYTES, indexes, PrefixIndex::bytes);
-    summed(Metric.PREFIX_INDEX_MAX_BYTES, indexes, PrefixIndex::maxBytes);
-    summed(Metric.PREFIX_INDEX_BLOCKS, indexes, PrefixIndex::entries);
-    summed(Metric.PREFIX_INDEX_EVICTIONS, indexes, PrefixIndex::evictions);
+    summed(DecisionMetric.PREFIX_INDEX_BYTES, indexes, PrefixIndex::bytes);
+    summed(DecisionMetric.PREFIX_INDEX_MAX_BYTES, indexes, PrefixIndex::maxBytes);
+    summed(DecisionMetric.PREFIX_INDEX_BLOCKS, indexes, PrefixIndex::entries);
+    summed(DecisionMetric.PREFIX_INDEX_EVICTIONS, indexes, PrefixIndex::evictions);
     return this;
   }
 
   /** Reads what models of caches take, and what they may take. Call once. */
   public RouterMetrics cacheModels(List<Insight> all) {
     List<Insight> insights = List.copyOf(all);
-    summed(Metric.COST_CACHE_BYTES, insights, insight -> insight.memory().bytes());
-    summed(Metric.COST_CACHE_MAX_BYTES, insights, insight -> insight.memory().maxBytes());
+    summed(DecisionMetric.COST_CACHE_BYTES, insights, insight -> insight.memory().bytes());
+    summed(DecisionMetric.COST_CACHE_MAX_BYTES, insights, insight -> insight.memory().maxBytes());
     return this;
   }
 
@@ -151,14 +151,14 @@ public final class RouterMetrics {
   public RouterMetrics lostHits(List<LostHits> all) {
     List<LostHits> sums = List.copyOf(all);
     meters.pulled(
-        Metric.PROMPT_TOKENS,
+        DecisionMetric.PROMPT_TOKENS,
         sink -> {
           sink.put(sums.stream().mapToLong(LostHits::promptTokens).sum(), "prompt");
           sink.put(sums.stream().mapToLong(LostHits::expectedTokens).sum(), "expected");
           sink.put(sums.stream().mapToLong(LostHits::cachedTokens).sum(), "cached");
         });
-    perReason(Metric.LOST_HITS, sums, LostHits::hits);
-    perReason(Metric.LOST_HIT_TOKENS, sums, LostHits::tokens);
+    perReason(DecisionMetric.LOST_HITS, sums, LostHits::hits);
+    perReason(DecisionMetric.LOST_HIT_TOKENS, sums, LostHits::tokens);
     return this;
   }
 
@@ -183,21 +183,21 @@ public final class RouterMetrics {
   /** Reads what became of questions for token ids, and what they were good for. Call once. */
   public RouterMetrics kvTokens(TokenTally tally, KnownTexts texts) {
     meters.pulled(
-        Metric.KV_TOKEN_REQUESTS,
+        KvMetric.KV_TOKEN_REQUESTS,
         sink -> {
           for (TokenTally.Result result : TokenTally.Result.values()) {
             sink.put(tally.of(result), EngineMetrics.label(result));
           }
         });
     meters.pulled(
-        Metric.KV_TEXTS,
+        KvMetric.KV_TEXTS,
         sink -> {
           sink.put(texts.wholes(), "whole");
           sink.put(texts.parts(), "part");
           sink.put(texts.unknown(), "unknown");
         });
-    meters.pulled(Metric.KV_TEXTS_BYTES, sink -> sink.put(texts.bytes()));
-    meters.pulled(Metric.KV_TEXTS_MAX_BYTES, sink -> sink.put(texts.maxBytes()));
+    meters.pulled(KvMetric.KV_TEXTS_BYTES, sink -> sink.put(texts.bytes()));
+    meters.pulled(KvMetric.KV_TEXTS_MAX_BYTES, sink -> sink.put(texts.maxBytes()));
     return this;
   }
 
@@ -209,18 +209,18 @@ public final class RouterMetrics {
 
   /** Reads the number of sticky sessions. Call once. */
   public RouterMetrics sessions(LongSupplier count) {
-    meters.pulled(Metric.SESSIONS, sink -> sink.put(count.getAsLong()));
+    meters.pulled(FleetMetric.SESSIONS, sink -> sink.put(count.getAsLong()));
     return this;
   }
 
   /** Reads what is known of caches by announcements, and what it was good for. Call once. */
   public RouterMetrics kvIndex(KvIndex index) {
-    meters.pulled(Metric.KV_INDEX_BYTES, sink -> sink.put(index.bytes()));
-    meters.pulled(Metric.KV_INDEX_MAX_BYTES, sink -> sink.put(index.maxBytes()));
-    meters.pulled(Metric.KV_INDEX_BLOCKS, sink -> sink.put(index.blocks()));
-    meters.pulled(Metric.KV_INDEX_REFUSED, sink -> sink.put(index.refused()));
+    meters.pulled(KvMetric.KV_INDEX_BYTES, sink -> sink.put(index.bytes()));
+    meters.pulled(KvMetric.KV_INDEX_MAX_BYTES, sink -> sink.put(index.maxBytes()));
+    meters.pulled(KvMetric.KV_INDEX_BLOCKS, sink -> sink.put(index.blocks()));
+    meters.pulled(KvMetric.KV_INDEX_REFUSED, sink -> sink.put(index.refused()));
     meters.pulled(
-        Metric.KV_LOOKUPS,
+        KvMetric.KV_LOOKUPS,
         sink -> {
           for (KvTally.Outcome outcome : KvTally.Outcome.values()) {
             sink.put(index.tally().counted(outcome), EngineMetrics.label(outcome));
@@ -232,18 +232,18 @@ public final class RouterMetrics {
   /** Reads what is held for other planes, and what became of it. Call once. */
   public RouterMetrics heldLeases(Choices choices) {
     HoldTally tally = choices.tally();
-    meters.pulled(Metric.HELD_LEASES, sink -> sink.put(choices.open()));
+    meters.pulled(FleetMetric.HELD_LEASES, sink -> sink.put(choices.open()));
     meters.pulled(
-        Metric.HELD_LEASES_ENDED,
+        FleetMetric.HELD_LEASES_ENDED,
         sink -> {
           sink.put(tally.succeeded(), "succeeded");
           sink.put(tally.failed(), "failed");
           sink.put(tally.ignored(), "ignored");
           sink.put(tally.expired(), "expired");
         });
-    meters.pulled(Metric.HELD_LEASES_REFUSED, sink -> sink.put(tally.refused()));
+    meters.pulled(FleetMetric.HELD_LEASES_REFUSED, sink -> sink.put(tally.refused()));
     meters.pulled(
-        Metric.REPORTED_TOKENS,
+        FleetMetric.REPORTED_TOKENS,
         sink -> {
           sink.put(tally.promptTokens(), "prompt");
           sink.put(tally.cachedTokens(), "cached");
@@ -255,7 +255,7 @@ public final class RouterMetrics {
   /** Reads what became of requests that were to be written down. Call once. */
   public RouterMetrics capture(LongSupplier written, LongSupplier dropped, LongSupplier failed) {
     meters.pulled(
-        Metric.CAPTURED_REQUESTS,
+        ProcessMetric.CAPTURED_REQUESTS,
         sink -> {
           sink.put(written.getAsLong(), "written");
           sink.put(dropped.getAsLong(), "dropped");
@@ -267,7 +267,7 @@ public final class RouterMetrics {
   /** Reads what became of the spans of traced requests. Call once. */
   public RouterMetrics spans(LongSupplier exported, LongSupplier failed, LongSupplier dropped) {
     meters.pulled(
-        Metric.TRACE_SPANS,
+        ProcessMetric.TRACE_SPANS,
         sink -> {
           sink.put(exported.getAsLong(), "exported");
           sink.put(failed.getAsLong(), "failed");

@@ -13,7 +13,7 @@ final class ShadowMetrics {
 
   static void register(Meters meters, Supplier<ShadowReport> reports) {
     meters.pulled(
-        Metric.SHADOW_PLACEMENTS,
+        DecisionMetric.SHADOW_PLACEMENTS,
         sink -> {
           ShadowReport report = reports.get();
           sink.put(report.agreed(), "agreed");
@@ -22,27 +22,27 @@ final class ShadowMetrics {
           sink.put(report.dropped(), "dropped");
         });
     meters.pulled(
-        Metric.SHADOW_TOKENS,
+        DecisionMetric.SHADOW_TOKENS,
         sink -> {
           ShadowReport report = reports.get();
           tokens(sink, report.acting(), ACTING);
           tokens(sink, report.shadow(), SHADOW);
         });
     meters.pulled(
-        Metric.SHADOW_TTFT,
+        DecisionMetric.SHADOW_TTFT,
         sink -> {
           ShadowReport report = reports.get();
           sink.put(report.acting().ttftMillis() / 1e3, ACTING);
           sink.put(report.shadow().ttftMillis() / 1e3, SHADOW);
         });
     meters.pulled(
-        Metric.SHADOW_IMBALANCE,
+        DecisionMetric.SHADOW_IMBALANCE,
         sink -> {
           ShadowReport report = reports.get();
           sink.put(report.acting().imbalance(), ACTING);
           sink.put(report.shadow().imbalance(), SHADOW);
         });
-    meters.pulled(Metric.SHADOW_FAILURES, sink -> sink.put(reports.get().failures()));
+    meters.pulled(DecisionMetric.SHADOW_FAILURES, sink -> sink.put(reports.get().failures()));
   }
 
   private static void tokens(Meters.Sink sink, Side side, String name) {

@@ -22,11 +22,12 @@ final class SplitMetrics implements SplitListener {
   private final Map<HandoverEnd, CounterDataPoint> handovers = new EnumMap<>(HandoverEnd.class);
 
   SplitMetrics(Meters meters) {
-    resolve(meters, Metric.SPLIT_DECISIONS, SplitRule.values(), rules);
-    resolve(meters, Metric.UNSPLITTABLE, Unsplittable.values(), reasons);
-    resolve(meters, Metric.SPLIT_PREFILLS, PrefillEnd.values(), prefills);
-    resolve(meters, Metric.SPLIT_HANDOVERS, HandoverEnd.values(), handovers);
-    Histogram seconds = meters.histogram(Metric.SPLIT_STAGE_SECONDS, Meters.FIRST_BYTE_SECONDS);
+    resolve(meters, RequestMetric.SPLIT_DECISIONS, SplitRule.values(), rules);
+    resolve(meters, RequestMetric.UNSPLITTABLE, Unsplittable.values(), reasons);
+    resolve(meters, RequestMetric.SPLIT_PREFILLS, PrefillEnd.values(), prefills);
+    resolve(meters, RequestMetric.SPLIT_HANDOVERS, HandoverEnd.values(), handovers);
+    Histogram seconds =
+        meters.histogram(RequestMetric.SPLIT_STAGE_SECONDS, Meters.FIRST_BYTE_SECONDS);
     for (Stage stage : Stage.values()) {
       stages.put(stage, seconds.labelValues(EngineMetrics.label(stage)));
     }

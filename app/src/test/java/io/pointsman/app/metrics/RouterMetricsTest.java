@@ -525,7 +525,7 @@ class RouterMetricsTest {
     metrics.splitWaiting(() -> 0);
     metrics.kvEvents(hearing(), new KvEventTally());
     metrics.kvTokens(new TokenTally(), new KnownTexts(1 << 20, clock::nanos));
-    assertThat(metrics.meters().made()).containsExactlyInAnyOrder(Metric.values());
+    assertThat(metrics.meters().made()).containsExactlyInAnyOrderElementsOf(Metric.all());
     assertThat(scraped().value("pointsman_shadow_placements_total{result=\"differed\"}"))
         .isEqualTo(3);
     assertThat(scraped().value("pointsman_shadow_predicted_ttft_seconds_total{side=\"acting\"}"))

@@ -3,7 +3,7 @@ package io.pointsman.engine.policy;
 /**
  * Why an engine had to compute prompt tokens that a better known, larger or less busy fleet would
  * have found in a cache. A closed set: it is a metric label. What each means to the token stands in
- * docs/routing-quality.md.
+ * docs/observing-decisions.md.
  */
 public enum LostHit {
   /** Nobody was sent them, as far as is remembered. */

@@ -1,0 +1,71 @@
+package io.pointsman.app.metrics;
+
+/** What is told of the process: its version, its outlets, its memory. */
+enum ProcessMetric implements Metric {
+  BUILD_INFO(
+      Kind.INFO,
+      "pointsman_build_info",
+      "1",
+      "Always 1; the labels say what runs.",
+      "version",
+      "java"),
+  TRACE_SPANS(
+      Kind.COUNTER,
+      "pointsman_trace_spans_total",
+      "spans",
+      "Spans of traced requests, by what became of them: exported, failed (the collector did not"
+          + " take them), dropped (too many were waiting).",
+      "result"),
+  CAPTURED_REQUESTS(
+      Kind.COUNTER,
+      "pointsman_captured_requests_total",
+      "requests",
+      "Answered requests for the trace of --trace-out: written, dropped (too many were waiting),"
+          + " failed (the disk did not take them).",
+      "result"),
+  PROCESS_CPU(
+      Kind.COUNTER,
+      "process_cpu_seconds_total",
+      "seconds",
+      "Processor time that the process has used, user and system."),
+  PROCESS_START(
+      Kind.GAUGE,
+      "process_start_time_seconds",
+      "seconds",
+      "When the process started, in seconds since 1970."),
+  PROCESS_RESIDENT(
+      Kind.GAUGE, "process_resident_memory_bytes", "bytes", "Resident memory of the process."),
+  PROCESS_OPEN_FDS(Kind.GAUGE, "process_open_fds", "descriptors", "Open file descriptors."),
+  PROCESS_MAX_FDS(
+      Kind.GAUGE, "process_max_fds", "descriptors", "Most file descriptors that may be open."),
+  JVM_MEMORY_USED(Kind.GAUGE, "jvm_memory_used_bytes", "bytes", "Memory in use, by area.", "area"),
+  JVM_MEMORY_MAX(
+      Kind.GAUGE,
+      "jvm_memory_max_bytes",
+      "bytes",
+      "Most memory, by area; -1 if without limit.",
+      "area"),
+  JVM_BUFFERS(
+      Kind.GAUGE, "jvm_buffer_pool_used_bytes", "bytes", "Memory in NIO buffers, by pool.", "pool"),
+  JVM_THREADS(Kind.GAUGE, "jvm_threads_current", "threads", "Live platform threads."),
+  JVM_GC_SECONDS(
+      Kind.COUNTER,
+      "jvm_gc_collection_seconds_total",
+      "seconds",
+      "Time spent in collections, by collector.",
+      "gc"),
+  JVM_GC_COLLECTIONS(
+      Kind.COUNTER, "jvm_gc_collections_total", "collections", "Collections, by collector.", "gc");
+
+  @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf
+  private final About about;
+
+  ProcessMetric(Kind kind, String metricName, String unit, String meaning, String... labels) {
+    about = new About(kind, metricName, unit, meaning, labels);
+  }
+
+  @Override
+  public About about() {
+    return about;
+  }
+}
