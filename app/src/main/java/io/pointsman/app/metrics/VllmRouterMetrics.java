@@ -1,6 +1,7 @@
 package io.pointsman.app.metrics;
 
 import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSnapshot;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -73,7 +74,8 @@ final class VllmRouterMetrics {
   private static final Name PD_ERRORS =
       counter(
           "pd_errors_total",
-          "Requests for which no worker could be chosen: server_selection.",
+          "Times no worker could be chosen, in a fleet with prefill or decode workers:"
+              + " server_selection.",
           "error_type");
   private static final Name HITS =
       counter("cache_hits_total", "Requests placed where their prefix is.");
@@ -189,7 +191,15 @@ final class VllmRouterMetrics {
     perWorkerOf(Role.DECODE, registry, DECODES, this::placed);
     perWorkerOf(Role.PREFILL, registry, PREFILL_ERRORS, this::failed);
     perWorkerOf(Role.DECODE, registry, DECODE_ERRORS, this::failed);
-    put(registry, PD_ERRORS, sink -> sink.put(engine.rejected(), "server_selection"));
+    put(registry, PD_ERRORS, this::pdErrors);
+  }
+
+  /** Nothing of a fleet that splits nothing: alarms on this series are for those that do. */
+  private void pdErrors(Meters.Sink sink) {
+    FleetSnapshot now = fleet.snapshot();
+    if (!now.pool(Role.PREFILL).workers().isEmpty() || !now.pool(Role.DECODE).workers().isEmpty()) {
+      sink.put(engine.rejected(), "server_selection");
+    }
   }
 
   private void decisions(Meters.Sink sink) {

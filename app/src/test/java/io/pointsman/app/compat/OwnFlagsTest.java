@@ -83,4 +83,23 @@ class OwnFlagsTest {
         .isThrownBy(() -> stack("--admin-enabled --admin-refused-paths"))
         .withMessageContaining("--admin-refused-paths: nothing");
   }
+
+  /** The four that docs/vllm-router.md names; a fifth has to be named there, or another name. */
+  @Test
+  void whatBeginsOneOfTheOtherRoutersFlagsMeansThatOne() {
+    List<Flag> flags = VllmRouterLauncher.FLAGS.flags();
+    List<String> theirs = flags.stream().flatMap(flag -> flag.names().stream()).toList();
+    assertThat(
+            OwnFlags.beside(flags).stream()
+                .map(Flag::name)
+                .filter(own -> theirs.stream().filter(flag -> flag.startsWith(own)).count() == 1))
+        .containsExactlyInAnyOrder(
+            "--queue-timeout",
+            "--pool-idle-timeout",
+            "--retry-initial-backoff",
+            "--retry-max-backoff");
+    assertThat(
+            vllmRouter("--worker-urls http://a:1 --queue-timeout 5").get(FrontKeys.QUEUE_TIMEOUT))
+        .hasSeconds(5);
+  }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RejectReason;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
@@ -69,6 +70,18 @@ class OtherNamesTest {
     assertThat(value("vllm_router_pd_prefill_requests_total{worker=\"http://p:1\"}")).isEqualTo(1);
     assertThat(value("vllm_router_pd_decode_requests_total{worker=\"http://d:1\"}")).isEqualTo(1);
     assertThat(value("vllm_router_pd_prefill_requests_total{worker=\"http://d:1\"}")).isNaN();
+  }
+
+  @Test
+  void refusalsAreErrorsOfDisaggregationOnlyWhereThereIsSome() {
+    metrics.withVllmRouterNames(false);
+    String errors = "vllm_router_pd_errors_total{error_type=\"server_selection\"}";
+    worker(Role.REGULAR, "http://a:1");
+    metrics.engineListener().rejected(RoutingRequest.builder().build(), RejectReason.UNKNOWN_MODEL);
+    assertThat(value(errors)).isNaN();
+
+    worker(Role.DECODE, "http://d:1");
+    assertThat(value(errors)).isEqualTo(1);
   }
 
   @Test
