@@ -66,8 +66,10 @@ public final class Proxies implements Callable<Integer> {
 
   @Option(
       names = "--warmup",
-      defaultValue = "5",
-      description = "Seconds of load before each measurement. Default: ${DEFAULT-VALUE}.")
+      defaultValue = "20",
+      description =
+          "Seconds of load before each measurement; on one saturated core a JVM compiles for 15"
+              + " of them. Default: ${DEFAULT-VALUE}.")
   double warmup;
 
   @Option(
