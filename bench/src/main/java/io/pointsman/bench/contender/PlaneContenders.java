@@ -1,9 +1,7 @@
 package io.pointsman.bench.contender;
 
 import io.pointsman.bench.contender.Contender.Launch;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import io.pointsman.sim.FreePorts;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -67,7 +65,8 @@ public final class PlaneContenders {
         plain.version(),
         plain.missing(),
         false,
-        place -> launch(place, script, freePort(), Integer.toString(1024 + 2 * place.streams())));
+        place ->
+            launch(place, script, FreePorts.next(), Integer.toString(1024 + 2 * place.streams())));
   }
 
   private Contender nginx(String name, boolean firstToken) {
@@ -82,7 +81,7 @@ public final class PlaneContenders {
         Files.exists(LUA_MODULE) ? plain.missing() : "nginx's Lua module is not installed",
         false,
         place -> {
-          int router = freePort();
+          int router = FreePorts.next();
           Path sources = home.resolve("integrations/nginx");
           Files.copy(sources.resolve("pointsman.lua"), place.directory().resolve("pointsman.lua"));
           Files.writeString(
@@ -127,11 +126,5 @@ public final class PlaneContenders {
   private Contender plain(String name) {
     return new Contenders(home)
         .all().stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

@@ -5,10 +5,10 @@ import io.pointsman.bench.contender.Contenders;
 import io.pointsman.bench.contender.RouterProcess;
 import io.pointsman.bench.proxies.Backend;
 import io.pointsman.bench.proxies.NativeTools;
+import io.pointsman.sim.FreePorts;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,10 +27,10 @@ final class PicksRig implements AutoCloseable {
   private static final int WORKERS = 2;
   private static final Duration START_LIMIT = Duration.ofMinutes(2);
   private static final int STEP_MILLIS = 50;
-  private static final byte[] CHAT =
-      Prompts.request(
-          "/v1/chat/completions",
-          "{\"model\":\"" + MODEL + "\",\"messages\":[{\"role\":\"user\",\"content\":\"up?\"}]}");
+  private static final int OUTPUT_SHOWN = 2_000;
+  private static final String BODY =
+      "{\"model\":\"" + MODEL + "\",\"messages\":[{\"role\":\"user\",\"content\":\"up?\"}]}";
+  private static final byte[] CHAT = Prompts.request("/v1/chat/completions", BODY);
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
   private final Map<Way, Integer> ports = new EnumMap<>(Way.class);
@@ -58,15 +58,14 @@ final class PicksRig implements AutoCloseable {
       throws IOException, InterruptedException {
     Backend backend = Backend.start(NativeTools.build(home), WORKERS, "");
     opened.push(backend);
-    int router = freePort();
-    String spoe = "127.0.0.1:" + freePort();
+    int router = FreePorts.next();
+    String spoe = "127.0.0.1:" + FreePorts.next();
     List<String> serve = new ArrayList<>(start);
     serve.addAll(List.of("serve", "--policy", policy, "--log-level", "error"));
     serve.addAll(List.of("--port", "" + router, "--metrics-port", "0"));
     serve.addAll(List.of("--decide-spoe-address", spoe));
     serve.addAll(List.of("--workers", String.join(",", backend.urls())));
-    process("router", serve);
-    awaitAnswer("router", router, "");
+    process("router", serve).awaitAnswer(router, "");
     for (Way way : ways) {
       ports.put(way, port(way, home, start, backend, router, spoe));
     }
@@ -93,59 +92,34 @@ final class PicksRig implements AutoCloseable {
             Runtime.getRuntime().availableProcessors(),
             4096);
     opened.push(plain);
-    awaitAnswer("haproxy", plain.port(), "");
+    plain.awaitRouted(BODY, START_LIMIT);
     return plain.port();
   }
 
   private int asking(Way way, List<String> start, int router, List<String> more)
       throws IOException, InterruptedException {
-    int port = freePort();
+    int port = FreePorts.next();
     List<String> line = new ArrayList<>(start);
     line.addAll(List.of("haproxy", "--listen", "127.0.0.1:" + port));
     line.addAll(List.of("--router", "http://127.0.0.1:" + router));
     line.addAll(more);
-    process(way.label(), line);
-    awaitAnswer(way.label(), port, "x-pointsman-worker:");
+    process(way.label(), line).awaitAnswer(port, "x-pointsman-worker:");
     return port;
   }
 
-  private void process(String name, List<String> line) throws IOException {
+  private Started process(String name, List<String> line) throws IOException {
     Path log = Files.createTempFile("pointsman-bench-" + name, ".log");
     opened.push(() -> Files.deleteIfExists(log));
     ChildProcess child = ChildProcess.start(line, Map.of(), "", log);
     opened.push(child);
     // Asked first: it takes its files with it.
     opened.push(() -> end(child.process()));
+    return new Started(name, child.process(), log);
   }
 
   private static void end(Process process) throws InterruptedException {
     process.destroy();
     process.waitFor(10, TimeUnit.SECONDS);
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
-  }
-
-  /** Until a chat is answered with 200 and this header. */
-  private static void awaitAnswer(String who, int port, String header)
-      throws IOException, InterruptedException {
-    long begin = System.nanoTime();
-    String last = "nothing";
-    while (System.nanoTime() - begin < START_LIMIT.toNanos()) {
-      try (Caller caller = new Caller(port)) {
-        last = caller.call(CHAT);
-        if (last.contains(header)) {
-          return;
-        }
-      } catch (IOException e) {
-        last = e.toString();
-      }
-      TimeUnit.MILLISECONDS.sleep(STEP_MILLIS);
-    }
-    throw new IOException(who + ": does not answer as it should: " + last);
   }
 
   /** Where the requests of a way go. */
@@ -161,6 +135,33 @@ final class PicksRig implements AutoCloseable {
       } catch (Exception e) {
         System.err.println("not closed cleanly: " + e);
       }
+    }
+  }
+
+  private record Started(String name, Process process, Path log) {
+    /** Waits until a chat is answered with 200 and this header, or the process has ended. */
+    void awaitAnswer(int port, String header) throws IOException, InterruptedException {
+      long begin = System.nanoTime();
+      String last = "nothing";
+      while (process.isAlive() && System.nanoTime() - begin < START_LIMIT.toNanos()) {
+        try (Caller caller = new Caller(port)) {
+          last = caller.call(CHAT);
+          if (last.contains(header)) {
+            return;
+          }
+        } catch (IOException e) {
+          last = e.toString();
+        }
+        TimeUnit.MILLISECONDS.sleep(STEP_MILLIS);
+      }
+      String how = process.isAlive() ? "does not answer as it should: " + last : "ended";
+      throw new IOException(name + ": " + how + "\n" + output());
+    }
+
+    /** The end of what it printed. */
+    private String output() throws IOException {
+      String all = Files.readString(log, StandardCharsets.ISO_8859_1);
+      return all.substring(Math.max(0, all.length() - OUTPUT_SHOWN));
     }
   }
 }

@@ -14,10 +14,10 @@ import io.pointsman.app.wiring.Router;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
 import io.pointsman.testkit.Await;
+import io.pointsman.testkit.engine.RefusedPort;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -101,12 +101,6 @@ class StackRouterTest {
     exchange.close();
   }
 
-  private static String refusing() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return "http://127.0.0.1:" + socket.getLocalPort();
-    }
-  }
-
   private Router router(String... urls) {
     List<String> args =
         List.of(
@@ -144,7 +138,9 @@ class StackRouterTest {
   @Test
   void itIsHealthyWhateverItsEnginesAre() throws Exception {
     String good = engine();
-    Router router = router(good, refusing());
+    RefusedPort refused = RefusedPort.open();
+    opened.add(refused);
+    Router router = router(good, refused.url());
     assertThat(send(router, "GET", "/health").statusCode()).isEqualTo(200);
 
     Await.until("the good one is found well", () -> worker(router, good).health().healthy());
