@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
 import org.junit.jupiter.api.Test;
@@ -38,7 +39,7 @@ class LoopSchedulingTest {
   }
 
   @Test
-  void threadsThatCompileBecomeNicerAndNoOthers() throws Exception {
+  void threadsOfOneNameBecomeNicerAndNoOthersAndNoneLessNice() throws Exception {
     if (!SchedulerCalls.available()) {
       return;
     }
@@ -46,16 +47,44 @@ class LoopSchedulingTest {
     CountDownLatch seen = new CountDownLatch(1);
     try {
       long compiler = task("C2 CompilerThre", seen);
-      long other = task("VM Thread", seen);
+      long other = task("C1 CompilerThre", seen);
       Files.createDirectory(tasks.resolve("1")); // one that has ended has no name
       int before = nice(calls, compiler);
-      LoopScheduling.makeCompilerNicer(calls, tasks);
-      assertThat(nice(calls, compiler))
-          .isEqualTo(Math.min(before + LoopScheduling.COMPILER_NICENESS, 19));
+
+      LoopScheduling.makeNicer(calls, tasks, "C2 CompilerThre", 5);
+      assertThat(nice(calls, compiler)).isEqualTo(Math.min(before + 5, 19));
       assertThat(nice(calls, other)).isEqualTo(before);
+
+      LoopScheduling.makeNicer(calls, tasks, "C2 CompilerThre", 2);
+      assertThat(nice(calls, compiler)).isEqualTo(Math.min(before + 5, 19));
     } finally {
       seen.countDown();
     }
+  }
+
+  @Test
+  void timeOfTheOptimizingCompilerIsWhatItsThreadsUsedInUserAndSystem() throws Exception {
+    stat(
+        "7", "C2 CompilerThre", "7 (C2 CompilerThre) R 1 1 1 0 -1 4194368 9 9 9 9 150 25 9 9 20 0");
+    stat("8", "C2 CompilerThre", "8 (C2 (x) y) S 1 1 1 0 -1 4194368 9 9 9 9 1 2 9 9 20 0");
+    stat("9", "C1 CompilerThre", "9 (C1 CompilerThre) S 1 1 1 0 -1 64 9 9 9 9 100 100 9 9 20 0");
+    Files.createDirectory(tasks.resolve("10")); // one that has ended
+    assertThat(LoopScheduling.used(tasks)).isEqualTo(Duration.ofMillis(1780));
+  }
+
+  @Test
+  void timeOfTheOwnCompilerIsRead() throws Exception {
+    Path own = Path.of("/proc/self/task");
+    if (!Files.isDirectory(own)) {
+      return;
+    }
+    assertThat(LoopScheduling.used(own)).isPositive().isLessThan(Duration.ofDays(1));
+  }
+
+  private void stat(String thread, String name, String stat) throws IOException {
+    Path directory = Files.createDirectory(tasks.resolve(thread));
+    Files.writeString(directory.resolve("comm"), name + "\n");
+    Files.writeString(directory.resolve("stat"), stat + "\n");
   }
 
   /** Starts a thread, lists it by a name and answers the system's id of it. */
