@@ -31,6 +31,7 @@ public final class RouterProcess implements AutoCloseable {
           "-XX:MaxDirectMemorySize=2g",
           "-XX:+UseCompactObjectHeaders",
           "-XX:ReservedCodeCacheSize=64m",
+          "-XX:SweeperThreshold=60",
           "--enable-native-access=ALL-UNNAMED",
           "--sun-misc-unsafe-memory-access=allow");
 
