@@ -170,7 +170,7 @@ final class PromptReader {
         continue;
       }
       long before = json.weight();
-      long value = json.value();
+      long value = json.memberValue();
       if (counts(key, value)) {
         header += BlockHash.member(key, value);
         headerSize += json.weight() - before;

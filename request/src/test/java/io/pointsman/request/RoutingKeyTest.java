@@ -236,6 +236,22 @@ class RoutingKeyTest {
     assertThat(large.prefix().tokens()).isBetween(1000, 1100);
   }
 
+  /** Of binary data a kilotoken counts; of a long text all, whatever stands before it. */
+  @ParameterizedTest
+  @CsvSource({
+    "'{`type`:`redacted_thinking`,`data`:`%s`}', 1024",
+    "'{`type`:`input_audio`,`input_audio`:{`data`:`%s`}}', 1024",
+    "'{`type`:`x`,`x`:{`data`:[`%s`]}}', 10000",
+    "'{`type`:`x`,`x`:[{`a`:1,`data`:2},`%s`]}', 10000",
+    "'{`type`:`x`,`x`:[{`data`:2,`a`:1},`%s`]}', 10000",
+    "'{`data`:`a`,`x`:[`%s`]}', 10000"
+  })
+  void dataCountsLittleByItsNameWhereverThatStands(String part, int tokens) {
+    String content = part.replace('`', '"').formatted("A".repeat(40_000));
+    RequestFacts facts = chat("{\"messages\":[{\"role\":\"user\",\"content\":[" + content + "]}]}");
+    assertThat(facts.prefix().tokens()).isBetween(tokens, tokens + 30);
+  }
+
   @Test
   void toolCallsAndTheirAnswersMatter() {
     String call =

@@ -34,6 +34,7 @@ public final class JsonCursor {
 
   private static final long CACHE_CONTROL = JsonText.hash("cache_control");
   private static final long DATA = JsonText.hash("data");
+  private static final long NO_KEY = 0;
   private static final byte[] NOTHING = {};
 
   private final StringScanner strings;
@@ -60,6 +61,10 @@ public final class JsonCursor {
   private int keyFrom;
   private int keyTo;
   private long keyHash;
+
+  /** Of the value that is read as a whole, where it is a member. */
+  private long valueKey;
+
   private long weightBeforeKey;
   private long weight;
 
@@ -246,6 +251,16 @@ public final class JsonCursor {
 
   /** Reads the value that begins here, whatever it is, and returns its hash. */
   public long value() {
+    return value(NO_KEY);
+  }
+
+  /** Reads the value of the member whose key was read last, and returns its hash. */
+  public long memberValue() {
+    return value(keyHash);
+  }
+
+  private long value(long key) {
+    valueKey = key;
     int depth = 0;
     while (true) {
       int c = peek();
@@ -393,8 +408,15 @@ public final class JsonCursor {
 
   /** Whether a long string is an image or sound: its bytes say nothing of its size in tokens. */
   private boolean data(int depth, int from) {
-    boolean named = depth > 0 && depth <= MAX_LEVELS && keys[depth - 1] == DATA;
-    return named || JsonText.startsWith(bytes, from, limit, "data:");
+    return keyAt(depth) == DATA || JsonText.startsWith(bytes, from, limit, "data:");
+  }
+
+  /** The key of the member that a value at this depth is; {@link #NO_KEY} if it is none. */
+  private long keyAt(int depth) {
+    if (depth == 0) {
+      return valueKey;
+    }
+    return depth <= MAX_LEVELS && object(depth - 1) ? keys[depth - 1] : NO_KEY;
   }
 
   private long scalar(int c) {
