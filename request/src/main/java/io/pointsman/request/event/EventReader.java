@@ -61,7 +61,8 @@ public final class EventReader {
   public static EventKind kind(byte[] event, int length) {
     int data = field(DATA, event, length);
     String name = name(event, length, data);
-    if (data < 0 ? name.isEmpty() : TAKEN.contains(name)) {
+    // Clients are not told of an event without data, whatever its name.
+    if (data < 0 ? !ERRORS.contains(name) : TAKEN.contains(name)) {
       return EventKind.TAKEN;
     }
     int from = data < 0 ? length : data;

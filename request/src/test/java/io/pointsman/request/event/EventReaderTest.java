@@ -23,7 +23,9 @@ class EventReaderTest {
         "event: ping\ndata: {\"type\": \"ping\"}\n\n",
         ": keep-alive\n\n",
         "\n",
-        "retry: 3000\n\n"
+        "retry: 3000\n\n",
+        "event: begin\n\n",
+        "event: message_start\r\nid: 1\r\n\r\n"
       })
   void whatEnginesSendAtOnceTellsNothing(String event) {
     assertThat(kind(event)).isEqualTo(EventKind.TAKEN);
