@@ -1,5 +1,6 @@
 package io.pointsman.proxy;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Failure;
@@ -12,6 +13,7 @@ import io.pointsman.testkit.engine.Faults.HangAfter;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -153,6 +155,56 @@ class TotalTimeoutTest {
 
       ProxyRig.await("the client is reset", () -> !takes(client));
       endsWith(rig, Outcome.IGNORED, "CLIENT");
+    }
+  }
+
+  @Test
+  void clientThatDoesNotReadABrokenAnswerIsLetGoThoughItMayBeIdle() throws Exception {
+    TimeoutSettings timeouts =
+        TimeoutSettings.DEFAULTS.withClient(
+            Duration.ofSeconds(60), Duration.ofSeconds(60), Duration.ZERO);
+    String part = "{\"model\":\"m\",\"stream\":true,\"a\":\"" + "x".repeat(10_000);
+    AtomicLong sent = new AtomicLong();
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS.withTimeouts(timeouts), clock);
+        ServerSocket engine = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      rig.worker("http://127.0.0.1:" + engine.getLocalPort());
+      WireClient client = rig.connect().send(chunked(part));
+      try (Socket connection = engine.accept()) {
+        assertThat(connection.getInputStream().readNBytes(100)).hasSize(100);
+        Thread.ofVirtual().start(() -> answerWithoutEnd(connection, sent));
+        awaitRest(sent);
+        client.send("no size\r\n");
+        endsWith(rig, Outcome.IGNORED, "CLIENT");
+        clock.advance(Duration.ofSeconds(31));
+
+        ProxyRig.await("the connection is closed", () -> !takes(client));
+      }
+    }
+  }
+
+  /** A request whose body has begun with this chunk. */
+  private static String chunked(String part) {
+    return "POST "
+        + CHAT
+        + " HTTP/1.1\r\nhost: router\r\ncontent-type: application/json\r\n"
+        + "transfer-encoding: chunked\r\n\r\n"
+        + Integer.toHexString(part.length())
+        + "\r\n"
+        + part
+        + "\r\n";
+  }
+
+  private static void answerWithoutEnd(Socket connection, AtomicLong sent) {
+    byte[] bytes = "x".repeat(16 << 10).getBytes(US_ASCII);
+    try {
+      OutputStream out = connection.getOutputStream();
+      out.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n".getBytes(US_ASCII));
+      while (true) {
+        out.write(bytes);
+        sent.incrementAndGet();
+      }
+    } catch (IOException _) {
+      // The router takes no more.
     }
   }
 

@@ -63,7 +63,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
 
   /**
    * When the connection became idle, which it is also while the client does not read, or the head
-   * that is coming began; or lingering began.
+   * that is coming began; or lingering began, or closing.
    */
   private long since;
 
@@ -298,7 +298,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (keep && !plane.gate().draining()) {
       decoder.resume();
     } else if (complete) {
-      closing = true;
       closeAfterWrites();
     } else {
       linger();
@@ -306,6 +305,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   private void closeAfterWrites() {
+    closing = true;
+    since = state.now();
     channel.writeAndFlush(channel.alloc().buffer(0)).addListener(ChannelFutureListener.CLOSE);
   }
 
@@ -334,7 +335,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   /** Breaks the connection so that the client cannot take what it got for a whole answer. */
   void breakOff(boolean reset) {
     current = null;
-    closing = true;
     if (reset) {
       channel.config().setOption(ChannelOption.SO_LINGER, 0);
     }
@@ -373,6 +373,14 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       return;
     }
     TimeoutSettings timeouts = plane.timeouts();
+    if (closing) {
+      // Nobody has a use for it any more, also where idle clients are kept for ever.
+      long idle = timeouts.clientIdle().toNanos();
+      if (over(idle == 0 ? LINGER_NANOS : idle, now)) {
+        channel.close();
+      }
+      return;
+    }
     boolean sendsHead = headComing && channel.isWritable();
     if (sendsHead && over(timeouts.clientHead().toNanos(), now)) {
       headTimedOut();
@@ -396,7 +404,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   @Override
   public void drain() {
     if (current == null && !headComing && !ending()) {
-      closing = true;
       closeAfterWrites();
     }
   }
@@ -407,7 +414,6 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (current != null) {
       current.cut();
     }
-    closing = true;
     closeAfterWrites();
   }
 }

@@ -173,7 +173,8 @@ public final class ForwardKeys {
           TIMEOUTS.clientIdle(),
           "How long a client's connection is kept between requests, or while the client does not"
               + " read its answer.",
-          "Short makes clients connect anew; off lets dead clients hold connections.");
+          "Short makes clients connect anew; off lets dead clients hold connections, but for 30 s"
+              + " only those that are to be closed behind an answer.");
 
   public static final Key<Duration> POOL_IDLE =
       Key.of(
