@@ -52,6 +52,7 @@ final class KvEventFlags {
         boolean good = Urls.valid(url) && KvEventLabels.valid(endpoints);
         if (good) {
           into.eventLabels().computeIfAbsent(url, _ -> new HashMap<>()).put(label, endpoints);
+          into.eventFlags().putIfAbsent(url, given.flag());
         } else {
           into.problem(given, value, FORM);
         }
@@ -72,12 +73,13 @@ final class KvEventFlags {
     for (Map.Entry<String, Map<String, String>> each : told.entrySet()) {
       String problem =
           !follows
-              ? "without --policy kv_aware"
+              ? "(expected: with kv_aware as --policy, --prefill-policy or --decode-policy)"
               : workers.stream().noneMatch(worker -> worker.url().equals(each.getKey()))
                   ? "(expected: the URL of a worker)"
                   : KvEventLabels.problem(each.getValue());
       if (!problem.isEmpty()) {
-        into.problems().add("--kv-event-source: " + each.getKey() + " " + problem);
+        into.problems()
+            .add(into.eventFlags().get(each.getKey()) + ": " + each.getKey() + " " + problem);
       }
     }
     return workers.stream().map(worker -> labelled(worker, told)).toList();

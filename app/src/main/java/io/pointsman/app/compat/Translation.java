@@ -7,6 +7,7 @@ import io.pointsman.app.config.value.Raw;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ public final class Translation {
   private boolean discovers;
   private final PdMode pd = new PdMode();
   private final Map<String, Map<String, String>> eventLabels = new LinkedHashMap<>();
+  private final Map<String, String> eventFlags = new HashMap<>();
 
   /** The values chosen so far. */
   public ConfigValues values() {
@@ -70,6 +72,11 @@ public final class Translation {
   /** What is said of the publishers of KV events, as labels of workers by URL; live. */
   Map<String, Map<String, String>> eventLabels() {
     return eventLabels;
+  }
+
+  /** The flag that first named publishers, by the URL of their worker; live. */
+  Map<String, String> eventFlags() {
+    return eventFlags;
   }
 
   void dataParallelSize(int size) {

@@ -125,4 +125,17 @@ class KvAwareFlagsTest {
   void publishersThatNobodyWouldHearAreRefused(String line) {
     assertThat(refused(line)).hasSize(1);
   }
+
+  @Test
+  void refusalNamesTheFlagThatWasGiven() {
+    assertThat(refused(PAIR + "--pd-kv-events http://p:1=tcp://p:5557"))
+        .containsExactly(
+            "--pd-kv-events: http://p:1 (expected: with kv_aware as --policy, --prefill-policy or"
+                + " --decode-policy)");
+    assertThat(
+            refused(
+                "--policy kv_aware --worker-urls http://a:1 --kv-event-source"
+                    + " http://b:1=tcp://b:2"))
+        .containsExactly("--kv-event-source: http://b:1 (expected: the URL of a worker)");
+  }
 }
