@@ -16,8 +16,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Asks engines how many tokens their KV memory holds: SGLang by {@code max_total_num_tokens} of
- * {@code GET /get_server_info}, vLLM by {@code cache_config_info} of {@code GET /metrics}.
- * Blocking, for the threads that probe. An engine that says neither keeps what is configured.
+ * {@code GET /get_server_info}, which newer ones call {@code /server_info}, vLLM by {@code
+ * cache_config_info} of {@code GET /metrics}. Blocking, for the threads that probe. An engine that
+ * says neither keeps what is configured.
  *
  * <p>Of data-parallel engines SGLang tells the size of one rank, and how many there are; vLLM has a
  * series for each rank, in which {@code kv_cache_size_tokens} is of that rank and {@code
@@ -40,7 +41,7 @@ public final class KvCapacity {
   private final Duration timeout;
 
   /**
-   * @param timeout of each of the two questions
+   * @param timeout of each question
    */
   public KvCapacity(EngineClient client, Duration timeout) {
     this.client = client;
@@ -49,7 +50,7 @@ public final class KvCapacity {
 
   /** Lets the worker know its own size, if its engine says so. */
   public void learn(Worker worker) {
-    for (String path : List.of("/get_server_info", "/metrics")) {
+    for (String path : List.of("/get_server_info", "/server_info", "/metrics")) {
       long tokens = ask(worker, path);
       if (tokens > 0) {
         worker.learnKvTokens((int) Math.min(Integer.MAX_VALUE, tokens));

@@ -2,6 +2,19 @@ package io.pointsman.app.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
+import io.pointsman.app.wiring.SystemTicker;
+import io.pointsman.engine.fleet.Fleet;
+import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.proxy.upstream.EngineKeys;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
 class KvCapacityTest {
@@ -11,6 +24,39 @@ class KvCapacityTest {
 
   private static long ofOneRank(String told) {
     return KvCapacity.tokens(told, true);
+  }
+
+  @Test
+  void whatHasNoneOfTheOlderPathsIsAskedByTheNewerOne() throws Exception {
+    HttpServer engine =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    Queue<String> asked = new ConcurrentLinkedQueue<>();
+    engine.createContext(
+        "/",
+        exchange -> {
+          String path = exchange.getRequestURI().getPath();
+          asked.add(path);
+          byte[] told = "{\"max_total_num_tokens\":431200}".getBytes(StandardCharsets.UTF_8);
+          boolean known = path.equals("/server_info");
+          exchange.sendResponseHeaders(known ? 200 : 404, known ? told.length : -1);
+          if (known) {
+            exchange.getResponseBody().write(told);
+          }
+          exchange.close();
+        });
+    engine.start();
+    try {
+      Worker worker =
+          new Fleet(FleetSettings.DEFAULTS, new SystemTicker())
+              .add(WorkerSpec.of("http://127.0.0.1:" + engine.getAddress().getPort()));
+      new KvCapacity(new EngineClient(EngineKeys.NONE, new SystemTicker()), Duration.ofSeconds(30))
+          .learn(worker);
+
+      assertThat(worker.kvTokens()).isEqualTo(431_200);
+      assertThat(asked).containsExactly("/get_server_info", "/server_info");
+    } finally {
+      engine.stop(0);
+    }
   }
 
   @Test
