@@ -84,6 +84,17 @@ final class ProxyRecords {
   }
 
   private static LimitSettings limits(ConfigValues values) {
+    long body = values.get(FrontKeys.MAX_BUFFERED_BODY);
+    long total = values.get(FrontKeys.MAX_BUFFERED_TOTAL);
+    if (total < body) {
+      // There would be bodies that are to be kept, and never are.
+      throw new ConfigException(
+          "limits.max-buffered-total: "
+              + total
+              + " (expected: at least limits.max-buffered-body, "
+              + body
+              + ")");
+    }
     return new LimitSettings(
         values.get(FrontKeys.MAX_BODY),
         Math.toIntExact(values.get(FrontKeys.MAX_HEADER)),

@@ -372,4 +372,21 @@ class YamlConfigTest {
     Path file = Files.write(folder.resolve("x.yaml"), new byte[] {(byte) 0xc3, 0x28});
     assertThatThrownBy(() -> YamlConfig.read(file)).hasMessageContaining("not UTF-8");
   }
+
+  @Test
+  void lessMemoryForAllBodiesThanForOneIsRefused() {
+    String limits = "limits: {max-buffered-body: 4MiB, max-buffered-total: ";
+    assertThatThrownBy(
+            () -> PointsmanConfig.from(YamlConfig.parse("router.yaml", limits + "4194303}")))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining(
+            "limits.max-buffered-total: 4194303 (expected: at least limits.max-buffered-body,"
+                + " 4194304)");
+    assertThat(
+            PointsmanConfig.from(YamlConfig.parse("router.yaml", limits + "4MiB}"))
+                .proxy()
+                .limits()
+                .maxBufferedTotal())
+        .isEqualTo(4 << 20);
+  }
 }

@@ -77,11 +77,12 @@ public final class FrontKeys {
               "limits.max-buffered-total",
               bytes(1L << 20, 1L << 40),
               LimitSettings.DEFAULTS.maxBufferedTotal(),
-              "Most bytes that are kept of all requests together, outside of the heap; beyond it"
-                  + " requests are answered with 503 and Retry-After. From three quarters of it on"
-                  + " bodies above 64 KiB are streamed on without retries, unless the fleet has"
-                  + " prefill and decode workers. The router's own endpoints handle a quarter of"
-                  + " as much at a time, on the heap.",
+              "Most bytes that are kept of all requests together, outside of the heap, no less than"
+                  + " of one (limits.max-buffered-body); beyond it requests are answered with 503"
+                  + " and Retry-After. From three quarters of it on bodies above 64 KiB are"
+                  + " streamed on without retries, unless the fleet has prefill and decode workers."
+                  + " The router's own endpoints handle a quarter of as much at a time, on the"
+                  + " heap.",
               "Small refuses requests under load; more than half of the JVM's"
                   + " -XX:MaxDirectMemorySize, which is 2 GiB, lets memory run out.")
           .flag("--max-buffered-total");
