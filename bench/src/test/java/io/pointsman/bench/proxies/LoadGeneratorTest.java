@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.bench.BuiltRouter;
+import io.pointsman.testkit.engine.RefusedPort;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -118,15 +119,12 @@ final class LoadGeneratorTest {
   @Test
   void nobodyListeningIsAnError() throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
-    int port;
-    try (ServerSocket server = new ServerSocket(0)) {
-      port = server.getLocalPort();
+    Load load = new Load(tools, Duration.ZERO, Duration.ofMillis(200));
+    try (RefusedPort nobody = RefusedPort.open()) {
+      LoadResult result = load.run(UNARY, nobody.port(), "", new NoWindow());
+
+      assertThat(result.problem()).contains("connect");
     }
-
-    LoadResult result =
-        new Load(tools, Duration.ZERO, Duration.ofMillis(200)).run(UNARY, port, "", new NoWindow());
-
-    assertThat(result.problem()).contains("connect");
   }
 
   @Test
