@@ -264,7 +264,7 @@ final class PlaneRig implements AutoCloseable {
   private HaproxyPlane haproxy(Duration ttl, @Nullable InetSocketAddress spoe) throws IOException {
     HaproxySettings settings =
         HaproxySettings.of(
-                InetSocketAddress.createUnresolved("127.0.0.1", 0),
+                InetSocketAddress.createUnresolved("127.0.0.1", FreePorts.next()),
                 URI.create("http://127.0.0.1:" + askedAt))
             .withTimeout(patience)
             .withTtl(ttl)
