@@ -1,5 +1,7 @@
 package io.pointsman.it;
 
+import static io.pointsman.it.support.Announcements.awaitBlocks;
+import static io.pointsman.it.support.Announcements.awaitFollowed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.it.support.Answer;
@@ -65,27 +67,6 @@ final class CostEventsTest {
     assertThat(RawClient.call(port, "POST", "/sim/kv-events", faults).status()).isEqualTo(200);
   }
 
-  /**
-   * Waits until what is published is heard by the stream, and what it loses is a gap. Who joins
-   * late has it repeated without one; what comes while he joins may be missed until the next batch.
-   */
-  private static void awaitFollowed(Cluster cluster) {
-    int engines = cluster.engines().size();
-    Await.until(
-        "a subscriber of each engine, and nothing missing",
-        Await.LONG,
-        () ->
-            cluster.engines().stream().allMatch(engine -> engine.events().subscribers() == 1)
-                && cluster.router().metric("pointsman_kv_event_sources_live", "") == engines);
-  }
-
-  private static void awaitKnown(Cluster cluster, int prompts) {
-    Await.until(
-        () -> prompts + " prompts are known",
-        Await.LONG,
-        () -> cluster.router().gauge("pointsman_kv_index_blocks") == (double) prompts * BLOCKS);
-  }
-
   private static void assertFoundOn(SimEngine engine, Cluster cluster, long prompt)
       throws IOException {
     Answer answer = ask(cluster.port(), prompt);
@@ -102,7 +83,7 @@ final class CostEventsTest {
       for (int i = 0; i < 4; i++) {
         bring(cluster.engine(i), i);
       }
-      awaitKnown(cluster, 4);
+      awaitBlocks(cluster, 4 * BLOCKS);
       for (int i = 0; i < 4; i++) {
         assertFoundOn(cluster.engine(i), cluster, i);
       }
@@ -125,7 +106,7 @@ final class CostEventsTest {
       // The next batches show that others are missing.
       bring(cluster.engine(0), 20);
       bring(cluster.engine(1), 21);
-      awaitKnown(cluster, 22);
+      awaitBlocks(cluster, 22 * BLOCKS);
       for (int i = 0; i < 22; i++) {
         assertFoundOn(cluster.engine(i % 2), cluster, i);
       }
@@ -139,7 +120,7 @@ final class CostEventsTest {
       SimEngine engine = cluster.engine(0);
       Await.until("a subscriber", Await.LONG, () -> engine.events().subscribers() == 1);
       ask(cluster.port(), 1);
-      awaitKnown(cluster, 1);
+      awaitBlocks(cluster, BLOCKS);
       faults(engine, "{\"loss\":1}");
       bring(engine, 2);
       faults(engine, "{}");
@@ -170,11 +151,11 @@ final class CostEventsTest {
         ask(cluster.port(), i);
         bring(lives, i);
       }
-      awaitKnown(cluster, 2 * prompts);
+      awaitBlocks(cluster, 2 * prompts * BLOCKS);
       cluster.worker(lives).drain(false);
       dies.stop();
       dies.restart();
-      awaitKnown(cluster, prompts);
+      awaitBlocks(cluster, prompts * BLOCKS);
       cluster.awaitAllServe();
 
       for (int i = 0; i < prompts; i++) {

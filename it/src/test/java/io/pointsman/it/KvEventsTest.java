@@ -1,9 +1,9 @@
 package io.pointsman.it;
 
+import static io.pointsman.it.support.Announcements.awaitBlocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.zmq.EventFormat;
@@ -62,7 +62,7 @@ final class KvEventsTest {
       for (int engine = 0; engine < ENGINES; engine++) {
         ask(direct(cluster, engine), ids(engine, 40 * BLOCK + 1));
       }
-      awaitKnown(cluster, 40 * ENGINES);
+      awaitBlocks(cluster, 40 * ENGINES);
       for (int engine = 0; engine < ENGINES; engine++) {
         Answer answer = ask(cluster.port(), ids(engine, 40 * BLOCK + 1));
         assertThat(answer.header("x-engine-id")).isEqualTo("engine-" + engine);
@@ -73,14 +73,6 @@ final class KvEventsTest {
 
   private static int direct(Cluster cluster, int engine) {
     return URI.create(cluster.engine(engine).url()).getPort();
-  }
-
-  /** Until the router has heard of so many blocks, none of which a request brought it. */
-  private static void awaitKnown(Cluster cluster, int blocks) {
-    Await.until(
-        () -> blocks + " blocks are known",
-        Await.LONG,
-        () -> cluster.router().gauge("pointsman_kv_index_blocks") == (double) blocks);
   }
 
   @Test
@@ -102,7 +94,7 @@ final class KvEventsTest {
       ask(direct(cluster, i / 3), ids(100 + i, 20 * BLOCK + 1));
     }
     if (known) {
-      awaitKnown(cluster, 20 * CONVERSATIONS);
+      awaitBlocks(cluster, 20 * CONVERSATIONS);
     }
     int cached = 0;
     for (int i = 0; i < CONVERSATIONS; i++) {

@@ -1,9 +1,11 @@
 package io.pointsman.it;
 
+import static io.pointsman.it.support.Announcements.awaitBlocks;
+import static io.pointsman.it.support.Announcements.awaitFollowed;
+import static io.pointsman.it.support.Announcements.chosen;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.SimEngine;
@@ -27,7 +29,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 final class OffloadTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
-  private static final Pattern DECIDED = Pattern.compile("\"url\":\"http://[^\"]*:(\\d+)\"");
   private static final int BLOCK = 16;
   private static final int DEVICE_BLOCKS = 1024;
 
@@ -68,16 +69,6 @@ final class OffloadTest {
     return URI.create(engine.url()).getPort();
   }
 
-  /** Until what is published is heard at once; what comes while the router joins is heard late. */
-  private static void awaitFollowed(Cluster cluster) {
-    Await.until(
-        "a subscriber of each engine, and nothing missing",
-        Await.LONG,
-        () ->
-            cluster.engines().stream().allMatch(engine -> engine.events().subscribers() == 1)
-                && cluster.router().metric("pointsman_kv_event_sources_live", "") == 2);
-  }
-
   /**
    * The first engine has prompts 1 and 2 on the tier and nothing of them on its device, the second
    * one has their first blocks on its device.
@@ -91,23 +82,7 @@ final class OffloadTest {
     int holds = port(cluster.engine(1));
     ask(holds, body(1, ofFirst));
     ask(holds, body(2, ofSecond));
-    double known = 2 * BLOCKS + DEVICE_BLOCKS - 1 + ofFirst + ofSecond;
-    Await.until(
-        () -> known + " blocks, not " + cluster.router().gauge("pointsman_kv_index_blocks"),
-        Await.LONG,
-        () -> cluster.router().gauge("pointsman_kv_index_blocks") == known);
-  }
-
-  /** The engine that a prompt would be sent to. */
-  private static SimEngine chosen(Cluster cluster, long prompt) throws IOException {
-    String question =
-        "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body(prompt, BLOCKS) + "}";
-    Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
-    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-    Matcher port = DECIDED.matcher(answer.text());
-    assertThat(port.find()).as(answer.text()).isTrue();
-    int of = Integer.parseInt(port.group(1));
-    return port(cluster.engine(0)) == of ? cluster.engine(0) : cluster.engine(1);
+    awaitBlocks(cluster, 2 * BLOCKS + DEVICE_BLOCKS - 1 + ofFirst + ofSecond);
   }
 
   /** A fifth of the prompt less than the tier's default credit on the device, and a fifth more. */
@@ -130,8 +105,8 @@ final class OffloadTest {
       String policy, EventFormat format, OffloadTier tier, int less, int more) throws Exception {
     try (Cluster cluster = setup(policy, format, tier).start()) {
       bring(cluster, less, more);
-      assertThat(chosen(cluster, 1)).isSameAs(cluster.engine(0));
-      assertThat(chosen(cluster, 2)).isSameAs(cluster.engine(1));
+      assertThat(chosen(cluster, body(1, BLOCKS))).isSameAs(cluster.engine(0));
+      assertThat(chosen(cluster, body(2, BLOCKS))).isSameAs(cluster.engine(1));
     }
   }
 
@@ -141,7 +116,7 @@ final class OffloadTest {
     Cluster.Setup setup = setup("kv_aware", EventFormat.VLLM_MAP, tier);
     try (Cluster cluster = setup.set("kv-aware." + tier.label() + "-credit", 0).start()) {
       bring(cluster, 40, 40);
-      assertThat(chosen(cluster, 1)).isSameAs(cluster.engine(1));
+      assertThat(chosen(cluster, body(1, BLOCKS))).isSameAs(cluster.engine(1));
     }
   }
 

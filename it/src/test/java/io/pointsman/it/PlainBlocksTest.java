@@ -1,9 +1,11 @@
 package io.pointsman.it;
 
+import static io.pointsman.it.support.Announcements.awaitBlocks;
+import static io.pointsman.it.support.Announcements.awaitFollowed;
+import static io.pointsman.it.support.Announcements.chosen;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.it.support.Answer;
-import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.SimEngine;
@@ -26,7 +28,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 final class PlainBlocksTest {
   private static final Pattern TOKENS = Pattern.compile("\"tokens\":\\[([^\\]]*)\\]");
-  private static final Pattern DECIDED = Pattern.compile("\"url\":\"http://[^\"]*:(\\d+)\"");
   private static final String ADAPTER = "polite";
   private static final int BLOCK = 16;
   private static final int BLOCKS = 40;
@@ -55,16 +56,6 @@ final class PlainBlocksTest {
     return cluster;
   }
 
-  /** Until what is published is heard at once; what comes while the router joins is heard late. */
-  private static void awaitFollowed(Cluster cluster) {
-    Await.until(
-        "a subscriber of each engine, and nothing missing",
-        Await.LONG,
-        () ->
-            cluster.engines().stream().allMatch(engine -> engine.events().subscribers() == 1)
-                && cluster.router().metric("pointsman_kv_event_sources_live", "") == 2);
-  }
-
   private static int[] ids(long seed, int blocks) {
     return new SplittableRandom(seed).ints(1L + (long) blocks * BLOCK, 1, 30_000).toArray();
   }
@@ -89,21 +80,7 @@ final class PlainBlocksTest {
     int half = BLOCKS / 2;
     call(cluster.engine(1), "/v1/completions", plain(Arrays.copyOf(ids, half * BLOCK + 1)));
     call(cluster.engine(0), "/v1/completions", plain(ids(99, PLAIN_BLOCKS)));
-    double blocks = known + half + PLAIN_BLOCKS;
-    Await.until(
-        () -> blocks + " blocks, not " + cluster.router().gauge("pointsman_kv_index_blocks"),
-        Await.LONG,
-        () -> cluster.router().gauge("pointsman_kv_index_blocks") == blocks);
-  }
-
-  private static void assertGoesTo(SimEngine engine, Cluster cluster, String body)
-      throws IOException {
-    String question = "{\"path\":\"/v1/completions\",\"hold\":false,\"body\":" + body + "}";
-    Answer answer = RawClient.call(cluster.port(), "POST", "/v1/decide", question);
-    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-    Matcher port = DECIDED.matcher(answer.text());
-    assertThat(port.find()).as(answer.text()).isTrue();
-    assertThat(Integer.parseInt(port.group(1))).isEqualTo(URI.create(engine.url()).getPort());
+    awaitBlocks(cluster, known + half + PLAIN_BLOCKS);
   }
 
   /** vLLM shows images as equal ids and tells them apart by extra keys; SGLang by their ids. */
@@ -122,7 +99,7 @@ final class PlainBlocksTest {
       // The image is in the first block, so that none of vLLM's can be matched.
       bringHalf(cluster, ids, format == EventFormat.SGLANG ? ids.length / BLOCK : 0);
 
-      assertGoesTo(cluster.engine(1), cluster, plain(ids));
+      assertThat(chosen(cluster, plain(ids))).isSameAs(cluster.engine(1));
     }
   }
 
@@ -135,7 +112,7 @@ final class PlainBlocksTest {
       call(cluster.engine(0), "/v1/completions", salted);
       bringHalf(cluster, ids, 0);
 
-      assertGoesTo(cluster.engine(1), cluster, plain(ids));
+      assertThat(chosen(cluster, plain(ids))).isSameAs(cluster.engine(1));
     }
   }
 
@@ -150,8 +127,8 @@ final class PlainBlocksTest {
       call(cluster.engine(0), "/v1/completions", body(ADAPTER, ids, ""));
       bringHalf(cluster, ids, BLOCKS);
 
-      assertGoesTo(cluster.engine(1), cluster, plain(ids));
-      assertGoesTo(cluster.engine(0), cluster, body(ADAPTER, ids, ""));
+      assertThat(chosen(cluster, plain(ids))).isSameAs(cluster.engine(1));
+      assertThat(chosen(cluster, body(ADAPTER, ids, ""))).isSameAs(cluster.engine(0));
     }
   }
 }
