@@ -6,6 +6,7 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -33,8 +34,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -65,7 +68,7 @@ public final class ProxyServer implements AutoCloseable {
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
     int count = loopCount(listen);
-    Waiting waiting = waiting(listen.transport(), count);
+    Waiting waiting = waiting(listen.transport(), count, this::coalescing);
     Sockets sockets = waiting.sockets();
     loops = waiting.loops();
     NameTable names =
@@ -108,27 +111,46 @@ public final class ProxyServer implements AutoCloseable {
   /** The event loops, and the sockets that they wait for. */
   record Waiting(Sockets sockets, EventLoopGroup loops) {}
 
-  private static Waiting waiting(Transport transport, int count) {
+  private static Waiting waiting(
+      Transport transport, int count, UnaryOperator<IoHandlerFactory> ofRings) {
     Sockets sockets = Sockets.of(transport);
     return transport == Transport.AUTO && sockets.transport() == Transport.IO_URING
-        ? waitingByRingsIfPossible(sockets, count)
-        : new Waiting(sockets, loops(sockets, count));
+        ? waitingByRingsIfPossible(sockets, count, ofRings)
+        : new Waiting(sockets, loops(sockets, count, ofRings));
   }
 
   /** A system that offers io_uring may still make no ring: for want of memory, perhaps. */
-  static Waiting waitingByRingsIfPossible(Sockets rings, int count) {
+  static Waiting waitingByRingsIfPossible(
+      Sockets rings, int count, UnaryOperator<IoHandlerFactory> ofRings) {
     try {
-      return new Waiting(rings, loops(rings, count));
+      return new Waiting(rings, loops(rings, count, ofRings));
     } catch (RuntimeException e) {
       Sockets others = Sockets.of(Sockets.withoutRings());
       LOG.warn("no event loops by {}, so by {}", rings.transport(), others.transport(), e);
-      return new Waiting(others, loops(others, count));
+      return new Waiting(others, loops(others, count, ofRings));
     }
   }
 
-  private static EventLoopGroup loops(Sockets sockets, int count) {
+  private static EventLoopGroup loops(
+      Sockets sockets, int count, UnaryOperator<IoHandlerFactory> ofRings) {
+    IoHandlerFactory waiting =
+        sockets.transport() == Transport.IO_URING
+            ? ofRings.apply(sockets.waiting())
+            : sockets.waiting();
     return new MultiThreadIoEventLoopGroup(
-        count, new DefaultThreadFactory("pointsman-proxy"), sockets.waiting());
+        count, new DefaultThreadFactory("pointsman-proxy"), waiting);
+  }
+
+  private IoHandlerFactory coalescing(IoHandlerFactory waiting) {
+    return loop ->
+        new Coalescing(
+            waiting.newHandler(loop), () -> running(loop), plane.ticker(), Coalescing.SLEEP_NANOS);
+  }
+
+  /** Read by the loop itself, which runs no sooner than all have their state. */
+  private int running(Executor loop) {
+    LoopState state = states.get(loop);
+    return state == null ? 0 : state.running();
   }
 
   private static Plane plane(ProxySettings settings, ProxyContext context) {

@@ -10,6 +10,7 @@ import io.netty.channel.uring.IoUring;
 import io.netty.channel.uring.IoUringServerSocketChannel;
 import io.netty.channel.uring.IoUringSocketChannel;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -50,7 +51,8 @@ class SocketsTest {
             IoUringServerSocketChannel.class,
             IoUringSocketChannel.class);
 
-    ProxyServer.Waiting waiting = ProxyServer.waitingByRingsIfPossible(broken, 1);
+    ProxyServer.Waiting waiting =
+        ProxyServer.waitingByRingsIfPossible(broken, 1, UnaryOperator.identity());
 
     assertThat(waiting.sockets().transport()).isEqualTo(Sockets.withoutRings());
     waiting.loops().shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly();
