@@ -1,7 +1,9 @@
 package io.pointsman.proxy;
 
+import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
@@ -35,7 +37,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
@@ -60,6 +61,7 @@ public final class ProxyServer implements AutoCloseable {
   private final ProxySettings settings;
   private final Plane plane;
   private final EventLoopGroup loops;
+  private final OpenChannels channels;
   private final Map<EventExecutor, LoopState> states = new HashMap<>();
   private final Channel listener;
 
@@ -71,6 +73,7 @@ public final class ProxyServer implements AutoCloseable {
     Waiting waiting = waiting(listen.transport(), count, this::coalescing);
     Sockets sockets = waiting.sockets();
     loops = waiting.loops();
+    channels = new OpenChannels(loops);
     NameTable names =
         new NameTable(
             context.lookup(),
@@ -88,7 +91,7 @@ public final class ProxyServer implements AutoCloseable {
               flushes,
               kept ->
                   new UpstreamPools(
-                      own, flushes, sockets.connected(), settings.upstream(), names, kept),
+                      own, flushes, connecting(sockets), settings.upstream(), names, kept),
               new RequestReader(context.affinity()),
               context.courses(),
               settings.upstream(),
@@ -189,21 +192,31 @@ public final class ProxyServer implements AutoCloseable {
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
             .childHandler(
-                new ChannelInitializer<Channel>() {
-                  @Override
-                  protected void initChannel(Channel client) {
-                    ClientConnection.accept(state(client.eventLoop()), client);
-                  }
-                })
+                opened(client -> ClientConnection.accept(state(client.eventLoop()), client)))
             .bind(listen.host(), listen.port())
             .awaitUninterruptibly();
     if (!bound.isSuccess()) {
-      loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+      channels.closeAndStopLoops();
       throw new IOException(
           "listen: " + listen.host() + ":" + listen.port() + " (expected: a free port)",
           bound.cause());
     }
     return bound.channel();
+  }
+
+  private Bootstrap connecting(Sockets sockets) {
+    return new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
+  }
+
+  /** Counts a channel among the open ones, and then does with it what is to be done. */
+  private ChannelHandler opened(Consumer<Channel> then) {
+    return new ChannelInitializer<Channel>() {
+      @Override
+      protected void initChannel(Channel channel) {
+        channels.add(channel);
+        then.accept(channel);
+      }
+    };
   }
 
   private LoopState state(EventExecutor loop) {
@@ -283,7 +296,7 @@ public final class ProxyServer implements AutoCloseable {
     beginDrain();
     await(settings.drainTimeout().minus(settings.drainDelay()));
     onEachLoop(LoopState::cut);
-    loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+    channels.closeAndStopLoops();
   }
 
   /**

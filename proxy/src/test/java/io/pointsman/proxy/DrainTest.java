@@ -32,6 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class DrainTest {
   private static final String CHAT = "/v1/chat/completions";
   private static final String BODY = "{\"model\":\"m\"}";
+  private static final int STREAMS = 100;
 
   @Parameter Transport transport = Transport.AUTO;
 
@@ -256,6 +257,27 @@ class DrainTest {
       rig.server().close();
 
       assertThat(client.read().status()).isEqualTo(503);
+      rig.close();
+    }
+  }
+
+  @Test
+  void loopsStopWhenTheConnectionsOfStreamsThatAreCutHaveClosed() throws Exception {
+    ProxyRig rig = new ProxyRig(transport, within(Duration.ZERO));
+    try (ScriptedEngine engine = ScriptedEngine.start(new HangAfter(ONE_EVENT));
+        RefusedTasks refused = new RefusedTasks()) {
+      rig.worker(engine.url());
+      List<WireClient> clients = new ArrayList<>();
+      for (int i = 0; i < STREAMS; i++) {
+        clients.add(rig.connect().send(ProxyRig.post(CHAT, BODY)));
+      }
+      for (WireClient client : clients) {
+        client.head();
+      }
+
+      rig.server().close();
+
+      assertThat(refused.found()).isEmpty();
       rig.close();
     }
   }

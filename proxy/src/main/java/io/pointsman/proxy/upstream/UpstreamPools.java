@@ -3,8 +3,6 @@ package io.pointsman.proxy.upstream;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelHandler;
-import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.WriteBufferWaterMark;
@@ -20,12 +18,6 @@ import org.jspecify.annotations.Nullable;
 
 /** One event loop's connections to all workers. Belongs to its event loop. */
 public final class UpstreamPools {
-  private static final ChannelHandler NOTHING_YET =
-      new ChannelInitializer<Channel>() {
-        @Override
-        protected void initChannel(Channel channel) {}
-      };
-
   private final EventLoop loop;
   private final Flushes flushes;
   private final UpstreamSettings settings;
@@ -37,13 +29,13 @@ public final class UpstreamPools {
   private @Nullable SslContext tls;
 
   /**
-   * @param channel the transport's kind of socket
+   * @param sockets makes the transport's kind of socket, with what is done with each that is opened
    * @param onKept called whenever a connection is kept, so that {@link #sweep} is called in time
    */
   public UpstreamPools(
       EventLoop loop,
       Flushes flushes,
-      Class<? extends Channel> channel,
+      Bootstrap sockets,
       UpstreamSettings settings,
       NameTable names,
       Runnable onKept) {
@@ -53,14 +45,12 @@ public final class UpstreamPools {
     this.names = names;
     this.onKept = onKept;
     idleNanos = settings.poolIdleTimeout().toNanos();
-    bootstrap = bootstrap(loop, channel, settings);
+    bootstrap = bootstrap(loop, sockets, settings);
   }
 
-  private static Bootstrap bootstrap(
-      EventLoop loop, Class<? extends Channel> channel, UpstreamSettings settings) {
-    return new Bootstrap()
+  private static Bootstrap bootstrap(EventLoop loop, Bootstrap sockets, UpstreamSettings settings) {
+    return sockets
         .group(loop)
-        .channel(channel)
         .option(
             ChannelOption.CONNECT_TIMEOUT_MILLIS,
             (int) Math.max(1, settings.connectTimeout().toMillis()))
@@ -69,8 +59,7 @@ public final class UpstreamPools {
         .option(ChannelOption.AUTO_READ, false)
         .option(ChannelOption.ALLOCATOR, ByteBufAllocator.DEFAULT)
         .option(
-            ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(64 << 10, 256 << 10))
-        .handler(NOTHING_YET);
+            ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(64 << 10, 256 << 10));
   }
 
   /** The connections to {@code worker}. */

@@ -2,6 +2,7 @@ package io.pointsman.proxy.call;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -333,7 +334,7 @@ public final class RelayFuzz {
             new UpstreamPools(
                 LOOP.eventLoop(),
                 flushes,
-                NioSocketChannel.class,
+                new Bootstrap().channel(NioSocketChannel.class),
                 settings.upstream(),
                 names,
                 kept),

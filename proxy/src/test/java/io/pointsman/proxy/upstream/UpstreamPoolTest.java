@@ -2,6 +2,7 @@ package io.pointsman.proxy.upstream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -31,7 +32,7 @@ class UpstreamPoolTest {
     return new UpstreamPools(
         channel.eventLoop(),
         new Flushes(channel.eventLoop()),
-        NioSocketChannel.class,
+        new Bootstrap().channel(NioSocketChannel.class),
         settings,
         new NameTable(
             java.net.InetAddress::getByName, Duration.ofSeconds(1), Duration.ofSeconds(1), () -> 0),

@@ -1,0 +1,37 @@
+package io.pointsman.proxy;
+
+import io.netty.channel.AbstractChannel;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+
+/** Listens to what Netty logs of channels whose event loops take no tasks any more. */
+final class RefusedTasks extends Handler implements AutoCloseable {
+  private static final Logger LOG = Logger.getLogger(AbstractChannel.class.getName());
+
+  private final Queue<String> found = new ConcurrentLinkedQueue<>();
+
+  RefusedTasks() {
+    LOG.addHandler(this);
+  }
+
+  List<String> found() {
+    return List.copyOf(found);
+  }
+
+  @Override
+  public void publish(LogRecord told) {
+    found.add(told.getMessage());
+  }
+
+  @Override
+  public void flush() {}
+
+  @Override
+  public void close() {
+    LOG.removeHandler(this);
+  }
+}
