@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -126,11 +127,26 @@ public final class Membership {
                 + ", as worker "
                 + present.id()
                 + " is in the fleet)");
+      } else if (!mayServe(present, spec.models())) {
+        throw new IllegalStateException(
+            "model_id: "
+                + String.join(", ", spec.models())
+                + " (expected: one of "
+                + new TreeSet<>(present.models())
+                + ", which worker "
+                + present.id()
+                + " in the fleet serves)");
       } else if (joining(present)) {
         joiners.add(present);
       }
     }
     return missing;
+  }
+
+  /** What a worker serves may be unknown yet, or of no interest to who adds it. */
+  private static boolean mayServe(Worker present, Set<String> models) {
+    Set<String> served = present.models();
+    return served.isEmpty() || served.containsAll(models);
   }
 
   private static String described(WorkerSpec spec) {

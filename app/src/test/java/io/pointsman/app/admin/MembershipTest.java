@@ -129,6 +129,25 @@ class MembershipTest {
   }
 
   @Test
+  void aWorkerOfOtherModelsIsNotSaidToBeAdded() throws Exception {
+    Fleet fleet = fleet(16);
+    Membership membership =
+        new Membership(fleet, SETTINGS, DisaggSettings.DEFAULTS, clock::nanos, _ -> {});
+    Worker present = fleet.add(WorkerSpec.of("http://a:1"));
+    present.probed(true);
+
+    assertThat(membership.add("http://a:1", Set.of("m")))
+        .as("what it serves is not known yet")
+        .isNull();
+    fleet.learnModels(present, Set.of("m", "l"));
+    assertThat(membership.add("http://a:1", Set.of("m"))).isNull();
+    assertThat(membership.add("http://a:1", Set.of())).isNull();
+    assertThat(membership.add("http://a:1", Set.of("other")))
+        .isEqualTo(
+            "model_id: other (expected: one of [l, m], which worker a:1 in the fleet serves)");
+  }
+
+  @Test
   void aWorkerRemovedWhileItJoinsIsNotWaitedFor() throws Exception {
     Fleet fleet = fleet(16);
     Membership membership =
