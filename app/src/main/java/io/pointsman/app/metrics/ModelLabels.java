@@ -1,6 +1,5 @@
 package io.pointsman.app.metrics;
 
-import io.pointsman.engine.fleet.FleetSnapshot;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -9,8 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Turns the model that a request names into a label from a bounded set: the names of models that
- * the fleet serves, the first {@code most} of them, and two more. A client can therefore not make
- * series by inventing names. Safe for use by several threads; {@link #index} allocates nothing.
+ * are configured or that the fleet serves, the first {@code most} of them, and two more. A client
+ * can therefore not make series by inventing names. Safe for use by several threads; {@link #index}
+ * allocates nothing.
  */
 final class ModelLabels {
   /** The label of a request that names no model. */
@@ -34,9 +34,9 @@ final class ModelLabels {
     labels[OTHER_INDEX] = OTHER;
   }
 
-  /** Gives labels to models that are new in {@code snapshot}; calls are serialised. */
-  void learn(FleetSnapshot snapshot) {
-    for (String model : snapshot.modelNames()) {
+  /** Gives labels to models that have none yet; any thread. */
+  synchronized void add(Iterable<String> models) {
+    for (String model : models) {
       int next = indexes.size() + 2;
       if (next < labels.length && !indexes.containsKey(model)) {
         labels[next] = model;

@@ -45,6 +45,7 @@ public final class RouterMetrics {
   private final Fleet fleet;
   private final Function<Role, String> policies;
   private final WorkerTallies tallies;
+  private final ModelLabels models;
   private final EngineMetrics engine;
   private final ProxyMetrics proxy;
   private final SplitMetrics split;
@@ -60,8 +61,8 @@ public final class RouterMetrics {
     this.policies = policies;
     tallies = new WorkerTallies(maxWorkers);
     engine = new EngineMetrics(meters, policies, tallies);
-    ModelLabels models = new ModelLabels(MOST_MODELS);
-    fleet.listen(models::learn);
+    models = new ModelLabels(MOST_MODELS);
+    fleet.listen(snapshot -> models.add(snapshot.modelNames()));
     proxy = new ProxyMetrics(meters, models);
     split = new SplitMetrics(meters);
     new FleetMetrics(fleet, tallies, ticker).register(meters);
@@ -69,12 +70,14 @@ public final class RouterMetrics {
   }
 
   /**
-   * Counts whole requests for these models under the names of their own policies.
+   * Counts whole requests for these models under the names of their own policies, and requests for
+   * them by name even before a worker serves them.
    *
    * @param names configured names by model
    */
   public void policiesOfModels(Map<String, String> names) {
     engine.policiesOfModels(names);
+    models.add(names.keySet());
   }
 
   /** What counts the engine's decisions. */

@@ -103,4 +103,18 @@ class OtherNamesTest {
     assertThat(value("vllm:num_incoming_requests_total{model=\"m\"}")).isEqualTo(1);
     assertThat(value("vllm:num_incoming_requests_total{model=\"other\"}")).isEqualTo(1);
   }
+
+  @Test
+  void requestsForAConfiguredModelAreCountedByNameBeforeAWorkerServesIt() {
+    metrics.withProductionStackNames();
+    metrics.policiesOfModels(Map.of("sleeping", "cost"));
+    assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isZero();
+
+    metrics
+        .proxyListener()
+        .ended(Report.served(Endpoint.CHAT_COMPLETIONS, 503).forModel("sleeping"));
+
+    assertThat(value("vllm:num_incoming_requests_total{model=\"sleeping\"}")).isEqualTo(1);
+    assertThat(value("vllm:num_incoming_requests_total{model=\"other\"}")).isZero();
+  }
 }
