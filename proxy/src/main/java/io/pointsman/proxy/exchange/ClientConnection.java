@@ -160,6 +160,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     if (current != null) {
       current.contentPause();
     }
+    state.flushes().readEnds();
   }
 
   /** The next request is not taken up before the client has read most of the answers so far. */

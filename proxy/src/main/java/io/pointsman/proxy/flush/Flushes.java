@@ -10,17 +10,27 @@ import java.util.concurrent.Executor;
 /**
  * Sends what was written to the connections of one event loop together, when the loop has gone
  * through what it had to read. Sending at once would wake the other side for one message, have it
- * fall asleep again and wake it for the next one; this way it finds several. Belongs to its event
- * loop.
+ * fall asleep again and wake it for the next one; this way it finds several. While a round has next
+ * to nothing to send, it is sent when the connection that it follows from has been read: with
+ * io_uring the kernel is then told of both in one call. Belongs to its event loop.
  */
 public final class Flushes {
   /** So many connections wait at most: bounds how long the first of them does. */
   private static final int MOST_WAITING = 64;
 
+  /** With so many flushes in a round, or fewer, none waits for others. */
+  private static final int FEW = 4;
+
   private final Executor endOfRound;
   private final List<Flush> waiting = new ArrayList<>(MOST_WAITING);
   private boolean asked;
   private boolean flushing;
+
+  /** Flushed in this round so far. */
+  private int flushed;
+
+  /** Whether the round before had few. */
+  private boolean few = true;
 
   public Flushes(EventLoop loop) {
     endOfRound =
@@ -63,9 +73,18 @@ public final class Flushes {
     }
   }
 
+  /** A connection has been read for now, and what follows from that is written. */
+  public void readEnds() {
+    if (few && !flushing) {
+      flushAll();
+    }
+  }
+
   private void roundEnds() {
     asked = false;
     flushAll();
+    few = flushed <= FEW;
+    flushed = 0;
   }
 
   /** A flush may have others follow it: those are added behind, and flushed as well. */
@@ -76,6 +95,7 @@ public final class Flushes {
       next.isWaiting = false;
       next.channel.flush();
     }
+    flushed += waiting.size();
     waiting.clear();
     flushing = false;
   }

@@ -125,6 +125,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     if (user != null) {
       user.receivedAll();
     }
+    pool.flushes().readEnds();
   }
 
   @Override
