@@ -14,6 +14,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -21,7 +23,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Clients that are slow, greedy or mute. Those that leave are in {@link ClientLeavesTest}. */
+/**
+ * Clients that are slow, greedy or mute, many at once. Those that leave are in {@link
+ * ClientLeavesTest}.
+ */
 @Timeout(120)
 @SuppressWarnings("NullAway.Init") // set before all tests
 final class ClientFaultsTest {
@@ -38,7 +43,7 @@ final class ClientFaultsTest {
   private static final long WAITS_MS = 3_000;
 
   /** Clients that go on sending behind a 408, until the router ends their connections. */
-  private static final List<Thread> SENDERS = new ArrayList<>();
+  private static final Queue<Thread> SENDERS = new ConcurrentLinkedQueue<>();
 
   private static FaultRig rig;
 
@@ -47,7 +52,7 @@ final class ClientFaultsTest {
     rig =
         FaultRig.alone(
             Map.of(
-                "timeouts.client-head", "1s",
+                "timeouts.client-head", "2s",
                 "timeouts.client-body", "1s",
                 "timeouts.client-idle", "1s",
                 "timeouts.total", "3s",
@@ -76,11 +81,14 @@ final class ClientFaultsTest {
   void harmsNobody(ClientFault fault) throws Exception {
     switch (fault) {
       case SLOW_HEAD -> trickles("", "GET / HTTP/1.1\r\nx-endless: ");
-      case STOPS_WITHIN_BODY -> stopsWithinBody();
+      case STOPS_WITHIN_BODY -> FaultRig.byMany(_ -> stopsWithinBody());
       case SLOW_BODY -> trickles(HEAD.formatted("/v1/completions", 1_000_000), "{");
       case SLOW_BODY_TO_THE_ROUTER -> trickles(HEAD.formatted("/workers", 60_000), "{");
       case NEVER_READS -> neverReads(1);
-      case PIPELINES -> pipelines();
+      case PIPELINES -> {
+        rig.engine().now(FaultRig.healthy(echo()));
+        FaultRig.byMany(_ -> pipelines());
+      }
       case PIPELINES_AND_NEVER_READS -> {
         neverReads(MANY);
         answersWaitForItToRead("GET /workers HTTP/1.1\r\nhost: r\r\n\r\n");
@@ -93,19 +101,28 @@ final class ClientFaultsTest {
   }
 
   /**
-   * Sends a byte now and then; the answer must say that this takes too long. Sends on behind it,
-   * for longer than this row takes.
+   * Sends a byte now and then; the answer must say that this takes too long. One of many sends on
+   * behind it, for longer than this row takes.
    */
   private static void trickles(String head, String begin) throws Exception {
+    byte[] first = (head + begin).getBytes(StandardCharsets.ISO_8859_1);
     long before = rig.engine().requests().size();
-    RawClient client = RawClient.connect(rig.port());
-    client.send((head + begin).getBytes(StandardCharsets.ISO_8859_1));
-    SENDERS.add(Thread.ofVirtual().start(() -> sendForever(client)));
+    FaultRig.byMany(number -> trickles(first, number == 0));
+    assertThat(rig.engine().requests().size()).isEqualTo(before);
+  }
+
+  private static void trickles(byte[] first, boolean sendsOn) throws IOException {
+    RawClient client = RawClient.connect(rig.port()).send(first);
+    Thread sender = Thread.ofVirtual().start(() -> sendForever(client));
     Answer answer = client.read();
     assertThat(answer.status()).as(answer.text()).isEqualTo(408);
     assertThat(answer.header("connection")).isEqualTo("close");
     assertNothingFollows(client);
-    assertThat(rig.engine().requests().size()).isEqualTo(before);
+    if (sendsOn) {
+      SENDERS.add(sender);
+    } else {
+      client.leave();
+    }
   }
 
   private static void assertNothingFollows(RawClient client) throws IOException {
@@ -150,10 +167,6 @@ final class ClientFaultsTest {
   }
 
   private static void pipelines() throws IOException {
-    rig.engine()
-        .now(
-            FaultRig.healthy(
-                (request, connection) -> connection.reply(200, "text/plain", request.bodyText())));
     StringBuilder all = new StringBuilder();
     for (int i = 0; i < MANY; i++) {
       String body = "request " + i;
@@ -167,22 +180,33 @@ final class ClientFaultsTest {
     }
   }
 
-  /** The router gives the client up, and has the engine stop. */
+  /** The router gives the clients up, and has the engine stop. */
   private static void neverReads(int requests) throws Exception {
     rig.engine().now(FaultRig.healthy(endless()));
     long before = rig.requestsSeen();
     long failures = rig.worker().failures();
     String one = FaultRig.request(true);
     String request = HEAD.formatted("/v1/completions", one.length()) + one;
-    try (RawClient client = RawClient.connectSlow(rig.port(), 4 << 10)) {
-      client.send(request.repeat(requests).getBytes(StandardCharsets.UTF_8));
-      Await.until("the engine is asked", Await.LONG, () -> rig.requestsSeen() > before);
+    byte[] all = request.repeat(requests).getBytes(StandardCharsets.UTF_8);
+    List<RawClient> clients = new ArrayList<>();
+    try {
+      for (int i = 0; i < Residue.FOUND; i++) {
+        clients.add(RawClient.connectSlow(rig.port(), 4 << 10).send(all));
+      }
+      long asked = before + Residue.FOUND;
+      Await.until("the engine is asked", Await.LONG, () -> rig.requestsSeen() >= asked);
       Await.until(
           "the engine is left alone", Await.LONG, () -> rig.engine().openConnections() == 0);
       Await.until("it is over", Await.LONG, () -> rig.cluster().router().running() == 0);
-      assertThat(rig.requestsSeen()).isEqualTo(before + 1);
+      assertThat(rig.requestsSeen()).isEqualTo(asked);
       assertThat(rig.worker().failures()).as("failures, a lease ignored").isEqualTo(failures);
-      assertThatThrownBy(() -> readOn(client)).hasMessageContaining("reset");
+      for (RawClient client : clients) {
+        assertThatThrownBy(() -> readOn(client)).hasMessageContaining("reset");
+      }
+    } finally {
+      for (RawClient client : clients) {
+        client.close();
+      }
     }
   }
 
@@ -195,7 +219,8 @@ final class ClientFaultsTest {
 
   /**
    * Sends 1 MB of {@code request} at once, whose answers are a multiple of it, and then a byte now
-   * and then; reads nothing until the router gives the client up.
+   * and then; reads nothing until the router gives the client up. So do many, when it has been
+   * looked at what one takes.
    */
   private static void answersWaitForItToRead(String request) throws Exception {
     rig.engine()
@@ -203,12 +228,22 @@ final class ClientFaultsTest {
             FaultRig.healthy(
                 (_, connection) -> connection.reply(200, "text/plain", "x".repeat(10_000))));
     byte[] all = request.repeat((1 << 20) / request.length()).getBytes(StandardCharsets.UTF_8);
-    try (MemoryWatch memory = MemoryWatch.begin();
-        RawClient client = RawClient.connectSlow(rig.port(), 4 << 10)) {
-      client.send(all);
-      sendForever(client);
+    try (MemoryWatch memory = MemoryWatch.begin()) {
+      sendsWithoutReading(all);
       assertThat(memory.mostMoreInBuffers()).as("bytes of buffers").isLessThan(ANSWERS_TAKE);
     }
+    FaultRig.byMany(_ -> sendsWithoutReading(all));
+  }
+
+  private static void sendsWithoutReading(byte[] all) throws IOException {
+    try (RawClient client = RawClient.connectSlow(rig.port(), 4 << 10)) {
+      client.send(all);
+      sendForever(client);
+    }
+  }
+
+  private static EngineScript echo() {
+    return (request, connection) -> connection.reply(200, "text/plain", request.bodyText());
   }
 
   private static EngineScript endless() {

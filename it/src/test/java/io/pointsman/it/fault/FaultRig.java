@@ -4,6 +4,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
+import io.pointsman.it.support.Crowd;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.testkit.engine.EngineFault;
 import io.pointsman.testkit.engine.EngineRequest;
@@ -195,6 +196,26 @@ final class FaultRig implements AutoCloseable {
           () -> !engine().isOpen(connection));
     }
     return met.size();
+  }
+
+  /** What each of many clients does. */
+  @FunctionalInterface
+  interface Doing {
+    /**
+     * @param number of the client, from 0 on
+     */
+    void by(int number) throws Exception;
+  }
+
+  /** Has so many clients do it at once that a thing lost with each of them is found. */
+  static void byMany(Doing doing) throws Exception {
+    Crowd.of(
+        Residue.FOUND,
+        number ->
+            () -> {
+              doing.by(number);
+              return number;
+            });
   }
 
   /** Sends a normal request. */

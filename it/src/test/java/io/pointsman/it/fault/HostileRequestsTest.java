@@ -46,7 +46,7 @@ final class HostileRequestsTest {
   @EnumSource
   void isRefusedAndNothingBehindItIsTakenUp(HostileRequest request) throws Exception {
     long before = rig.engine().requests().size();
-    refused(request);
+    FaultRig.byMany(_ -> refused(request));
     assertThat(rig.engine().requests().size()).isEqualTo(before);
   }
 

@@ -17,6 +17,9 @@ import java.util.function.IntSupplier;
  * the log, which {@link io.pointsman.it.support.Cluster} listens to.
  */
 final class Residue {
+  /** If so many lose one each, it is more than what is forgiven. */
+  static final int FOUND = 16;
+
   /** Threads of the JDK's own that may have come meanwhile. */
   private static final int MORE_THREADS = 12;
 

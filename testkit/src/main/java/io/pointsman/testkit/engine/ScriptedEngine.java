@@ -200,6 +200,12 @@ public final class ScriptedEngine implements AutoCloseable {
     return requests;
   }
 
+  /** Lets go of the requests so far, and of the memory that they take. */
+  public void forget() {
+    requests.clear();
+    arrivals.clear();
+  }
+
   /** Connections accepted so far. */
   public int connections() {
     return connections.get();
