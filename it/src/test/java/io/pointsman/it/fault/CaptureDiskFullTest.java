@@ -7,6 +7,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
@@ -28,6 +29,7 @@ final class CaptureDiskFullTest {
   @TempDir Path directory;
 
   @Test
+  @Shows(RouterFault.CAPTURE_DISK_FULL)
   void requestsAreServedAndTheCaptureGoesOnWhenThereIsRoomAgain() throws Exception {
     Path file = directory.resolve("traffic.jsonl");
     try (ScriptedEngine engine =

@@ -10,6 +10,7 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import io.pointsman.testkit.RouterFault;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -46,6 +47,7 @@ final class ClockTest {
   }
 
   @Test
+  @Shows(RouterFault.CLOCK_JUMPS)
   void nothingAsksForTheTimeOfDay() {
     JavaClasses shipped =
         new ClassFileImporter()

@@ -8,6 +8,7 @@ import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.Scale;
+import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -24,6 +25,9 @@ import org.junit.jupiter.api.io.TempDir;
 final class DescriptorsTest {
   private static final int MOST = 300;
   private static final int FLOOD = 400;
+
+  /** The last of the flood, for which there is no descriptor while the others are there. */
+  private static final int WAITING = FLOOD - MOST;
 
   /** Half a processor: one that spins takes a whole one. */
   private static final double MOST_BUSY = 0.5;
@@ -61,6 +65,7 @@ final class DescriptorsTest {
       };
 
   @Test
+  @Shows(RouterFault.OUT_OF_DESCRIPTORS)
   void streamsGoOnNothingSpinsAndConnectionsAreTakenAgainLater(@TempDir Path jars)
       throws Exception {
     List<RawClient> flood = new ArrayList<>();
@@ -82,14 +87,26 @@ final class DescriptorsTest {
       Await.until("a request is refused", Await.LONG, () -> refused(kept));
       router.awaitOutput("failed: java.net.SocketException: Too many open files");
       assertThat(kept.send("GET", "/readiness", "").read().status()).isEqualTo(200);
-      for (RawClient each : flood) {
-        each.leave();
-      }
+      areServedWhenTheOthersLeave(flood);
       Await.until("it serves again", Await.LONG, () -> serves(router));
       assertThat(stream.readSome(new byte[100], 100)).isPositive();
       assertThat(router.output()).doesNotContain("is unhealthy", "refused a connection");
       stream.leave();
       router.verify();
+    }
+  }
+
+  private static void areServedWhenTheOthersLeave(List<RawClient> flood) throws IOException {
+    List<RawClient> waiting = flood.subList(FLOOD - WAITING, FLOOD);
+    for (RawClient each : waiting) {
+      each.send("GET", "/readiness", "");
+    }
+    for (RawClient each : flood.subList(0, FLOOD - WAITING)) {
+      each.leave();
+    }
+    for (RawClient each : waiting) {
+      assertThat(each.read().status()).as("answer to one that waited").isEqualTo(200);
+      each.leave();
     }
   }
 

@@ -13,9 +13,15 @@ import io.pointsman.testkit.engine.FleetFault;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -25,6 +31,7 @@ import org.junit.jupiter.api.Test;
 final class FaultsPageTest {
   private static final Path ROOT = Path.of(System.getProperty("pointsman.root", ".."));
   private static final Pattern NAME = Pattern.compile("`([A-Z][A-Z0-9_]+)`");
+  private static final Pattern SECTION = Pattern.compile("`(\\w+Fault|Hostile\\w+)`");
   private static final Pattern TEST = Pattern.compile("\\b([A-Z]\\w+Test)\\b");
 
   private static final List<Class<? extends Enum<?>>> FAULTS =
@@ -49,6 +56,73 @@ final class FaultsPageTest {
   }
 
   @Test
+  void everySectionHasARowForEachOfItsFaultsAndNoOther() throws IOException {
+    Map<String, Set<String>> expected = new TreeMap<>();
+    for (Class<? extends Enum<?>> type : FAULTS) {
+      // One table: where it is that a client LEAVES.
+      Class<?> section = type == Cut.class ? ClientFault.class : type;
+      Set<String> names = expected.computeIfAbsent(section.getSimpleName(), _ -> new TreeSet<>());
+      for (Enum<?> each : type.getEnumConstants()) {
+        names.add(each.name());
+      }
+    }
+    Map<String, Set<String>> found = new TreeMap<>();
+    for (Row row : rows()) {
+      found.computeIfAbsent(row.faults(), _ -> new TreeSet<>()).addAll(row.names());
+    }
+    assertThat(found).isEqualTo(expected);
+  }
+
+  @Test
+  void everyFaultOfTheRouterIsShownByTheTestOfItsRow() throws IOException {
+    for (Row row : rows()) {
+      if (row.faults().equals(RouterFault.class.getSimpleName())) {
+        for (String name : row.names()) {
+          assertThat(shownBy(row.test()))
+              .as("faults that %s shows", row.test())
+              .contains(RouterFault.valueOf(name));
+        }
+      }
+    }
+  }
+
+  private static Set<RouterFault> shownBy(String test) {
+    try {
+      Class<?> type = Class.forName(FaultsPageTest.class.getPackageName() + "." + test);
+      return Stream.of(type.getDeclaredMethods())
+          .map(method -> method.getAnnotation(Shows.class))
+          .filter(Objects::nonNull)
+          .map(Shows::value)
+          .collect(Collectors.toCollection(() -> EnumSet.noneOf(RouterFault.class)));
+    } catch (ClassNotFoundException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /**
+   * A row of one of the tables.
+   *
+   * @param faults the enum that its section is of, the first of them
+   * @param test what its last column says
+   */
+  private record Row(String faults, Set<String> names, String test) {}
+
+  private static List<Row> rows() throws IOException {
+    List<Row> rows = new ArrayList<>();
+    String faults = "";
+    for (String line : Files.readAllLines(ROOT.resolve("docs/faults.md"))) {
+      if (line.startsWith("#")) {
+        Matcher heading = SECTION.matcher(line);
+        faults = heading.find() ? heading.group(1) : "";
+      } else if (!faults.isEmpty() && line.startsWith("| `")) {
+        String[] cells = line.split("\\|", -1);
+        rows.add(new Row(faults, names(NAME, cells[1]), cells[cells.length - 2].strip()));
+      }
+    }
+    return rows;
+  }
+
+  @Test
   void testsThatItNamesExist() throws IOException {
     Set<String> all = new TreeSet<>();
     for (String module : List.of("engine", "request", "proxy", "app", "it", "bench")) {
@@ -65,8 +139,12 @@ final class FaultsPageTest {
   }
 
   private static Set<String> found(Pattern pattern) throws IOException {
+    return names(pattern, Files.readString(ROOT.resolve("docs/faults.md")));
+  }
+
+  private static Set<String> names(Pattern pattern, String text) {
     return pattern
-        .matcher(Files.readString(ROOT.resolve("docs/faults.md")))
+        .matcher(text)
         .results()
         .map(match -> match.group(1))
         .collect(Collectors.toCollection(TreeSet::new));

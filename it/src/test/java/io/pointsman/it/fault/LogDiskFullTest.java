@@ -6,6 +6,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
@@ -30,6 +31,7 @@ final class LogDiskFullTest {
   private int reloads;
 
   @Test
+  @Shows(RouterFault.LOG_DISK_FULL)
   void requestsAreServedAndTheLogGoesOnWhenThereIsRoomAgain() throws Exception {
     Path file = directory.resolve("pointsman.log");
     Path configuration = directory.resolve("router.yaml");

@@ -7,6 +7,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
+import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -80,6 +81,7 @@ final class ReloadTest {
   }
 
   @Test
+  @Shows(RouterFault.RELOADED_UNDER_LOAD)
   void workersComeAndGoAndNoClientNotices() throws Exception {
     Path file = configure("", first, second);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
@@ -125,6 +127,7 @@ final class ReloadTest {
   }
 
   @Test
+  @Shows(RouterFault.RELOADED_WITH_MISTAKES)
   void whatCannotBeChangedIsRefusedWithTheReasonAndNothingChanges() throws Exception {
     Path file = configure("", first);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {

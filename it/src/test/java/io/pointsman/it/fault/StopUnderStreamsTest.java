@@ -8,6 +8,7 @@ import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.RawClient;
 import io.pointsman.it.support.RouterProcess;
 import io.pointsman.it.support.Scale;
+import io.pointsman.testkit.RouterFault;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -27,10 +29,14 @@ final class StopUnderStreamsTest {
   private static final int STREAMS = 500;
   private static final int DRAIN_SECONDS = 15;
 
-  /** Behind the drain time: a bound against hanging. */
+  /** Behind the drain time, for the last stream to end: what a busy machine may take for them. */
+  private static final int LAST_END_SECONDS = 10;
+
+  /** Behind the drain time, for the process to end: a bound against hanging. */
   private static final int END_SECONDS = 45;
 
   @Test
+  @Shows(RouterFault.TERMINATED_UNDER_STREAMS)
   void everyStreamEndsInOrderWithinTheDrainTime() throws Exception {
     CountDownLatch stopping = new CountDownLatch(1);
     AtomicInteger streams = new AtomicInteger();
@@ -40,9 +46,10 @@ final class StopUnderStreamsTest {
             RouterProcess.serve(List.of(engine.url()), "--drain-timeout", DRAIN_SECONDS + "s")) {
       Await.until("the model is known", Await.LONG, () -> servesModel(router.port()));
       Map<String, AtomicInteger> ends = new ConcurrentHashMap<>();
+      AtomicLong lastEnd = new AtomicLong();
       List<Thread> clients = new ArrayList<>();
       for (int i = 0; i < STREAMS; i++) {
-        clients.add(Thread.ofVirtual().start(() -> note(ends, router.port())));
+        clients.add(Thread.ofVirtual().start(() -> note(ends, lastEnd, router.port())));
       }
       Await.until(
           () -> "all streams run: " + streams + ", ended: " + ends,
@@ -56,8 +63,14 @@ final class StopUnderStreamsTest {
       }
       assertThat(router.awaitExit()).isZero();
       long millis = (System.nanoTime() - told) / 1_000_000;
-      Scale.report("stop under streams", ends + ", ended after " + millis + " ms");
-      assertThat(millis / 1000).isBetween((long) DRAIN_SECONDS, (long) DRAIN_SECONDS + END_SECONDS);
+      long last = (lastEnd.get() - told) / 1_000_000;
+      Scale.report(
+          "stop under streams",
+          ends + ", the last after " + last + " ms, the process after " + millis);
+      assertThat(last / 1000)
+          .as("seconds to the end of the last stream")
+          .isBetween((long) DRAIN_SECONDS, (long) DRAIN_SECONDS + LAST_END_SECONDS);
+      assertThat(millis / 1000).isLessThanOrEqualTo((long) DRAIN_SECONDS + END_SECONDS);
       assertThat(ends.keySet()).containsExactlyInAnyOrder("done", "error event");
       assertThat(ends.get("done")).hasValue(STREAMS / 2);
       Await.until("the engine is left alone", Await.LONG, () -> engine.openConnections() == 0);
@@ -86,8 +99,9 @@ final class StopUnderStreamsTest {
     };
   }
 
-  private static void note(Map<String, AtomicInteger> ends, int port) {
+  private static void note(Map<String, AtomicInteger> ends, AtomicLong lastEnd, int port) {
     ends.computeIfAbsent(end(port), _ -> new AtomicInteger()).incrementAndGet();
+    lastEnd.set(System.nanoTime()); // whoever comes last sets it last, but for a moment
   }
 
   private static String end(int port) {

@@ -1,0 +1,14 @@
+package io.pointsman.it.fault;
+
+import io.pointsman.testkit.RouterFault;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Names the fault of the router itself that a test shows. */
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.METHOD)
+@interface Shows {
+  RouterFault value();
+}
