@@ -139,6 +139,21 @@ class WorkersApiTest {
   }
 
   @Test
+  void aWorkerThatIsThereIsNotAddedForAModelThatItDoesNotServe() throws Exception {
+    admin.healthyWorker("http://a:1", "llama");
+    LocalResponse same =
+        admin.send("POST", "/workers", "{\"url\":\"http://a:1\",\"model_id\":\"llama\"}");
+    assertThat(same.status()).isEqualTo(200);
+    LocalResponse other =
+        admin.send("POST", "/workers", "{\"url\":\"http://a:1\",\"model_id\":\"qwen\"}");
+    assertThat(other.status()).isEqualTo(400);
+    assertThat(json(other).path("error").asText())
+        .isEqualTo(
+            "model_id: qwen (expected: one of [llama], which worker a:1 in the fleet serves)");
+    assertThat(admin.fleet.snapshot().modelNames()).containsExactly("llama");
+  }
+
+  @Test
   void aPrefillWorkerIsAddedWithItsBootstrapPort() throws Exception {
     DisaggSettings off = DisaggSettings.DEFAULTS;
     DisaggSettings settings =
