@@ -99,7 +99,8 @@ final class Crowds {
   /** Takes the worker in {@code slot} out of every crowd. */
   void remove(int slot) {
     for (int i = 0; i < crowds.length(); i++) {
-      Crowd crowd = crowds.getAcquire(i);
+      // Volatile: who opened a crowd that is not seen here must see that the worker was going.
+      Crowd crowd = crowds.get(i);
       if (crowd != null) {
         crowd.remove(slot);
       }
