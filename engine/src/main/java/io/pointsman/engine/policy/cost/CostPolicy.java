@@ -66,7 +66,7 @@ public final class CostPolicy implements Policy {
     int size = pool.size();
     int first = size <= COMPARED ? 0 : dice.roll(size);
     int looked = 0;
-    while (looked < size && (looked < COMPARED || all.cheapest == Pool.ABSENT)) {
+    while (looked < size && (looked < COMPARED || all.count == 0)) {
       all.look(pool, wrapped(first + looked++, size));
     }
     int places = looked < size && holdings != null ? holdings.places() : 0;
@@ -76,29 +76,12 @@ public final class CostPolicy implements Policy {
         all.look(pool, holder);
       }
     }
-    if (all.cheapest == Pool.ABSENT) {
+    if (all.count == 0) {
       return null;
     }
-    int chosen = all.cheapest;
-    int load = Pool.NOT_ELIGIBLE;
-    int most = 0;
-    int ties = 0;
-    double equal = all.least + settings.tieMillis();
-    for (int n = 0; n < all.count; n++) {
-      if (all.costs[n] <= equal) {
-        int i = all.indexes[n];
-        int itsLoad = pool.loadIfEligible(i, now, request.tried());
-        int itsHeld = all.held(pool, i);
-        boolean better = itsLoad < load || (itsLoad == load && itsHeld > most);
-        if (itsLoad != Pool.NOT_ELIGIBLE && (better || (itsLoad == load && itsHeld == most))) {
-          ties = better ? 1 : ties + 1;
-          load = itsLoad;
-          most = itsHeld;
-          chosen = better || dice.roll(ties) == 0 ? i : chosen;
-        }
-      }
-    }
-    int held = all.held(pool, chosen);
+    int n = all.best(settings.tieMillis(), dice);
+    int chosen = all.indexes[n];
+    int held = all.held[n];
     int known = holdings == null ? 0 : holdings.longest();
     request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
     Standing at = models[chosen].standing(now);
@@ -123,6 +106,13 @@ public final class CostPolicy implements Policy {
     private int[] indexes = new int[2 * COMPARED];
 
     private double[] costs = new double[2 * COMPARED];
+
+    /** Requests in flight on each. */
+    private int[] loads = new int[2 * COMPARED];
+
+    /** Blocks of the prompt that each holds. */
+    private int[] held = new int[2 * COMPARED];
+
     private int count;
 
     /** For the kind of worker that was looked at last. */
@@ -132,7 +122,6 @@ public final class CostPolicy implements Policy {
     private RoutingRequest request = NO_REQUEST;
     private @Nullable HeldBlocks holdings;
     private long now;
-    private int cheapest;
     private double least;
 
     /** How long the request would wait for others where it waits least. */
@@ -145,7 +134,6 @@ public final class CostPolicy implements Policy {
       this.holdings = holdings;
       this.now = now;
       count = 0;
-      cheapest = Pool.ABSENT;
       least = Double.POSITIVE_INFINITY;
       leastWait = Double.POSITIVE_INFINITY;
       inquiry.about(models[0].kind(), request.prefix(), now).beside(request.heldBack());
@@ -161,32 +149,53 @@ public final class CostPolicy implements Policy {
 
     /** Takes a worker into the comparison, if it may be chosen. */
     void look(Pool pool, int i) {
-      if (i == Pool.ABSENT || pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE) {
+      int load =
+          i == Pool.ABSENT ? Pool.NOT_ELIGIBLE : pool.loadIfEligible(i, now, request.tried());
+      if (load == Pool.NOT_ELIGIBLE) {
         return;
       }
       Standing at = models[i].standing(now);
       Inquiry about = inquiry(at.kind());
-      double cost = about.cost(at, held(pool, i));
+      int blocks = holdings == null ? 0 : holdings.blocks(pool.slot(i));
+      double cost = about.cost(at, blocks);
       leastWait = Math.min(leastWait, about.waits());
-      if (cost < least) {
-        least = cost;
-        cheapest = i;
-      }
-      keep(i, cost);
+      least = Math.min(least, cost);
+      keep(i, cost, load, blocks);
     }
 
     /** Holders of a prompt are a few hundred at most, and hardly ever more than there is room. */
-    private void keep(int i, double cost) {
+    private void keep(int i, double cost, int load, int blocks) {
       if (count == costs.length) {
         indexes = Arrays.copyOf(indexes, 2 * count);
         costs = Arrays.copyOf(costs, 2 * count);
+        loads = Arrays.copyOf(loads, 2 * count);
+        held = Arrays.copyOf(held, 2 * count);
       }
       indexes[count] = i;
-      costs[count++] = cost;
+      costs[count] = cost;
+      loads[count] = load;
+      held[count++] = blocks;
     }
 
-    int held(Pool pool, int i) {
-      return holdings == null ? 0 : holdings.blocks(pool.slot(i));
+    /** Whose cost is about the least: of those the least loaded, then who holds most, then any. */
+    int best(double tie, Dice dice) {
+      double equal = least + tie;
+      int best = 0;
+      int load = Pool.NOT_ELIGIBLE;
+      int most = 0;
+      int ties = 0;
+      for (int n = 0; n < count; n++) {
+        if (costs[n] <= equal) {
+          boolean better = loads[n] < load || (loads[n] == load && held[n] > most);
+          if (better || (loads[n] == load && held[n] == most)) {
+            ties = better ? 1 : ties + 1;
+            load = loads[n];
+            most = held[n];
+            best = better || dice.roll(ties) == 0 ? n : best;
+          }
+        }
+      }
+      return best;
     }
 
     Inquiry inquiry(PoolModel kind) {
