@@ -10,6 +10,7 @@
 #define MAX_PORTS 8192
 #define MAX_BODY (64u << 20)
 #define MAX_PENDING (8u << 20)
+#define MOST_SENT 256
 
 typedef struct connection {
   int fd, port;       /* port: index of the listener */
@@ -227,9 +228,10 @@ static void begin_stream(connection *c) {
   }
 }
 
+/* No more than so many at a time: one that is behind would read nothing any more, not even a probe. */
 static void send_due(void) {
   uint64_t now = now_ns();
-  while (heap_size && heap[0]->due <= now) {
+  for (int sent = 0; sent < MOST_SENT && heap_size && heap[0]->due <= now; sent++) {
     connection *c = heap[0];
     if (now - c->due > latest_ns) {
       latest_ns = now - c->due;
