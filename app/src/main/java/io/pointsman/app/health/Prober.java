@@ -10,6 +10,7 @@ import io.pointsman.engine.fleet.ServedModels;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.upstream.Descriptors;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -40,7 +41,10 @@ public final class Prober implements AutoCloseable {
   private enum Verdict {
     GOOD,
     BAD,
-    /** Nothing: the router had no file descriptor to ask with. */
+    /**
+     * Nothing: the router had no file descriptor to ask with, or the worker was too busy to answer
+     * in time, with requests that it answers.
+     */
     NONE
   }
 
@@ -167,6 +171,7 @@ public final class Prober implements AutoCloseable {
   }
 
   private Verdict ask(Worker worker) {
+    long begun = ticker.nanos();
     try {
       String url = worker.spec().url() + settings.endpoint();
       Role role = worker.spec().role();
@@ -174,7 +179,8 @@ public final class Prober implements AutoCloseable {
       return good ? Verdict.GOOD : Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
       log.debug("probe of {} failed: {}", worker, e.toString());
-      return Descriptors.exhausted(e) ? Verdict.NONE : Verdict.BAD;
+      boolean busy = e instanceof SocketTimeoutException && worker.answeredSince(begun);
+      return busy || Descriptors.exhausted(e) ? Verdict.NONE : Verdict.BAD;
     }
   }
 

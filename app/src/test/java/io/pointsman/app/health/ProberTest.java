@@ -10,6 +10,7 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Fleet;
 import io.pointsman.engine.fleet.FleetSettings;
+import io.pointsman.engine.fleet.HealthSettings;
 import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
@@ -25,6 +26,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -177,6 +180,56 @@ class ProberTest {
     Worker worker = workerThatWantsAKey();
     await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
     assertThat(worker.health().healthy()).isFalse();
+  }
+
+  @Test
+  void aWorkerThatAnswersRequestsIsNotTakenOutForProbesThatItHasNoTimeFor() throws IOException {
+    AtomicInteger unanswered = new AtomicInteger();
+    AtomicBoolean busy = new AtomicBoolean();
+    Worker worker = workerThatIsBusy(busy, unanswered);
+    prober(withTimeout(Duration.ofMillis(100)));
+    await(() -> worker.health().healthy());
+    Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
+    busy.set(true);
+    await(
+        () -> {
+          lease.progressed();
+          return unanswered.get() > 3 * HealthSettings.DEFAULTS.failureThreshold();
+        });
+    assertThat(worker.health().status()).isEqualTo(HealthState.Status.HEALTHY);
+
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+    lease.ignored();
+  }
+
+  private Worker workerThatIsBusy(AtomicBoolean busy, AtomicInteger unanswered) throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    server.createContext(
+        "/",
+        exchange -> {
+          if (busy.get()) {
+            unanswered.incrementAndGet();
+          } else {
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+          }
+        });
+    server.start();
+    opened.add(() -> server.stop(0));
+    return fleet.add(WorkerSpec.of("http://127.0.0.1:" + server.getAddress().getPort()));
+  }
+
+  private static ProbeSettings withTimeout(Duration timeout) {
+    return new ProbeSettings(
+        "/health",
+        List.of(),
+        Duration.ofMillis(20),
+        timeout,
+        SETTINGS.firstRetry(),
+        SETTINGS.mostRetry(),
+        8,
+        Duration.ZERO);
   }
 
   private static ProbeSettings accepting(List<Integer> alsoGood) {

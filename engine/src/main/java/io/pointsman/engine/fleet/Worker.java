@@ -42,6 +42,10 @@ public final class Worker {
   private volatile long restUntil;
   private volatile int restStatus;
   private volatile long lastProgressAt;
+
+  /** When it has last sent a part of an answer; none yet is long ago. */
+  private volatile long answeredAt;
+
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
   private final AtomicLong pendingTokens = new AtomicLong();
@@ -55,6 +59,7 @@ public final class Worker {
     this.ticker = ticker;
     models = ServedModels.configured(spec.models());
     lastProgressAt = ticker.nanos();
+    answeredAt = lastProgressAt - Long.MAX_VALUE / 2;
     health = new HealthState(settings.health(), this::healthChanged);
     breaker = new CircuitBreaker(settings.breaker(), this::breakerChanged);
     board.mark(slot, Mark.UNHEALTHY);
@@ -305,6 +310,11 @@ public final class Worker {
     }
   }
 
+  /** Whether it has sent a part of any answer at {@code then}, by the ticker, or later. */
+  public boolean answeredSince(long then) {
+    return answeredAt - then >= 0;
+  }
+
   /** Whether nothing but its stall keeps requests away. */
   public boolean merelyStalled(long now) {
     return stalled() && eligible(LoadBoard.without(board.cell(slot), Mark.STALLED), now);
@@ -413,6 +423,7 @@ public final class Worker {
 
   private void progressed(int pendingDone, long now) {
     lastProgressAt = now;
+    answeredAt = now;
     if (pendingDone > 0) {
       pendingTokens.addAndGet(-pendingDone);
     }
