@@ -187,14 +187,14 @@ class ProberTest {
     AtomicInteger unanswered = new AtomicInteger();
     AtomicBoolean busy = new AtomicBoolean();
     Worker worker = workerThatIsBusy(busy, unanswered);
-    prober(withTimeout(Duration.ofMillis(100)));
+    prober(withTimeout(Duration.ofMillis(300))); // a slow test must not look like silence
     await(() -> worker.health().healthy());
     Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
     busy.set(true);
     await(
         () -> {
           lease.progressed();
-          return unanswered.get() > 3 * HealthSettings.DEFAULTS.failureThreshold();
+          return unanswered.get() > 2 * HealthSettings.DEFAULTS.failureThreshold();
         });
     assertThat(worker.health().status()).isEqualTo(HealthState.Status.HEALTHY);
 
