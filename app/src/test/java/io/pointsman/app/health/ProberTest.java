@@ -3,6 +3,7 @@ package io.pointsman.app.health;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
 import io.pointsman.app.wiring.SystemTicker;
 import io.pointsman.app.wiring.ThreadDice;
@@ -153,14 +154,17 @@ class ProberTest {
   }
 
   private Worker workerThatWantsAKey() throws IOException {
-    HttpServer server =
-        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
-    server.createContext(
-        "/",
+    return workerThatAnswers(
         exchange -> {
           exchange.sendResponseHeaders(401, -1);
           exchange.close();
         });
+  }
+
+  private Worker workerThatAnswers(HttpHandler handler) throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    server.createContext("/", handler);
     server.start();
     opened.add(() -> server.stop(0));
     return fleet.add(WorkerSpec.of("http://127.0.0.1:" + server.getAddress().getPort()));
@@ -187,7 +191,12 @@ class ProberTest {
     AtomicInteger unanswered = new AtomicInteger();
     AtomicBoolean busy = new AtomicBoolean();
     Worker worker = workerThatIsBusy(busy, unanswered);
-    prober(withTimeout(Duration.ofMillis(300))); // a slow test must not look like silence
+    prober(
+        probing(
+            "/health",
+            List.of(),
+            Duration.ofMillis(20),
+            Duration.ofMillis(300))); // a slow test must not look like silence
     await(() -> worker.health().healthy());
     Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
     busy.set(true);
@@ -203,10 +212,7 @@ class ProberTest {
   }
 
   private Worker workerThatIsBusy(AtomicBoolean busy, AtomicInteger unanswered) throws IOException {
-    HttpServer server =
-        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
-    server.createContext(
-        "/",
+    return workerThatAnswers(
         exchange -> {
           if (busy.get()) {
             unanswered.incrementAndGet();
@@ -215,29 +221,19 @@ class ProberTest {
             exchange.close();
           }
         });
-    server.start();
-    opened.add(() -> server.stop(0));
-    return fleet.add(WorkerSpec.of("http://127.0.0.1:" + server.getAddress().getPort()));
-  }
-
-  private static ProbeSettings withTimeout(Duration timeout) {
-    return new ProbeSettings(
-        "/health",
-        List.of(),
-        Duration.ofMillis(20),
-        timeout,
-        SETTINGS.firstRetry(),
-        SETTINGS.mostRetry(),
-        8,
-        Duration.ZERO);
   }
 
   private static ProbeSettings accepting(List<Integer> alsoGood) {
+    return probing("/v1/models", alsoGood, SETTINGS.interval(), SETTINGS.timeout());
+  }
+
+  private static ProbeSettings probing(
+      String endpoint, List<Integer> alsoGood, Duration interval, Duration timeout) {
     return new ProbeSettings(
-        "/v1/models",
+        endpoint,
         alsoGood,
-        SETTINGS.interval(),
-        SETTINGS.timeout(),
+        interval,
+        timeout,
         SETTINGS.firstRetry(),
         SETTINGS.mostRetry(),
         8,
