@@ -41,10 +41,12 @@ public final class Worker {
   private volatile int kvTokens;
   private volatile long restUntil;
   private volatile int restStatus;
-  private volatile long lastProgressAt;
 
   /** When it has last sent a part of an answer; none yet is long ago. */
   private volatile long answeredAt;
+
+  /** Since when an answer is owed at the earliest, whatever was answered before. */
+  private volatile long awaitedSince;
 
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
@@ -58,8 +60,8 @@ public final class Worker {
     this.board = board;
     this.ticker = ticker;
     models = ServedModels.configured(spec.models());
-    lastProgressAt = ticker.nanos();
-    answeredAt = lastProgressAt - Long.MAX_VALUE / 2;
+    awaitedSince = ticker.nanos();
+    answeredAt = awaitedSince - Long.MAX_VALUE / 2;
     health = new HealthState(settings.health(), this::healthChanged);
     breaker = new CircuitBreaker(settings.breaker(), this::breakerChanged);
     board.mark(slot, Mark.UNHEALTHY);
@@ -304,7 +306,8 @@ public final class Worker {
         inFlight > quiet
             ? patience.allowedNanos(pendingTokens.get())
             : inFlight >= PILE ? patience.most().toNanos() : Long.MAX_VALUE;
-    boolean stalled = now - lastProgressAt > allowed && inFlight > 0;
+    long silent = Math.min(now - answeredAt, now - awaitedSince);
+    boolean stalled = silent > allowed && inFlight > 0;
     if (stalled != stalled()) {
       mark(Mark.STALLED, stalled);
     }
@@ -322,7 +325,7 @@ public final class Worker {
 
   /** Gives a stalled worker another chance, because nothing better is left. */
   public void reprieve() {
-    lastProgressAt = ticker.nanos();
+    awaitedSince = ticker.nanos();
     mark(Mark.STALLED, false);
   }
 
@@ -359,7 +362,7 @@ public final class Worker {
   /** A request that had its place reserved is sent: the first one that is starts the clock. */
   void dispatched() {
     if (inFlight() == reserved.getAndDecrement()) {
-      lastProgressAt = ticker.nanos();
+      awaitedSince = ticker.nanos();
     }
   }
 
@@ -392,7 +395,7 @@ public final class Worker {
       endRest(now);
     }
     if ((before & LoadBoard.MAX_IN_FLIGHT) <= reserved.get()) {
-      lastProgressAt = now;
+      awaitedSince = now;
     }
     pendingTokens.addAndGet(promptTokens);
     boolean probe = admission == Admission.PROBE;
@@ -422,7 +425,6 @@ public final class Worker {
   }
 
   private void progressed(int pendingDone, long now) {
-    lastProgressAt = now;
     answeredAt = now;
     if (pendingDone > 0) {
       pendingTokens.addAndGet(-pendingDone);
