@@ -179,23 +179,25 @@ public final class CostPolicy implements Policy {
 
     /** Whose cost is about the least: of those the least loaded, then who holds most, then any. */
     int best(double tie, Dice dice) {
-      double equal = least + tie;
+      double most = least + tie;
       int best = 0;
-      int load = Pool.NOT_ELIGIBLE;
-      int most = 0;
       int ties = 0;
       for (int n = 0; n < count; n++) {
-        if (costs[n] <= equal) {
-          boolean better = loads[n] < load || (loads[n] == load && held[n] > most);
-          if (better || (loads[n] == load && held[n] == most)) {
-            ties = better ? 1 : ties + 1;
-            load = loads[n];
-            most = held[n];
-            best = better || dice.roll(ties) == 0 ? n : best;
-          }
+        boolean cheap = costs[n] <= most;
+        int order = ties == 0 ? -1 : order(n, best);
+        if (cheap && order < 0) {
+          best = n;
+          ties = 1;
+        } else if (cheap && order == 0 && dice.roll(++ties) == 0) {
+          best = n;
         }
       }
       return best;
+    }
+
+    /** Below 0 if the {@code n}th is to be chosen before the {@code other}th. */
+    private int order(int n, int other) {
+      return loads[n] == loads[other] ? held[other] - held[n] : loads[n] - loads[other];
     }
 
     Inquiry inquiry(PoolModel kind) {

@@ -25,11 +25,6 @@ final class Inquiry {
   private double idleDelay;
   private double busyDelay;
 
-  /** What was asked for last, and what follows from it: most workers hold as much as another. */
-  private int lastHeld;
-
-  private double lastUncached;
-
   /** Of the worker whose cost was asked for last. */
   private double waits;
 
@@ -95,8 +90,6 @@ final class Inquiry {
     this.prefix = prefix;
     this.now = now;
     tokens = kind.tokens(prefix);
-    lastHeld = 0;
-    lastUncached = tokens;
     price = kind.price();
     latency = kind.latency.present();
     stepsPerToken = kind.latency.stepsPerToken();
@@ -184,11 +177,7 @@ final class Inquiry {
   }
 
   private double uncached(int held) {
-    if (held != lastHeld) {
-      lastHeld = held;
-      lastUncached = held == 0 ? tokens : Math.max(1, tokens * (1 - prefix.ratio(held)));
-    }
-    return lastUncached;
+    return held == 0 ? tokens : Math.max(1, tokens * (1 - prefix.ratio(held)));
   }
 
   private double own(Standing at, double uncached) {
