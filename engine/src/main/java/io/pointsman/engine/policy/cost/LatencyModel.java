@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 final class LatencyModel {
   static final Coefficients PRIOR = new Coefficients(20, 30, 150);
 
-  /** Of base, decode and compute: no engine is faster. */
-  private static final double[] LEAST = {0.1, 0, 0.1};
+  /** No engine is faster. */
+  private static final Coefficients LEAST = new Coefficients(0.1, 0, 0.1);
 
   private static final double FORGETTING = 0.999;
 
@@ -144,52 +144,52 @@ final class LatencyModel {
    * which do not tell one coefficient from another, would be predicted as never seen.
    */
   private Coefficients solve() {
-    double ridge = PRIOR_SAMPLES * weights / samples;
-    double[] best = new double[LEAST.length];
-    boolean[] held = new boolean[LEAST.length];
-    boolean below;
-    do {
-      double[][] rows = {
-        {s11 + ridge, s12, s13, r1 + ridge * PRIOR.base},
-        {s12, s22 + ridge, s23, r2 + ridge * PRIOR.decode},
-        {s13, s23, s33 + ridge, r3 + ridge * PRIOR.compute}
-      };
-      eliminate(rows, held, best);
-      below = false;
-      for (int i = 0; i < best.length; i++) {
-        if (!held[i] && best[i] < LEAST[i]) {
-          held[i] = true;
-          below = true;
-        }
-      }
-    } while (below);
-    return new Coefficients(best[0], best[1], best[2]);
+    Coefficients best = solve(false, false, false);
+    boolean base = false;
+    boolean decode = false;
+    boolean compute = false;
+    while (best.base < LEAST.base || best.decode < LEAST.decode || best.compute < LEAST.compute) {
+      base |= best.base < LEAST.base;
+      decode |= best.decode < LEAST.decode;
+      compute |= best.compute < LEAST.compute;
+      best = solve(base, decode, compute);
+    }
+    return best;
   }
 
-  /** Solves normal equations, with the held ones at their least: the ridge keeps pivots above 0. */
-  private static void eliminate(double[][] rows, boolean[] held, double[] solution) {
-    int n = solution.length;
-    for (int i = 0; i < n; i++) {
-      if (held[i]) {
-        rows[i] = new double[n + 1];
-        rows[i][i] = 1;
-        rows[i][n] = LEAST[i];
-      }
-    }
-    for (int i = 0; i < n; i++) {
-      for (int below = i + 1; below < n; below++) {
-        double factor = rows[below][i] / rows[i][i];
-        for (int column = i; column <= n; column++) {
-          rows[below][column] -= factor * rows[i][column];
-        }
-      }
-    }
-    for (int i = n - 1; i >= 0; i--) {
-      double rest = rows[i][n];
-      for (int column = i + 1; column < n; column++) {
-        rest -= rows[i][column] * solution[column];
-      }
-      solution[i] = rest / rows[i][i];
-    }
+  /**
+   * Solves the normal equations with some coefficients held at their least: the ridge keeps pivots
+   * above 0. Written out, because it follows each first token.
+   */
+  private Coefficients solve(boolean base, boolean decode, boolean compute) {
+    double ridge = PRIOR_SAMPLES * weights / samples;
+    double a11 = base ? 1 : s11 + ridge;
+    double a12 = base ? 0 : s12;
+    double a13 = base ? 0 : s13;
+    double b1 = base ? LEAST.base : r1 + ridge * PRIOR.base;
+    double a21 = decode ? 0 : s12;
+    double a22 = decode ? 1 : s22 + ridge;
+    double a23 = decode ? 0 : s23;
+    double b2 = decode ? LEAST.decode : r2 + ridge * PRIOR.decode;
+    double a31 = compute ? 0 : s13;
+    double a32 = compute ? 0 : s23;
+    double a33 = compute ? 1 : s33 + ridge;
+    double b3 = compute ? LEAST.compute : r3 + ridge * PRIOR.compute;
+
+    double second = a21 / a11;
+    a22 -= second * a12;
+    a23 -= second * a13;
+    b2 -= second * b1;
+    double third = a31 / a11;
+    a32 -= third * a12;
+    a33 -= third * a13;
+    b3 -= third * b1;
+    double last = a32 / a22;
+    a33 -= last * a23;
+    b3 -= last * b2;
+
+    double x3 = b3 / a33;
+    double x2 = (b2 - a23 * x3) / a22;
+    return new Coefficients((b1 - a12 * x2 - a13 * x3) / a11, x2, x3);
   }
 }
