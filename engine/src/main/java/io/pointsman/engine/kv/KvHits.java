@@ -26,6 +26,9 @@ public final class KvHits {
   /** Holders of one length that are not a crowd. */
   private static final int FEW = 8;
 
+  /** So many {@link #places} at most. */
+  public static final int MOST_PLACES = MOST * FEW;
+
   private static final int NOBODY = -1;
   private static final int DEVICE = KvTier.DEVICE.index();
   private static final KvTier[] TIERS = KvTier.values();

@@ -8,7 +8,6 @@ import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.cost.Inquiry.Standing;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -102,16 +101,19 @@ public final class CostPolicy implements Policy {
     private static final RoutingRequest NO_REQUEST = RoutingRequest.builder().build();
     private static final WorkerModel[] NO_MODELS = {};
 
-    /** Those that may be chosen, in the order in which they were looked at. */
-    private int[] indexes = new int[2 * COMPARED];
+    /** Candidates of one decision: some of a large fleet, and those that hold the prompt. */
+    private static final int MOST = COMPARED + HeldBlocks.MOST_PLACES;
 
-    private double[] costs = new double[2 * COMPARED];
+    /** Those that may be chosen, in the order in which they were looked at. */
+    private final int[] indexes = new int[MOST];
+
+    private final double[] costs = new double[MOST];
 
     /** Requests in flight on each. */
-    private int[] loads = new int[2 * COMPARED];
+    private final int[] loads = new int[MOST];
 
     /** Blocks of the prompt that each holds. */
-    private int[] held = new int[2 * COMPARED];
+    private final int[] held = new int[MOST];
 
     private int count;
 
@@ -160,17 +162,6 @@ public final class CostPolicy implements Policy {
       double cost = about.cost(at, blocks);
       leastWait = Math.min(leastWait, about.waits());
       least = Math.min(least, cost);
-      keep(i, cost, load, blocks);
-    }
-
-    /** Holders of a prompt are a few hundred at most, and hardly ever more than there is room. */
-    private void keep(int i, double cost, int load, int blocks) {
-      if (count == costs.length) {
-        indexes = Arrays.copyOf(indexes, 2 * count);
-        costs = Arrays.copyOf(costs, 2 * count);
-        loads = Arrays.copyOf(loads, 2 * count);
-        held = Arrays.copyOf(held, 2 * count);
-      }
       indexes[count] = i;
       costs[count] = cost;
       loads[count] = load;

@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * what they had not told of.
  */
 final class HeldBlocks {
+  /** So many {@link #places} at most. */
+  static final int MOST_PLACES = Holdings.MOST_PLACES + KvHits.MOST_PLACES;
+
   /** Shorter prefixes that are tried when a longer one was placed long ago. */
   private static final int STEPS = 16;
 

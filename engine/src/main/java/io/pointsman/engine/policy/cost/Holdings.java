@@ -20,6 +20,9 @@ public final class Holdings {
   /** Holders of one length that are not a crowd. */
   private static final int FEW = 8;
 
+  /** So many {@link #places} at most. */
+  static final int MOST_PLACES = MOST * FEW;
+
   /** Most prompts have no more lengths. */
   private static final int FIRST = 2;
 
