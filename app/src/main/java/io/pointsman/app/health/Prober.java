@@ -41,10 +41,9 @@ public final class Prober implements AutoCloseable {
   private enum Verdict {
     GOOD,
     BAD,
-    /**
-     * Nothing: the router had no file descriptor to ask with, or the worker was too busy to answer
-     * in time, with requests that it answers.
-     */
+    /** It did not answer in time, but has begun to answer requests since it was asked. */
+    BUSY,
+    /** Nothing: the router had no file descriptor to ask with. */
     NONE
   }
 
@@ -158,11 +157,14 @@ public final class Prober implements AutoCloseable {
     boolean settled = false;
     try {
       Verdict verdict = ask(worker);
-      good = verdict == Verdict.GOOD || (verdict == Verdict.NONE && worker.health().healthy());
       boolean modelsKnown = verdict != Verdict.GOOD || !modelsDue(worker) || learnModels(worker);
-      if (verdict != Verdict.NONE) {
-        worker.probed(good);
+      switch (verdict) {
+        case GOOD -> worker.probed(true);
+        case BAD -> worker.probed(false);
+        case BUSY -> worker.alive();
+        case NONE -> {}
       }
+      good = verdict == Verdict.GOOD || (verdict != Verdict.BAD && worker.health().healthy());
       settled = good && modelsKnown && worker.health().healthy();
     } finally {
       places.release();
@@ -178,9 +180,12 @@ public final class Prober implements AutoCloseable {
       boolean good = settings.good(client.send(role, "GET", url, settings.timeout()).status());
       return good ? Verdict.GOOD : Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
+      if (e instanceof SocketTimeoutException && worker.begunSince(begun)) {
+        log.debug("{} has no time for a probe: {}", worker, e.toString());
+        return Verdict.BUSY;
+      }
       log.debug("probe of {} failed: {}", worker, e.toString());
-      boolean busy = e instanceof SocketTimeoutException && worker.answeredSince(begun);
-      return busy || Descriptors.exhausted(e) ? Verdict.NONE : Verdict.BAD;
+      return Descriptors.exhausted(e) ? Verdict.NONE : Verdict.BAD;
     }
   }
 

@@ -62,7 +62,7 @@ enum FleetMetric implements Metric {
       Kind.GAUGE,
       "pointsman_worker_healthy",
       "0 or 1",
-      "1 if the worker's probes are good.",
+      "1 if the worker is taken to be well, by its probes or by answers that begin.",
       "worker"),
   WORKER_BREAKER(
       Kind.GAUGE,

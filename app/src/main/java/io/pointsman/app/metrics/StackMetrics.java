@@ -15,7 +15,7 @@ final class StackMetrics {
       new Name(
           Metric.Kind.COUNTER, // a gauge there; no other kind may be called so here
           "vllm:healthy_pods_total",
-          "1 while the engine's probes are good, otherwise 0.",
+          "1 while the engine is taken to be well, otherwise 0.",
           List.of("server"));
   private static final Name RUNNING =
       new Name(

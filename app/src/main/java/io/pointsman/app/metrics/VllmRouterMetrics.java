@@ -41,7 +41,7 @@ final class VllmRouterMetrics {
       counter("embeddings_total", "Embedding requests answered with 2xx.");
   private static final Name ACTIVE = gauge("active_workers", "Workers in the fleet.");
   private static final Name HEALTH =
-      gauge("worker_health", "1 if the worker's probes are good.", "worker");
+      gauge("worker_health", "1 if the worker is taken to be well.", "worker");
   private static final Name LOAD = gauge("worker_load", "Requests in flight.", "worker");
   private static final Name RUNNING = gauge("running_requests", "Requests in flight.", "worker");
   private static final Name MAX_LOAD = gauge("max_load", "Most requests in flight on a worker.");

@@ -27,7 +27,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -113,8 +112,7 @@ class ProberTest {
     Worker worker = fleet.add(WorkerSpec.of(engine.url()));
     await(() -> worker.health().healthy());
     engine.stop();
-    Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
-    lease.failed(Failure.CONNECT);
+    lease(worker).failed(Failure.CONNECT);
     prober.suspect(worker);
     await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
     engine.restart();
@@ -187,10 +185,10 @@ class ProberTest {
   }
 
   @Test
-  void aWorkerThatAnswersRequestsIsNotTakenOutForProbesThatItHasNoTimeFor() throws IOException {
+  void aWorkerThatBeginsAnswersIsNotTakenOutForProbesThatItHasNoTimeFor() throws IOException {
     AtomicInteger unanswered = new AtomicInteger();
-    AtomicBoolean busy = new AtomicBoolean();
-    Worker worker = workerThatIsBusy(busy, unanswered);
+    Conduct conduct = new Conduct();
+    Worker worker = workerThatIs(conduct);
     prober(
         probing(
             "/health",
@@ -198,29 +196,65 @@ class ProberTest {
             Duration.ofMillis(20),
             Duration.ofMillis(300))); // a slow test must not look like silence
     await(() -> worker.health().healthy());
-    Lease lease = requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
-    busy.set(true);
-    await(
-        () -> {
-          lease.progressed();
-          return unanswered.get() > 2 * HealthSettings.DEFAULTS.failureThreshold();
+    Lease stream = lease(worker);
+    conduct.become(
+        _ -> {
+          unanswered.incrementAndGet();
+          beginAnswer(worker);
         });
+    await(() -> unanswered.get() > 2 * HealthSettings.DEFAULTS.failureThreshold());
     assertThat(worker.health().status()).isEqualTo(HealthState.Status.HEALTHY);
 
-    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
-    lease.ignored();
+    conduct.become(_ -> {});
+    await(
+        () -> {
+          stream.progressed(); // what goes on does not tell whether anything new is taken in
+          return worker.health().status() == HealthState.Status.UNHEALTHY;
+        });
+    stream.ignored();
   }
 
-  private Worker workerThatIsBusy(AtomicBoolean busy, AtomicInteger unanswered) throws IOException {
-    return workerThatAnswers(
-        exchange -> {
-          if (busy.get()) {
-            unanswered.incrementAndGet();
-          } else {
-            exchange.sendResponseHeaders(200, -1);
-            exchange.close();
-          }
+  @Test
+  void aProbeThatIsCutOffCountsWhateverElseIsAnswered() throws IOException {
+    Conduct conduct = new Conduct();
+    Worker worker = workerThatIs(conduct);
+    prober(probing("/health", List.of(), Duration.ofMillis(20), SETTINGS.timeout()));
+    await(() -> worker.health().healthy());
+    conduct.become(
+        _ -> {
+          beginAnswer(worker);
+          throw new IOException("cut off");
         });
+    await(() -> worker.health().status() == HealthState.Status.UNHEALTHY);
+  }
+
+  private void beginAnswer(Worker worker) {
+    Lease begun = worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {});
+    if (begun != null) {
+      begun.progressed();
+      begun.ignored();
+    }
+  }
+
+  private Lease lease(Worker worker) {
+    return requireNonNull(worker.tryLease(ticker.nanos(), 1, 0, (_, _) -> {}));
+  }
+
+  /** What a worker does with probes: at first it answers them. */
+  private static final class Conduct {
+    private volatile HttpHandler present =
+        exchange -> {
+          exchange.sendResponseHeaders(200, -1);
+          exchange.close();
+        };
+
+    void become(HttpHandler next) {
+      present = next;
+    }
+  }
+
+  private Worker workerThatIs(Conduct conduct) throws IOException {
+    return workerThatAnswers(exchange -> conduct.present.handle(exchange));
   }
 
   private static ProbeSettings accepting(List<Integer> alsoGood) {

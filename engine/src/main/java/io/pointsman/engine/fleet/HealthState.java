@@ -11,7 +11,7 @@ public final class HealthState {
     UNKNOWN,
     HEALTHY,
     UNHEALTHY,
-    /** A connection was refused; the next probe decides. */
+    /** A connection was refused, or not accepted in time; the next probe decides. */
     SUSPECT
   }
 
@@ -51,6 +51,13 @@ public final class HealthState {
         count(good, settings.failureThreshold(), Status.UNHEALTHY);
       }
       case UNHEALTHY -> count(!good, goodNeeded, Status.HEALTHY);
+    }
+  }
+
+  /** It takes requests in, though it had no time for a probe. One that is out stays out. */
+  synchronized void alive() {
+    if (status == Status.HEALTHY || status == Status.SUSPECT) {
+      become(Status.HEALTHY);
     }
   }
 

@@ -145,10 +145,17 @@ public final class Lease {
   public void progressed() {
     dispatched();
     boolean first = state == PLACED && STATE.compareAndSet(this, PLACED, ANSWERED);
+    if (first) {
+      worker.began(promptTokens);
+    } else if (state == ANSWERED) {
+      worker.progressed();
+    }
+  }
+
+  /** The client does not take what has come: the worker is not to count as stalled meanwhile. */
+  public void heldUp() {
     if (state == ANSWERED) {
-      worker.progressed(first ? promptTokens : 0);
-    } else if (first) {
-      worker.abandon(promptTokens);
+      worker.reprieve();
     }
   }
 
@@ -261,7 +268,7 @@ public final class Lease {
     } else if (answeredWhole) {
       worker.answersWhole(-1);
     }
-    worker.settled(takeProbe(), outcome, placedAt);
+    worker.settled(takeProbe(), outcome, placedAt, before < ANSWERED);
     listener.settled(this, outcome);
     return true;
   }

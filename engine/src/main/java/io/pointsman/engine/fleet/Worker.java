@@ -42,11 +42,10 @@ public final class Worker {
   private volatile long restUntil;
   private volatile int restStatus;
 
-  /** When it has last sent a part of an answer; none yet is long ago. */
-  private volatile long answeredAt;
+  private volatile long lastProgressAt;
 
-  /** Since when an answer is owed at the earliest, whatever was answered before. */
-  private volatile long awaitedSince;
+  /** When the first part of an answer has come last; none yet is long ago. */
+  private volatile long beganAt;
 
   private final AtomicInteger answeredWhole = new AtomicInteger();
   private final AtomicInteger reserved = new AtomicInteger();
@@ -60,8 +59,8 @@ public final class Worker {
     this.board = board;
     this.ticker = ticker;
     models = ServedModels.configured(spec.models());
-    awaitedSince = ticker.nanos();
-    answeredAt = awaitedSince - Long.MAX_VALUE / 2;
+    lastProgressAt = ticker.nanos();
+    beganAt = lastProgressAt - Long.MAX_VALUE / 2;
     health = new HealthState(settings.health(), this::healthChanged);
     breaker = new CircuitBreaker(settings.breaker(), this::breakerChanged);
     board.mark(slot, Mark.UNHEALTHY);
@@ -256,6 +255,11 @@ public final class Worker {
     }
   }
 
+  /** It takes requests in, though it had no time to answer a health probe. */
+  public void alive() {
+    health.alive();
+  }
+
   /** Places no new requests on it, or places them again. */
   public void drain(boolean draining) {
     mark(Mark.DRAINING, draining);
@@ -306,16 +310,18 @@ public final class Worker {
         inFlight > quiet
             ? patience.allowedNanos(pendingTokens.get())
             : inFlight >= PILE ? patience.most().toNanos() : Long.MAX_VALUE;
-    long silent = Math.min(now - answeredAt, now - awaitedSince);
-    boolean stalled = silent > allowed && inFlight > 0;
+    boolean stalled = now - lastProgressAt > allowed && inFlight > 0;
     if (stalled != stalled()) {
       mark(Mark.STALLED, stalled);
     }
   }
 
-  /** Whether it has sent a part of any answer at {@code then}, by the ticker, or later. */
-  public boolean answeredSince(long then) {
-    return answeredAt - then >= 0;
+  /**
+   * Whether it has begun to answer any request at {@code then}, by the ticker, or later. Further
+   * parts of answers do not tell whether it still takes requests in.
+   */
+  public boolean begunSince(long then) {
+    return beganAt - then >= 0;
   }
 
   /** Whether nothing but its stall keeps requests away. */
@@ -323,9 +329,12 @@ public final class Worker {
     return stalled() && eligible(LoadBoard.without(board.cell(slot), Mark.STALLED), now);
   }
 
-  /** Gives a stalled worker another chance, because nothing better is left. */
+  /**
+   * Does not count its silence so far: nothing better is left than this stalled worker, or it is a
+   * client that holds its answer up.
+   */
   public void reprieve() {
-    awaitedSince = ticker.nanos();
+    lastProgressAt = ticker.nanos();
     mark(Mark.STALLED, false);
   }
 
@@ -362,7 +371,7 @@ public final class Worker {
   /** A request that had its place reserved is sent: the first one that is starts the clock. */
   void dispatched() {
     if (inFlight() == reserved.getAndDecrement()) {
-      awaitedSince = ticker.nanos();
+      lastProgressAt = ticker.nanos();
     }
   }
 
@@ -395,7 +404,7 @@ public final class Worker {
       endRest(now);
     }
     if ((before & LoadBoard.MAX_IN_FLIGHT) <= reserved.get()) {
-      awaitedSince = now;
+      lastProgressAt = now;
     }
     pendingTokens.addAndGet(promptTokens);
     boolean probe = admission == Admission.PROBE;
@@ -415,8 +424,17 @@ public final class Worker {
     return REFUSED;
   }
 
-  void progressed(int pendingDone) {
-    progressed(pendingDone, ticker.nanos());
+  /** The first part of an answer has come to a prompt of so many tokens. */
+  void began(int promptTokens) {
+    pendingTokens.addAndGet(-promptTokens);
+    long now = ticker.nanos();
+    beganAt = now;
+    progressed(now);
+  }
+
+  /** Another part has come. */
+  void progressed() {
+    progressed(ticker.nanos());
   }
 
   /** The time by the engine's ticker. */
@@ -424,11 +442,8 @@ public final class Worker {
     return ticker.nanos();
   }
 
-  private void progressed(int pendingDone, long now) {
-    answeredAt = now;
-    if (pendingDone > 0) {
-      pendingTokens.addAndGet(-pendingDone);
-    }
+  private void progressed(long now) {
+    lastProgressAt = now;
     if (stalled()) {
       mark(Mark.STALLED, false);
     }
@@ -449,20 +464,25 @@ public final class Worker {
    *
    * @param probe whether it is a breaker's probe without a verdict so far
    * @param placedAt when it was placed
+   * @param unanswered whether no part of an answer was told of before
    */
-  void settled(boolean probe, Outcome outcome, long placedAt) {
+  void settled(boolean probe, Outcome outcome, long placedAt, boolean unanswered) {
     board.leave(slot);
     switch (outcome) {
       case Outcome.Succeeded _ -> {
         served.increment();
         long now = ticker.nanos();
         serviceTime.took(now - placedAt);
-        progressed(0, now);
+        if (unanswered) {
+          beganAt = now;
+        }
+        progressed(now);
         breaker.succeeded(probe);
       }
       case Outcome.Failed(Failure failure) -> {
         failed.increment();
-        if (failure == Failure.CONNECT) {
+        // One that takes other requests in meanwhile is there, and has no time to accept.
+        if (failure == Failure.CONNECT && !begunSince(placedAt)) {
           health.refused();
         }
         breaker.failed(probe, failure, ticker.nanos());

@@ -24,12 +24,16 @@ class HealthStateTest {
     return made[0];
   }
 
-  /** A good probe for each +, a failed one for each -, a refused connection for each x. */
+  /**
+   * A good probe for each +, a failed one for each -, one that a busy worker had no time for for
+   * each b, a refused connection for each x.
+   */
   private void happens(String events) {
     for (int i = 0; i < events.length(); i++) {
       switch (events.charAt(i)) {
         case '+' -> health.probed(true);
         case '-' -> health.probed(false);
+        case 'b' -> health.alive();
         case 'x' -> health.refused();
         default -> throw new AssertionError(events);
       }
@@ -48,6 +52,12 @@ class HealthStateTest {
     "+--, HEALTHY",
     "+---, UNHEALTHY",
     "+--+--, HEALTHY",
+    // One that takes requests in begins anew, but it has to answer probes to come back.
+    "+--b--, HEALTHY",
+    "+--b---, UNHEALTHY",
+    "+---bbb, UNHEALTHY",
+    "+xb, HEALTHY",
+    "b, UNKNOWN",
     // Then it needs successThreshold good ones in a row.
     "+---+, UNHEALTHY",
     "+---++, HEALTHY",

@@ -203,4 +203,32 @@ class StallTest {
     silence(Duration.ofSeconds(1));
     assertThat(worker.eligible(fleet.now())).isFalse();
   }
+
+  @Test
+  void clientThatHoldsAnAnswerUpExcusesItsWorker() {
+    Lease lease = lease(0);
+    lease.progressed();
+    silence(Duration.ofSeconds(20));
+    lease.heldUp();
+    silence(Duration.ofSeconds(20));
+    assertThat(worker.stalled()).isFalse();
+
+    silence(Duration.ofNanos(1));
+    assertThat(worker.stalled()).isTrue();
+    lease.heldUp();
+    assertThat(worker.stalled()).isFalse();
+  }
+
+  @Test
+  void nobodyHoldsUpAnAnswerThatHasNotBegunOrHasEnded() {
+    Lease silent = lease(0);
+    lease(0);
+    silence(Duration.ofSeconds(21));
+    silent.heldUp();
+    assertThat(worker.stalled()).isTrue();
+
+    silent.ignored();
+    silent.heldUp();
+    assertThat(worker.stalled()).isTrue();
+  }
 }

@@ -362,8 +362,7 @@ final class Attempt extends WorkerCall {
   private void checkRelay(long now, TimeoutSettings timeouts, long keepAliveNanos) {
     long silent = silent(now);
     if (!exchange.client().writable()) {
-      // It is the client that holds the answer up: the worker is not to count as stalled.
-      lease.progressed();
+      lease.heldUp();
       if (TimeoutSettings.passed(silent, timeouts.clientIdle().toNanos())) {
         exchange.clientStalled();
       }

@@ -72,8 +72,8 @@ public final class FleetKeys {
           "health.timeout",
           duration(MILLI, DAY),
           ProbeSettings.DEFAULTS.timeout(),
-          "Longest a probe may take. One that gets no answer in time says nothing of a worker that"
-              + " sends parts of other answers meanwhile.",
+          "Longest a probe may take. One that gets no answer in time does not count against a"
+              + " worker that begins to answer a request meanwhile.",
           "Short takes busy engines for dead ones; long finds hung engines late.");
 
   public static final Key<Duration> HEALTH_FIRST_RETRY =
