@@ -28,13 +28,13 @@ public final class Lease {
   }
 
   /** Counted in for a request that will be sent later. */
-  private static final int RESERVED = 0;
+  private static final int RESERVED = -1;
 
-  /** Placed, and nothing of an answer seen. */
-  private static final int PLACED = 1;
+  /** Placed, and nothing of an answer seen; as a new lease is without a volatile write. */
+  private static final int PLACED = 0;
 
-  private static final int ANSWERED = 2;
-  private static final int SETTLED = 3;
+  private static final int ANSWERED = 1;
+  private static final int SETTLED = 2;
 
   private final Worker worker;
   private final int promptTokens;
@@ -57,10 +57,11 @@ public final class Lease {
   /** Written by the thread that tells of it, before it does. */
   private long firstTokenAt;
 
-  private volatile Usage usage = Usage.UNKNOWN;
+  /** Null until told. */
+  private volatile @Nullable Usage usage;
 
   /** Only grows once the lease is handed on; written through STATE. */
-  private volatile int state = PLACED;
+  private volatile int state;
 
   Lease(
       Worker worker,
@@ -70,7 +71,9 @@ public final class Lease {
       long placedAt,
       LeaseListener listener) {
     this.worker = worker;
-    this.probe = probe;
+    if (probe) {
+      this.probe = true;
+    }
     this.promptTokens = promptTokens;
     this.cachedTokens = cachedTokens;
     this.placedAt = placedAt;
@@ -215,7 +218,8 @@ public final class Lease {
 
   /** What the worker has said of the request's tokens so far. */
   public Usage usage() {
-    return usage;
+    Usage told = usage;
+    return told == null ? Usage.UNKNOWN : told;
   }
 
   /**

@@ -297,7 +297,7 @@ public final class PrefixIndex {
 
     /** Once a second worker comes to a group, its lengths must be found by themselves. */
     private void dissolve(long head, int claim) {
-      RunTable.Run run = runs.run(head, claim);
+      RunTable.Run run = runs.run(head, claim, stamp);
       for (int i = 0; run != null && i < run.count(); i++) {
         blocks.put(run.hashes()[i], claim, run.stamp(), alone);
       }

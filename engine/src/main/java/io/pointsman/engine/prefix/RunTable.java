@@ -18,11 +18,12 @@ import org.jspecify.annotations.Nullable;
  * where its run is noted and the run itself. Reads take no lock; writers take a row, and write its
  * tag, by compare-and-set, and lose at most what they came to write.
  *
- * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half and
- * the time of last use in the lower half. A row has the hashes of the group's lengths in their
- * order, each exclusive-or the claim, so that no hash is found that was not written for the claim
- * that is noted, whoever else writes there ({@link ClaimTable}). A row is written before its note,
- * and whole, so that nothing of an earlier run comes back.
+ * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half, in
+ * the lower half the time of last use and in its last bits how many lengths the row has, so that a
+ * row can be replaced without having been read. A row has the hashes of the group's lengths in
+ * their order, each exclusive-or the claim, so that no hash is found that was not written for the
+ * claim that is noted, whoever else writes there ({@link ClaimTable}). A row is written before its
+ * note, and whole, so that nothing of an earlier run comes back.
  *
  * <p>Behind the notes a word has a tag for each row, eight bits of the hash of its group's first
  * length, so that one look rules most rows out.
@@ -38,6 +39,12 @@ final class RunTable implements Partitions.Copying {
   private static final long BEING_WRITTEN = 1;
 
   private static final long CLAIM = 0xFFFF_FFFF_0000_0000L;
+
+  /** Of how many lengths there are beyond the first: ages are told apart up to half a year. */
+  private static final int COUNT_BITS = 3;
+
+  private static final int COUNT = (1 << COUNT_BITS) - 1;
+
   private static final int TAG_BITS = 8;
   private static final long TAG = (1 << TAG_BITS) - 1;
 
@@ -108,7 +115,7 @@ final class RunTable implements Partitions.Copying {
     }
     int set = set(head, partition);
     return (read(partition, at(set, row) + position) ^ claimed(claim)) == hash
-        && (int) read(partition, set + row) - oldest >= 0;
+        && age(oldest, read(partition, set + row)) <= 0;
   }
 
   /** The row of a worker's run that begins with {@code head}; -1 if there is none. */
@@ -163,18 +170,22 @@ final class RunTable implements Partitions.Copying {
     if (partition == null || row < 0) {
       return 0;
     }
-    int at = at(set(head, partition), row);
+    int set = set(head, partition);
+    int at = at(set, row);
     int held = 1;
+    int added = 0;
     for (int position = from; position < group.size(); position++) {
       long present = read(partition, at + position);
       long wanted = group.hash(position) ^ claimed(claim);
       if (present == 0) {
         write(partition, at + position, wanted);
-        tally.added++;
+        added++;
       }
       held |= present == 0 || present == wanted ? 1 << position : 0;
     }
-    write(partition, set(head, partition) + row, note(claim, stamp));
+    int lengths = lengths(read(partition, set + row)) + added;
+    write(partition, set + row, note(claim, stamp, lengths));
+    tally.added += added;
     return held;
   }
 
@@ -198,7 +209,7 @@ final class RunTable implements Partitions.Copying {
       boolean used = position < group.size();
       write(partition, at(set, row) + position, used ? group.hash(position) ^ claimed(claim) : 0);
     }
-    publish(partition, set + row, note(claim, stamp));
+    publish(partition, set + row, note(claim, stamp, group.size()));
     tally.added += group.size();
   }
 
@@ -216,7 +227,7 @@ final class RunTable implements Partitions.Copying {
       long note = read(partition, set + row);
       if (note != BEING_WRITTEN && replace(partition, set + row, note, BEING_WRITTEN)) {
         if (note != 0) {
-          tally.replaced += lengths(partition, at(set, row));
+          tally.replaced += lengths(note);
           noteEviction();
         }
         return row;
@@ -238,7 +249,7 @@ final class RunTable implements Partitions.Copying {
     long best = Long.MIN_VALUE;
     for (int row = 0; row < ROWS; row++) {
       long note = read(partition, set + row);
-      long useless = note == 0 ? Integer.MAX_VALUE : stamp - (int) note;
+      long useless = note == 0 ? Integer.MAX_VALUE : age(stamp, note);
       if (note == BEING_WRITTEN) {
         useless = Integer.MIN_VALUE;
       }
@@ -247,16 +258,12 @@ final class RunTable implements Partitions.Copying {
     return (int) best;
   }
 
-  private static int lengths(MemorySegment partition, int at) {
-    int lengths = 0;
-    for (int position = 0; position < ROW; position++) {
-      lengths += read(partition, at + position) != 0 ? 1 : 0;
-    }
-    return lengths;
-  }
-
-  /** What a worker's run that begins with {@code head} consists of; null if there is none. */
-  @Nullable Run run(long head, int claim) {
+  /**
+   * What a worker's run that begins with {@code head} consists of; null if there is none.
+   *
+   * @param stamp present time
+   */
+  @Nullable Run run(long head, int claim, int stamp) {
     MemorySegment partition = partitions.find(head);
     int row = partition == null ? -1 : own(partition, head, claim);
     if (partition == null || row < 0) {
@@ -271,7 +278,7 @@ final class RunTable implements Partitions.Copying {
         hashes[count++] = present ^ claimed(claim);
       }
     }
-    return new Run(hashes, count, (int) read(partition, set + row));
+    return new Run(hashes, count, stamp - age(stamp, read(partition, set + row)));
   }
 
   /**
@@ -301,10 +308,9 @@ final class RunTable implements Partitions.Copying {
    */
   private boolean takeOut(MemorySegment partition, int set, int row, int claim) {
     long note = read(partition, set + row);
-    int lengths = lengths(partition, at(set, row));
     boolean was = claim(note) == claim && replace(partition, set + row, note, 0L);
     if (was) {
-      entries.add(-lengths);
+      entries.add(-lengths(note));
     }
     return was;
   }
@@ -324,7 +330,8 @@ final class RunTable implements Partitions.Copying {
     if (partition == null || row < 0) {
       return 0;
     }
-    int run = at(set(head, partition), row);
+    int set = set(head, partition);
+    int run = at(set, row);
     int cleared = 0;
     for (int i = 0; i < to - from; i++) {
       if (read(partition, run + position + i) == (hashes[from + i] ^ claimed(claim))) {
@@ -332,17 +339,22 @@ final class RunTable implements Partitions.Copying {
       }
     }
     if (position == 0) {
-      return takeOut(partition, set(head, partition), row, claim) ? cleared : 0;
+      return takeOut(partition, set, row, claim) ? cleared : 0;
     }
-    erase(partition, run + position, cleared);
+    for (int rest = cleared; rest != 0; rest &= rest - 1) {
+      write(partition, run + position + Integer.numberOfTrailingZeros(rest), 0L);
+    }
+    countOut(partition, set + row, claim, Integer.bitCount(cleared));
     return cleared;
   }
 
-  private void erase(MemorySegment partition, int from, int positions) {
-    for (int rest = positions; rest != 0; rest &= rest - 1) {
-      write(partition, from + Integer.numberOfTrailingZeros(rest), 0L);
+  /** A run that others change at the same time is counted out with all that it had. */
+  private void countOut(MemorySegment partition, int at, int claim, int lengths) {
+    long note = read(partition, at);
+    boolean has = claim(note) == claim && lengths(note) > lengths;
+    if (lengths > 0 && has && replace(partition, at, note, note - lengths)) {
+      entries.add(-lengths);
     }
-    entries.add(-Integer.bitCount(positions));
   }
 
   /** Reads the notes and tags that lead to a run, so that they are in the processor's caches. */
@@ -374,8 +386,18 @@ final class RunTable implements Partitions.Copying {
     }
   }
 
-  private static long note(int claim, int stamp) {
-    return claimed(claim) | (stamp & 0xFFFF_FFFFL);
+  private static long note(int claim, int stamp, int lengths) {
+    int use = (stamp << COUNT_BITS) | Math.min(lengths - 1, COUNT);
+    return claimed(claim) | (use & 0xFFFF_FFFFL);
+  }
+
+  private static int lengths(long note) {
+    return ((int) note & COUNT) + 1;
+  }
+
+  /** How long before {@code stamp} a run was used. */
+  private static int age(int stamp, long note) {
+    return (((stamp << COUNT_BITS) | COUNT) - (int) note) >> COUNT_BITS;
   }
 
   private static long claimed(int claim) {
@@ -429,7 +451,7 @@ final class RunTable implements Partitions.Copying {
       for (int row = 0; row < ROWS; row++) {
         long note = read(from, set + row);
         if (note != 0 && !copyRun(from, at(set, row), note, to)) {
-          dropped += lengths(from, at(set, row));
+          dropped += lengths(note);
         }
       }
     }

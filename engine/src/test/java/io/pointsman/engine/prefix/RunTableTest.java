@@ -1,5 +1,6 @@
 package io.pointsman.engine.prefix;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.env.LargePages;
@@ -40,6 +41,42 @@ class RunTableTest {
 
   private void open(int run, int stamp) {
     table.open(group(run, Group.LENGTHS), tenancies.of(run), stamp, tally);
+  }
+
+  @Test
+  void noteTellsWhenARunWasUsedAndHowManyLengthsItHas() {
+    int stamp = 1_000_000_007;
+    for (int size = 1; size <= Group.LENGTHS; size++) {
+      Group group = group(size, size);
+      int claim = tenancies.of(size);
+      table.open(group, claim, stamp, tally);
+      RunTable.Run run = requireNonNull(table.run(group.head(), claim, stamp + 12), "run");
+      assertThat(run.count()).isEqualTo(size);
+      assertThat(run.stamp()).isEqualTo(stamp);
+      assertThat(table.usedSince(group.head(), 0, group.head(), claim, stamp)).isTrue();
+      assertThat(table.usedSince(group.head(), 0, group.head(), claim, stamp + 1)).isFalse();
+      table.drop(group.head(), claim);
+      assertThat(table.entries()).isEqualTo(-size);
+      table.counted(tally.added, tally.replaced);
+      tally.added = 0;
+    }
+    assertThat(table.entries()).isZero();
+  }
+
+  @Test
+  void lengthsThatAreAddedAndTakenOutAreCounted() {
+    Group whole = group(1, Group.LENGTHS);
+    int claim = tenancies.of(1);
+    table.open(group(1, 3), claim, 1, tally);
+    table.renew(whole, 3, claim, 2, tally);
+    table.clear(whole.head(), claim, 6, whole.prefix().hashes(), 6, 8);
+    table.counted(tally.added, tally.replaced);
+    assertThat(table.entries()).isEqualTo(6);
+    assertThat(requireNonNull(table.run(whole.head(), claim, 3), "run").stamp()).isEqualTo(2);
+    table.clear(whole.head(), claim, 6, whole.prefix().hashes(), 6, 8);
+    assertThat(table.entries()).as("nothing twice").isEqualTo(6);
+    table.drop(whole.head(), claim);
+    assertThat(table.entries()).isZero();
   }
 
   @Test
@@ -130,7 +167,7 @@ class RunTableTest {
 
     long held = 0;
     for (int run = 0; run < RUNS; run++) {
-      RunTable.Run left = table.run(group(run, 8).head(), tenancies.of(run));
+      RunTable.Run left = table.run(group(run, 8).head(), tenancies.of(run), ROUNDS);
       held += left == null ? 0 : left.count();
     }
     assertThat(table.entries()).isEqualTo(held);
@@ -141,7 +178,7 @@ class RunTableTest {
     for (int i = 0; i < 5 * ROUNDS; i++) {
       int run = random.nextInt(RUNS / 2) * 2 + own;
       long head = group(run, 8).head();
-      if (table.run(head, tenancies.of(run)) == null) {
+      if (table.run(head, tenancies.of(run), i) == null) {
         openCounted(run, i);
       }
       clear(random.nextInt(RUNS));

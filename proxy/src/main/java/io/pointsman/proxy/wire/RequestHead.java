@@ -115,6 +115,9 @@ public final class RequestHead implements RequestHeaders {
    * such URL stays as it is.
    */
   private String originForm(String target) {
+    if (target.startsWith("/")) {
+      return target;
+    }
     int authority = authority(target);
     int end = authority;
     while (end < target.length() && "/?#".indexOf(target.charAt(end)) < 0) {
