@@ -3,6 +3,7 @@ package io.pointsman.app.demo;
 import io.netty.channel.EventLoopGroup;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
+import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.DecideKeys;
 import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.FrontKeys;
@@ -118,6 +119,7 @@ public final class Demo implements AutoCloseable {
         new ConfigValues()
             .set(FrontKeys.PORT, settings.port())
             .set(RoutingKeys.POLICY, settings.policy())
+            .set(AdminKeys.DECISIONS_SAMPLE, 1.0)
             .set(OperationKeys.METRICS_PORT, 0)
             .set(OperationKeys.DRAIN_TIMEOUT, Duration.ZERO);
     if (settings.plane() == DemoSettings.Plane.HAPROXY) {
@@ -145,6 +147,11 @@ public final class Demo implements AutoCloseable {
   /** The URL that requests may be sent to. */
   public String url() {
     return haproxy == null ? router.url() : haproxy.url();
+  }
+
+  /** Of the page that explains decisions. */
+  String decisionsUrl() {
+    return router.url() + "/decisions";
   }
 
   /** A command that sends a request. */

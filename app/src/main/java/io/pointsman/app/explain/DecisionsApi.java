@@ -8,10 +8,14 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.proxy.local.LocalRequest;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import java.io.IOException;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
-/** {@code GET /decisions}: the newest decisions that were explained, and what became of them. */
+/**
+ * {@code GET /decisions}: the newest decisions that were explained, and what became of them; as
+ * JSON, and for browsers as a page.
+ */
 public final class DecisionsApi {
   private static final int USUAL = 20;
 
@@ -28,7 +32,12 @@ public final class DecisionsApi {
 
   /** Adds its routes. */
   public void addTo(LocalRoutes.Builder routes) {
-    routes.on("GET", "/decisions", this::decisions);
+    routes.on("GET", "/decisions", this::answer);
+    DecisionsPage.addTo(routes);
+  }
+
+  private LocalResponse answer(LocalRequest request) throws IOException {
+    return DecisionsPage.wanted(request) ? DecisionsPage.page() : decisions(request);
   }
 
   private LocalResponse decisions(LocalRequest request) {
@@ -49,7 +58,7 @@ public final class DecisionsApi {
     for (LoggedDecision decision : log.newest(most)) {
       add(all.addObject(), decision, now);
     }
-    return Json.answer(200, body);
+    return Json.answer(200, body).withHeader("vary", "accept");
   }
 
   /** 0 if it is none. */

@@ -15,6 +15,8 @@ import io.pointsman.engine.fleet.FleetSettings;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.Candidate;
+import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
@@ -26,9 +28,14 @@ import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.ScriptedDice;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -75,12 +82,16 @@ class DecisionsApiTest implements EngineListener {
   }
 
   private LocalResponse ask(String query) throws Exception {
+    return ask("/decisions", query, "application/json");
+  }
+
+  private LocalResponse ask(String path, String query, String accepted) throws Exception {
     LocalRoutes.Builder routes = LocalRoutes.builder();
     new DecisionsApi(log, (_, _) -> "cost").addTo(routes);
     LocalEndpoint endpoint =
-        requireNonNull(requireNonNull(routes.build().at("/decisions")).forMethod("GET"));
-    return endpoint.handle(
-        new LocalRequest("GET", "/decisions", query, Map.of(), new byte[0], "req-1"));
+        requireNonNull(requireNonNull(routes.build().at(path)).forMethod("GET"));
+    Map<String, List<String>> headers = Map.of("accept", List.of(accepted));
+    return endpoint.handle(new LocalRequest("GET", path, query, headers, new byte[0], "req-1"));
   }
 
   private JsonNode decisions(String query) throws Exception {
@@ -190,6 +201,55 @@ class DecisionsApiTest implements EngineListener {
     assertThat(answer.status()).isEqualTo(400);
     assertThat(new ObjectMapper().readTree(answer.body()).path("error").path("message").asText())
         .isEqualTo("limit: not understood (expected: 1 to 10000)");
+  }
+
+  @Test
+  void browserGetsThePageAndWhatItConsistsOf() throws Exception {
+    String browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+    LocalResponse page = ask("/decisions", "", browser);
+    assertThat(page.headers())
+        .containsEntry("content-type", "text/html; charset=utf-8")
+        .containsEntry("vary", "accept");
+    assertThat(page.headers().get("content-security-policy"))
+        .contains("default-src 'none'", "script-src 'self'");
+    Matcher parts = Pattern.compile("(?:href|src)=\"([^\"]+)\"").matcher(text(page));
+    List<String> types = new ArrayList<>();
+    while (parts.find()) {
+      types.add(ask("/" + parts.group(1), "", "*/*").headers().get("content-type"));
+    }
+    assertThat(types)
+        .containsExactlyInAnyOrder("text/css; charset=utf-8", "text/javascript; charset=utf-8");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"*/*", "application/json", ""})
+  void whoDoesNotAskForHtmlGetsJson(String accepted) throws Exception {
+    assertThat(ask("/decisions", "", accepted).headers())
+        .containsEntry("content-type", "application/json")
+        .containsEntry("vary", "accept");
+  }
+
+  @Test
+  void pageHasWordsForEachReasonAndVerdict() throws Exception {
+    String script = text(ask("/decisions/page.js", "", "*/*"));
+
+    for (PickReason reason : PickReason.values()) {
+      assertThat(words(script, "REASONS")).contains("  " + Explained.name(reason) + ": \"");
+    }
+    for (Candidate.Verdict verdict : Candidate.Verdict.values()) {
+      assertThat(words(script, "VERDICTS")).contains("  " + Explained.name(verdict) + ": \"");
+    }
+  }
+
+  /** A table of the page's script. */
+  private static String words(String script, String name) {
+    int begin = script.indexOf("const " + name + " = {");
+    return script.substring(begin, script.indexOf("};", begin));
+  }
+
+  private static String text(LocalResponse answer) {
+    return new String(answer.body(), StandardCharsets.UTF_8);
   }
 
   @Override
