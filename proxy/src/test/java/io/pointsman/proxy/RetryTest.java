@@ -382,6 +382,44 @@ class RetryTest {
     }
   }
 
+  private void isNotTriedElsewhereAfter(int status, String body) throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine broken = ScriptedEngine.start(new Answer(status, body));
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(broken.url());
+      rig.worker(whole.url());
+
+      WireResponse response = rig.ask(ProxyRig.post("/load_adapter", BODY));
+
+      assertThat(response.status()).isEqualTo(status);
+      assertThat(response.text()).isEqualTo(body);
+      assertThat(whole.requests()).isEmpty();
+      assertThat(rig.retried).isEmpty();
+    }
+  }
+
+  @Test
+  void requestThatMayNotBeRepeatedIsNotTriedElsewhereAfterAnError() throws Exception {
+    isNotTriedElsewhereAfter(500, "{}");
+    isNotTriedElsewhereAfter(502, "{}");
+    isNotTriedElsewhereAfter(504, "{}");
+    isNotTriedElsewhereAfter(408, "{}");
+    isNotTriedElsewhereAfter(503, "{\"why\":\"dead\"}");
+  }
+
+  @Test
+  void requestThatMayNotBeRepeatedIsTriedElsewhereAfterABusyWorker() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine busy = ScriptedEngine.start(new Answer(429, "{}"));
+        ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(busy.url());
+      rig.worker(whole.url());
+
+      assertThat(rig.ask(ProxyRig.post("/load_adapter", BODY)).status()).isEqualTo(200);
+      assertThat(rig.retried).containsExactly(RetryReason.BUSY);
+    }
+  }
+
   @Test
   void connectionClosedWhileIdleIsNotUsed() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);

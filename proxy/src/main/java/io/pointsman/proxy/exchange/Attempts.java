@@ -195,7 +195,8 @@ final class Attempts implements HeldRequest.Holder {
    */
   boolean holds(int code) {
     boolean searching = search != null && search.goesOnAfter(code);
-    boolean again = exchange.body().replayable() && (searching || retries.mayRetryAfter(code));
+    boolean retried = exchange.repeatable() && retries.mayRetryAfter(code);
+    boolean again = exchange.body().replayable() && (searching || retried);
     return again || code == 429 || code == 503;
   }
 
@@ -222,15 +223,19 @@ final class Attempts implements HeldRequest.Holder {
     tell(attempt, reason);
     exchange.report().gaveUp(reason, 0);
     retries.failed(error);
-    boolean possible = exchange.body().replayable() && mayGoElsewhere(reason, attempt.errand());
+    boolean possible = mayGoElsewhere(reason, attempt.errand());
     brokeLate |= reason == RetryReason.LATE_RESET;
     tryAgainOrGiveUp(attempt.worker(), reason, possible);
   }
 
+  /** Whether another worker may get it: one that was busy or not reached has not begun with it. */
   private boolean mayGoElsewhere(RetryReason reason, @Nullable Errand errand) {
+    if (!exchange.body().replayable()) {
+      return false;
+    }
     return switch (reason) {
-      case CONNECT, STATUS, BUSY, NOT_THERE, STALE -> true;
-      case RESET, PROTOCOL -> exchange.repeatable();
+      case CONNECT, BUSY, NOT_THERE, STALE -> true;
+      case RESET, PROTOCOL, STATUS -> exchange.repeatable();
       case LATE_RESET ->
           exchange.repeatable() && again(errand, plane.retry().afterLateReset() && !brokeLate);
       case TIMEOUT -> exchange.repeatable() && again(errand, plane.retry().afterTimeout());
@@ -251,7 +256,7 @@ final class Attempts implements HeldRequest.Holder {
     tell(attempt, reason);
     exchange.report().gaveUp(reason, held.status());
     retries.hold(held);
-    tryAgainOrGiveUp(attempt.worker(), reason, exchange.body().replayable());
+    tryAgainOrGiveUp(attempt.worker(), reason, mayGoElsewhere(reason, attempt.errand()));
   }
 
   private static void tell(Attempt failed, RetryReason reason) {
