@@ -3,9 +3,15 @@ package io.pointsman.proxy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.fleet.Outcome;
+import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.local.LocalRoutes;
 import io.pointsman.proxy.settings.TimeoutSettings;
+import io.pointsman.proxy.telemetry.RequestReport;
+import io.pointsman.proxy.telemetry.RequestTrace;
+import io.pointsman.proxy.telemetry.RetryReason;
+import io.pointsman.proxy.telemetry.SideTrace;
+import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
@@ -17,6 +23,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What throws where nothing should costs one client a 500, and leaves nothing behind. */
 @SuppressWarnings("try") // tests may be interrupted
@@ -88,6 +96,92 @@ class DefectTest {
       first.close();
 
       assertThat(second.read().status()).isEqualTo(500);
+    }
+  }
+
+  enum Place {
+    SENDING,
+    ANSWERING
+  }
+
+  /** Follows requests, and throws once at one place. */
+  private static final class Throwing implements RequestTrace {
+    private final Place where;
+    private boolean thrown;
+
+    Throwing(Place where) {
+      this.where = where;
+    }
+
+    private void at(Place place) {
+      if (place == where && !thrown) {
+        thrown = true;
+        throw new OutOfMemoryError("by design");
+      }
+    }
+
+    @Override
+    public void tries(Worker worker) {}
+
+    @Override
+    public TraceContext context() {
+      at(Place.SENDING);
+      return new TraceContext("00-1", "");
+    }
+
+    @Override
+    public void gaveUp(RetryReason reason, int status) {}
+
+    @Override
+    public void withdrawn() {}
+
+    @Override
+    public void answered(int status) {
+      at(Place.ANSWERING);
+    }
+
+    @Override
+    public SideTrace side(Worker worker, SideTrace.Purpose purpose) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void ended(RequestReport report) {}
+  }
+
+  @ParameterizedTest
+  @EnumSource(Place.class)
+  void whereAnAttemptIsMade(Place where) throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      Throwing trace = new Throwing(where);
+      rig.tracer = (_, _, _, _) -> trace;
+      WireClient client = rig.connect();
+
+      WireResponse response = client.send(REQUEST).read();
+
+      assertThat(response.status()).isEqualTo(500);
+      assertThat(response.text()).contains("\"code\":\"internal\"");
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+      assertThat(client.send(REQUEST).read().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void behindAnAnswerWhichIsNotFollowedByAnother() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      rig.inSettled =
+          () -> {
+            throw new IllegalStateException("a defect");
+          };
+      WireClient client = rig.connect().send(REQUEST);
+      ProxyRig.await("ended", () -> rig.ended.size() == 1);
+
+      assertThat(client.atEnd()).isTrue();
+      assertThat(rig.ended.getFirst().blame()).isEqualTo("ROUTER");
     }
   }
 

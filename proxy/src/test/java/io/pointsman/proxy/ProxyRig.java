@@ -92,6 +92,9 @@ final class ProxyRig implements AutoCloseable {
   /** Finds the addresses of names. */
   volatile NameTable.Lookup lookup = InetAddress::getByName;
 
+  /** Follows requests. */
+  volatile RequestTracer tracer = RequestTracer.NONE;
+
   /** Decides who may send requests. */
   volatile CallerCheck callers = CallerCheck.NONE;
 
@@ -161,7 +164,7 @@ final class ProxyRig implements AutoCloseable {
                 routes,
                 new Callers(),
                 new Reports(),
-                RequestTracer.NONE,
+                (to, method, uri, headers) -> tracer.begin(to, method, uri, headers),
                 new Prompts(),
                 ticker,
                 ScriptedDice.seeded(2)::roll,

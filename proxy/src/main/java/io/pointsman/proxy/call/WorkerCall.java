@@ -329,9 +329,8 @@ public abstract class WorkerCall implements UpstreamUser {
    * @param failure what it counts as for the worker; null for nothing
    */
   protected final void giveUp(@Nullable Failure failure) {
-    boolean settled = phase == Phase.OVER;
     drop();
-    if (settled) {
+    if (lease.settled()) {
       return;
     }
     if (failure == null) {

@@ -66,5 +66,5 @@ public interface Served {
   void giveUp();
 
   /** Something threw that should not have. */
-  void defect(RuntimeException defect);
+  void defect(Throwable defect);
 }

@@ -29,6 +29,9 @@ final class AnswerWriter {
   /** Null where there is no id to be learnt, or none any more. */
   private @Nullable ResponseIdSniffer ids;
 
+  /** The answer that began last; null before the first. */
+  private @Nullable Relay last;
+
   AnswerWriter(
       ClientConnection client,
       RequestHead head,
@@ -69,9 +72,17 @@ final class AnswerWriter {
       answer.leaveOut("access-control-");
     }
     boolean keep = client.mayKeep(head, received);
-    return rewrite == null
-        ? new ResponseRelay(client.channel(), head, answer, lines, keep)
-        : new RewrittenRelay(client.channel(), head, answer, rewrite, lines, keep);
+    Relay begun =
+        rewrite == null
+            ? new ResponseRelay(client.channel(), head, answer, lines, keep)
+            : new RewrittenRelay(client.channel(), head, answer, rewrite, lines, keep);
+    last = begun;
+    return begun;
+  }
+
+  /** Whether a part of a worker's answer has gone to the client. */
+  boolean reached() {
+    return last != null && last.bytesOut() > 0;
   }
 
   /**

@@ -182,7 +182,7 @@ final class Attempt extends WorkerCall {
       lease.answersWell();
     }
     first = new FirstEvents(head, exchange.head().method());
-    Relay begun = exchange.answers().open(worker(), head, exchange.received(), errand);
+    Relay begun = open(head, in);
     relay = begun;
     commentedAt = activeAt;
     signals = lease.observed() ? AnswerSignals.of(lease, head) : null;
@@ -195,6 +195,15 @@ final class Attempt extends WorkerCall {
       body(in);
     } else {
       in.release();
+    }
+  }
+
+  private Relay open(ResponseHead head, ByteBuf in) {
+    try {
+      return exchange.answers().open(worker(), head, exchange.received(), errand);
+    } catch (RuntimeException | Error e) {
+      in.release();
+      throw e;
     }
   }
 
@@ -303,17 +312,22 @@ final class Attempt extends WorkerCall {
     drop();
     lease.failed(failure);
     RetryReason why = failure == Failure.TIMEOUT ? RetryReason.TIMEOUT : RetryReason.RESET;
-    if (under != null && under.bytesOut() == 0) {
-      under.release();
+    if (under == null || under.bytesOut() == 0) {
+      if (under != null) {
+        under.release();
+      }
       attempts.failed(this, why, error);
       return;
     }
     if (errand != null) {
       errand.failed(why);
     }
-    if (under != null) {
-      exchange.brokenOff(under, error);
-    }
+    exchange.brokenOff(under, error);
+  }
+
+  @Override
+  public void defective(Throwable defect) {
+    exchange.failed(defect);
   }
 
   @Override

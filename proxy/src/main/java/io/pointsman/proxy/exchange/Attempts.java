@@ -121,7 +121,7 @@ final class Attempts implements HeldRequest.Holder {
   public void heldDecided(Decision decision) {
     try {
       decided(decision);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       exchange.failed(e);
     }
   }
@@ -154,11 +154,11 @@ final class Attempts implements HeldRequest.Holder {
    */
   void begin(Lease lease, @Nullable Errand errand) {
     retries.attempted();
-    exchange.report().tries(lease.worker());
     Attempt next;
     try {
+      exchange.report().tries(lease.worker());
       next = new Attempt(exchange, this, lease, errand);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       lease.ignored();
       throw e;
     }

@@ -222,7 +222,11 @@ final class Exchange implements Conversation, Place.Holder {
 
   @Override
   public void waitedTooLong() {
-    waitedTooLong(ProxyError.QUEUE_TIMEOUT.message());
+    try {
+      waitedTooLong(ProxyError.QUEUE_TIMEOUT.message());
+    } catch (RuntimeException | Error e) {
+      failed(e);
+    }
   }
 
   void waitedTooLong(String detail) {
@@ -438,10 +442,34 @@ final class Exchange implements Conversation, Place.Holder {
     endEarly(ProxyError.SHUTTING_DOWN, null);
   }
 
-  /** Something threw that should not have: the client is told, and everything is let go of. */
+  /**
+   * Something threw that should not have: the client is told, as far as it can be, and everything
+   * is let go of.
+   */
   void failed(Throwable defect) {
     LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
-    endEarly(ProxyError.INTERNAL, null);
+    Attempt under = attempt();
+    try {
+      if (!answers.reached() || (under != null && under.relay() != null)) {
+        endEarly(ProxyError.INTERNAL, null);
+      }
+    } catch (RuntimeException | Error e) {
+      LOG.error("{} {} cannot be told so, request {}", head.method(), head.path(), requestId, e);
+    }
+    if (client.busyWith(this)) {
+      breakOff();
+    }
+  }
+
+  /** Nobody knows what the client has got of its answer. */
+  private void breakOff() {
+    try {
+      abandon(null);
+      end(answers.reached() ? report.status() : ProxyError.INTERNAL.status(), Blame.ROUTER);
+    } catch (RuntimeException | Error e) {
+      LOG.error("{} {} did not end well, request {}", head.method(), head.path(), requestId, e);
+    }
+    client.reset();
   }
 
   void endEarly(ProxyError error, @Nullable Failure failure) {
@@ -465,11 +493,11 @@ final class Exchange implements Conversation, Place.Holder {
     }
     phase = Phase.ENDED;
     body.release();
+    endAttempts();
+    place.leave();
     try {
-      endAttempts();
-    } finally {
-      place.leave();
       report.ended(code, whose, body.total(), state.now());
+    } finally {
       state.count(-1);
       plane.listener().ended(report);
     }
@@ -481,7 +509,7 @@ final class Exchange implements Conversation, Place.Holder {
       if (attempts != null) {
         attempts.end();
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("{} {} did not end well, request {}", head.method(), head.path(), requestId, e);
     }
   }

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.pointsman.proxy.body.EditedBody;
 import io.pointsman.proxy.body.RequestBody;
 import io.pointsman.proxy.course.Errand;
+import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.HeadChanges;
 import io.pointsman.proxy.wire.RequestHead;
@@ -34,10 +35,10 @@ final class RequestSender {
    */
   boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
     EditedBody changed = errand == null ? null : errand.body();
+    TraceContext trace = report.traceContext();
     if (errand != null && changed != null) {
       ByteBuf out = allocator.buffer(head.length() + 512);
-      heads.write(
-          out, head, report.requestId(), changed.length(), report.traceContext(), errand.head());
+      heads.write(out, head, report.requestId(), changed.length(), trace, errand.head());
       to.write(out);
       List<ByteBuf> slices = changed.slices(allocator);
       for (ByteBuf slice : slices.subList(0, slices.size() - 1)) {
@@ -49,7 +50,7 @@ final class RequestSender {
     int room = head.length() + 512 + body.buffered();
     ByteBuf out = allocator.buffer(Math.min(room, RequestBody.MOST_IN_ONE_BUFFER));
     HeadChanges changes = errand == null ? HeadChanges.NONE : errand.head();
-    heads.write(out, head, report.requestId(), body.announced(), report.traceContext(), changes);
+    heads.write(out, head, report.requestId(), body.announced(), trace, changes);
     body.send(to, out);
     return body.complete();
   }

@@ -79,7 +79,7 @@ record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) i
   }
 
   @Override
-  public void defect(RuntimeException defect) {
+  public void defect(Throwable defect) {
     exchange.failed(defect);
   }
 }

@@ -176,7 +176,7 @@ final class SplitCourse implements Course {
               .protocol()
               .protocol()
               .plan(asked, split.prefill().worker(), split.decode().worker());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       split.prefill().ignored();
       split.decode().ignored();
       throw e;
@@ -278,7 +278,7 @@ final class SplitCourse implements Course {
     }
     try {
       step.run();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       served.defect(e);
     }
   }

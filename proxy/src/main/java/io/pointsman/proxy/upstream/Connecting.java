@@ -110,7 +110,11 @@ public final class Connecting implements NameTable.Asker {
       connected.pipeline().addLast(connection);
       connected.config().setAutoClose(pool.target().tls());
       connected.config().setAutoRead(true);
-      waiting.connected(connection);
+      try {
+        waiting.connected(connection);
+      } catch (RuntimeException | Error e) {
+        waiting.defective(e);
+      }
     }
   }
 
@@ -119,7 +123,11 @@ public final class Connecting implements NameTable.Asker {
     over = true;
     user = null;
     if (waiting != null) {
-      waiting.connectFailed(cause);
+      try {
+        waiting.connectFailed(cause);
+      } catch (RuntimeException | Error e) {
+        waiting.defective(e);
+      }
     }
   }
 }

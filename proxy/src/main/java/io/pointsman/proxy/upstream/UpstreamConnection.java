@@ -17,7 +17,10 @@ import org.jspecify.annotations.Nullable;
  * nothing can be written any more it is read to its end: a worker may have answered before it broke
  * the connection. All fields belong to the connection's event loop.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // a failed write breaks the connection, which is seen
+@SuppressWarnings({
+  "FutureReturnValueIgnored", // a failed write breaks the connection, which is seen
+  "ReferenceEquality" // whether it still works for the same user
+})
 public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private final UpstreamPool pool;
   private final Channel channel;
@@ -113,19 +116,43 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object msg) {
     if (user != null && msg instanceof ByteBuf bytes) {
-      user.received(bytes);
+      received(user, bytes);
       return;
     }
     ReferenceCountUtil.release(msg);
     abort();
   }
 
+  private void received(UpstreamUser by, ByteBuf bytes) {
+    try {
+      by.received(bytes);
+    } catch (RuntimeException | Error e) {
+      threw(by, e);
+    }
+  }
+
   @Override
   public void channelReadComplete(ChannelHandlerContext ctx) {
     if (user != null) {
-      user.receivedAll();
+      receivedAll(user);
     }
     pool.flushes().readEnds();
+  }
+
+  private void receivedAll(UpstreamUser by) {
+    try {
+      by.receivedAll();
+    } catch (RuntimeException | Error e) {
+      threw(by, e);
+    }
+  }
+
+  /** A defect of the router's own: not to be taken for the worker's. */
+  private void threw(UpstreamUser by, Throwable defect) {
+    by.defective(defect);
+    if (user == by) {
+      abort();
+    }
   }
 
   @Override
@@ -159,10 +186,14 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private void gone(boolean orderly) {
     UpstreamUser last = user;
     user = null;
-    if (last != null) {
-      last.disconnected(orderly);
-    } else {
+    if (last == null) {
       pool.forget(this);
+      return;
+    }
+    try {
+      last.disconnected(orderly);
+    } catch (RuntimeException | Error e) {
+      last.defective(e);
     }
   }
 

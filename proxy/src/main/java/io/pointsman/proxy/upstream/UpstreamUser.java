@@ -29,4 +29,10 @@ public interface UpstreamUser {
 
   /** The connection takes bytes again, or should get no more for now. */
   void writable(boolean writable);
+
+  /**
+   * One of the other calls threw what it should not have. Unless the connection was given back or
+   * aborted meanwhile, it is aborted behind this call.
+   */
+  void defective(Throwable defect);
 }

@@ -148,5 +148,8 @@ class UpstreamPoolTest {
 
     @Override
     public void writable(boolean writable) {}
+
+    @Override
+    public void defective(Throwable defect) {}
   }
 }

@@ -24,6 +24,8 @@ import io.pointsman.request.usage.UsageTail;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A request to one worker whose answer the router reads itself: a prefill, or a decode request that
@@ -55,6 +57,8 @@ public final class SideLeg extends WorkerCall {
    */
   @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
   public record Message(byte[] head, EditedBody body, Duration timeout, int maxBytes) {}
+
+  private static final Logger LOG = LoggerFactory.getLogger(SideLeg.class);
 
   private static final String METHOD = "POST";
 
@@ -286,6 +290,17 @@ public final class SideLeg extends WorkerCall {
   protected void failed(RetryReason reason, ProxyError error) {
     traced(reason);
     owner.failed(this, reason, error);
+  }
+
+  /** The worker is not to blame; whoever waits may do without it. */
+  @Override
+  public void defective(Throwable defect) {
+    LOG.error("a request to {} failed", lease.worker(), defect);
+    boolean ended = over();
+    giveUp(null);
+    if (!ended) {
+      failed(RetryReason.RESET, ProxyError.INTERNAL);
+    }
   }
 
   @Override
