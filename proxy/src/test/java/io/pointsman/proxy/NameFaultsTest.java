@@ -11,6 +11,7 @@ import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.FleetFault;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
@@ -96,6 +97,28 @@ class NameFaultsTest {
             return status == 200;
           });
       assertThat(first.requests()).hasSizeGreaterThan(before);
+    }
+  }
+
+  /** Told where a look-up fails, since the ports of a whole machine cannot be used up in a test. */
+  @Test
+  void wantOfPortsIsNotBlamedOnWorkers() throws Exception {
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL)) {
+      rig.lookup =
+          _ -> {
+            UnknownHostException failure = new UnknownHostException("engine.test");
+            failure.initCause(new BindException("Cannot assign requested address"));
+            throw failure;
+          };
+      Worker worker = rig.worker(named(1));
+
+      WireResponse response = rig.ask(REQUEST);
+
+      assertThat(response.status()).isEqualTo(503);
+      assertThat(response.text()).contains("\"code\":\"out_of_ports\"");
+      assertThat(response.header("retry-after")).isNotNull();
+      assertThat(worker.health().healthy()).isTrue();
+      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
     }
   }
 

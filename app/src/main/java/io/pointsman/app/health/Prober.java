@@ -8,7 +8,7 @@ import io.pointsman.engine.fleet.HealthState;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.ServedModels;
 import io.pointsman.engine.fleet.Worker;
-import io.pointsman.proxy.upstream.Descriptors;
+import io.pointsman.proxy.upstream.Shortage;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.util.HashMap;
@@ -185,8 +185,15 @@ public final class Prober implements AutoCloseable {
         return Verdict.BUSY;
       }
       log.debug("probe of {} failed: {}", worker, e.toString());
-      return Descriptors.exhausted(e) ? Verdict.NONE : Verdict.BAD;
+      return routersOwn(worker, e) ? Verdict.NONE : Verdict.BAD;
     }
+  }
+
+  /** A worker that was never well may have an address to which no port would lead. */
+  private static boolean routersOwn(Worker worker, Exception failure) {
+    Shortage shortage = Shortage.of(failure);
+    return shortage == Shortage.DESCRIPTORS
+        || (shortage == Shortage.PORTS && worker.health().healthy());
   }
 
   private boolean learnModels(Worker worker) {

@@ -11,7 +11,7 @@ import io.pointsman.proxy.retry.HeldAnswer;
 import io.pointsman.proxy.retry.RetrySettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.upstream.Connecting;
-import io.pointsman.proxy.upstream.Descriptors;
+import io.pointsman.proxy.upstream.Shortage;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.upstream.UpstreamPool;
 import io.pointsman.proxy.upstream.UpstreamUser;
@@ -171,13 +171,21 @@ public abstract class WorkerCall implements UpstreamUser {
   public final void connectFailed(Throwable cause) {
     connecting = null;
     drop();
-    if (Descriptors.exhausted(cause)) {
+    Shortage shortage = Shortage.of(cause);
+    if (shortage == null) {
+      lease.failed(Failure.CONNECT);
+    } else {
       lease.ignored();
-      failed(RetryReason.CONNECT, ProxyError.OUT_OF_DESCRIPTORS);
-      return;
     }
-    lease.failed(Failure.CONNECT);
-    failed(RetryReason.CONNECT, ProxyError.UPSTREAM_CONNECT);
+    failed(RetryReason.CONNECT, error(shortage));
+  }
+
+  private static ProxyError error(@Nullable Shortage shortage) {
+    return switch (shortage) {
+      case null -> ProxyError.UPSTREAM_CONNECT;
+      case DESCRIPTORS -> ProxyError.OUT_OF_DESCRIPTORS;
+      case PORTS -> ProxyError.OUT_OF_PORTS;
+    };
   }
 
   @Override

@@ -35,6 +35,7 @@ public enum ProxyError {
   SHUTTING_DOWN(503, Blame.ROUTER, "the router is shutting down"),
   INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
   OUT_OF_DESCRIPTORS(503, Blame.ROUTER, "the router has no file descriptor left"),
+  OUT_OF_PORTS(503, Blame.ROUTER, "the router has no port left for a connection to the worker"),
   BUFFERS_FULL(503, Blame.ROUTER, "the router keeps as many bytes of requests as it may"),
   LOCAL_TIMEOUT(504, Blame.ROUTER, "the router did not answer in time"),
 

@@ -25,6 +25,7 @@ public final class Rejections {
     Reply reply = Reply.of(error, error.message());
     boolean passing =
         error == ProxyError.OUT_OF_DESCRIPTORS
+            || error == ProxyError.OUT_OF_PORTS
             || error == ProxyError.BUFFERS_FULL
             || error == ProxyError.ALL_BUSY;
     return passing ? reply.retryAfter(0) : reply;
