@@ -7,6 +7,9 @@ import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -98,6 +101,30 @@ class BufferedTotalTest {
       ProxyRig.await("all given back", () -> rig.server().bodies().taken() == 0);
       assertThat(rig.ask(ProxyRig.post(CHAT, prompt(60_000))).status()).isEqualTo(200);
       assertThat(rig.ended).extracting(ProxyRig.Ended::blame).containsOnly("NONE", "ROUTER");
+    }
+  }
+
+  /** As much as is kept of a body lies in the connection to a worker that does not read. */
+  @Test
+  void whatAWorkerDoesNotTakeIsGivenBackWhenItsConnectionEnds() throws Exception {
+    int kept = LimitSettings.DEFAULTS.maxBufferedBody();
+    String chunk = "{\"model\":\"m\",\"prompt\":\"" + "x".repeat(kept);
+    String upload =
+        "POST /v1/completions HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n"
+            + Integer.toHexString(chunk.length())
+            + "\r\n"
+            + chunk
+            + "\r\n";
+    try (ProxyRig rig = new ProxyRig(Transport.AUTO);
+        ServerSocket deaf = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+      rig.worker("http://127.0.0.1:" + deaf.getLocalPort());
+      WireClient client = rig.connect().send(upload);
+      try (Socket connection = deaf.accept()) {
+        assertThat(connection.getInputStream().read()).isEqualTo('P');
+        assertThat(rig.server().bodies().taken()).isGreaterThanOrEqualTo(kept);
+      }
+      ProxyRig.await("all given back", () -> rig.server().bodies().taken() == 0);
+      assertThat(client.read().status()).isEqualTo(502);
     }
   }
 

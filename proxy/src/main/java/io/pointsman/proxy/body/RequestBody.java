@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.pointsman.proxy.upstream.UpstreamConnection;
 import io.pointsman.proxy.wire.Decimals;
 import io.pointsman.proxy.wire.RequestHead;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -155,7 +156,7 @@ public final class RequestBody {
   }
 
   /**
-   * Sends what is kept, behind the head.
+   * Sends what is kept, behind the head. It stays counted until the connection is rid of it.
    *
    * @param headBytes the head; taken over
    */
@@ -169,9 +170,12 @@ public final class RequestBody {
       to.write(headBytes);
     } else {
       to.write(headBytes);
-      for (ByteBuf part : body.slices()) {
+      List<ByteBuf> parts = body.slices();
+      for (ByteBuf part : parts.subList(0, parts.size() - 1)) {
         forward(to, part, chunked);
       }
+      body.retain();
+      forwardLast(to, parts.getLast(), chunked, body::release);
     }
   }
 
@@ -197,15 +201,33 @@ public final class RequestBody {
   private static final byte[] LAST_CHUNK = {'0', '\r', '\n', '\r', '\n'};
 
   private void forward(UpstreamConnection to, ByteBuf part, boolean asChunk) {
-    if (!asChunk) {
+    if (asChunk) {
+      beginChunk(to, part);
+      to.write(chunkEnd());
+    } else {
       to.write(part);
-      return;
     }
+  }
+
+  /** What lies in the connection's queue takes up as much memory as what is kept. */
+  private void forwardLast(UpstreamConnection to, ByteBuf part, boolean asChunk, Runnable onGone) {
+    if (asChunk) {
+      beginChunk(to, part);
+      to.writeLast(chunkEnd(), onGone);
+    } else {
+      to.writeLast(part, onGone);
+    }
+  }
+
+  private void beginChunk(UpstreamConnection to, ByteBuf part) {
     ByteBuf size = allocator.buffer(10);
     Decimals.writeChunkSize(size, part.readableBytes());
     to.write(size);
     to.write(part);
-    to.write(allocator.buffer(2).writeByte('\r').writeByte('\n'));
+  }
+
+  private ByteBuf chunkEnd() {
+    return allocator.buffer(2).writeByte('\r').writeByte('\n');
   }
 
   /** Lets go of everything kept. */

@@ -77,6 +77,15 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
             });
   }
 
+  /**
+   * Queues bytes; takes over their ownership.
+   *
+   * @param onGone called once they and all before them are with the system, or never will be
+   */
+  public void writeLast(ByteBuf bytes, Runnable onGone) {
+    channel.write(bytes).addListener(_ -> onGone.run());
+  }
+
   /** Sends what was queued, at the end of the event loop's round. */
   public void flush() {
     flush.soon();
