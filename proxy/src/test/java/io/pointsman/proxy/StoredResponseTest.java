@@ -104,6 +104,30 @@ class StoredResponseTest {
     }
   }
 
+  /** Of an answer that nobody got, something had come before the worker broke it off. */
+  @Test
+  void goesBackToTheWorkerThatMadeItAfterAnotherFailedToMakeOne() throws Exception {
+    EngineScript breaking =
+        (request, connection) -> {
+          if (request.line().startsWith("POST ")) {
+            connection.send(
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{\"id\":\"resp_1\"}\r\n");
+          } else {
+            connection.reply(404, "application/json", "{}");
+          }
+        };
+    try (ProxyRig rig = new ProxyRig(transport);
+        ScriptedEngine one = ScriptedEngine.start(breaking);
+        ScriptedEngine two = ScriptedEngine.start(keeper("resp_2", false))) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      assertThat(rig.ask(ProxyRig.post("/v1/responses", BODY)).text()).contains("resp_2");
+
+      assertThat(rig.ask(get("resp_2")).status()).isEqualTo(200);
+      assertThat(one.requests()).hasSize(1);
+    }
+  }
+
   @Test
   void unknownIdIsLookedForOnOneWorkerAfterTheOther() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);

@@ -23,10 +23,11 @@ final class AnswerWriter {
   private final ClientConnection client;
   private final Plane plane;
   private final RequestHead head;
+  private final Endpoint endpoint;
   private final String requestId;
   private final ExchangeReport report;
 
-  /** Null where there is no id to be learnt, or none any more. */
+  /** Of the answer that began last; null where there is no id to be learnt, or none any more. */
   private @Nullable ResponseIdSniffer ids;
 
   /** The answer that began last; null before the first. */
@@ -42,8 +43,8 @@ final class AnswerWriter {
     this.head = head;
     this.requestId = requestId;
     this.report = report;
+    this.endpoint = endpoint;
     plane = client.state().plane();
-    ids = endpoint == Endpoint.RESPONSES ? new ResponseIdSniffer() : null;
   }
 
   /**
@@ -64,6 +65,7 @@ final class AnswerWriter {
       String more,
       @Nullable BodyRewrite rewrite) {
     report.answers(answer.status(), worker, answer.eventStream());
+    ids = endpoint == Endpoint.RESPONSES ? new ResponseIdSniffer() : null;
     String lines = more + plane.cors().lines(head) + "x-request-id: " + requestId + "\r\n";
     if (plane.headers().workerHeader()) {
       lines += "x-pointsman-worker: " + worker.id() + "\r\n";
