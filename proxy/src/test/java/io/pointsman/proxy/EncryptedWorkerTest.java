@@ -1,17 +1,23 @@
 package io.pointsman.proxy;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.testkit.engine.Faults.EventStream;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.SSLSocketFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -19,7 +25,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Workers behind {@code https}: trusted by the system's store, and by their name. */
 @SuppressWarnings("try") // tests may be interrupted
@@ -70,7 +78,7 @@ class EncryptedWorkerTest {
     System.clearProperty(TRUST_STORE + "Password");
   }
 
-  private static ScriptedEngine engine() throws Exception {
+  private static SSLContext context() throws Exception {
     KeyStore keys = KeyStore.getInstance("PKCS12");
     try (InputStream in = Files.newInputStream(directory.resolve("worker.p12"))) {
       keys.load(in, PASSWORD.toCharArray());
@@ -80,8 +88,12 @@ class EncryptedWorkerTest {
     managers.init(keys, PASSWORD.toCharArray());
     SSLContext context = SSLContext.getInstance("TLS");
     context.init(managers.getKeyManagers(), null, null);
+    return context;
+  }
+
+  private static ScriptedEngine engine() throws Exception {
     return ScriptedEngine.start(
-        new EventStream(List.of("a")), context.getServerSocketFactory().createServerSocket());
+        new EventStream(List.of("a")), context().getServerSocketFactory().createServerSocket());
   }
 
   private static WireResponse ask(ProxyRig rig) throws IOException {
@@ -100,6 +112,32 @@ class EncryptedWorkerTest {
       assertThat(ask(rig).text()).isEqualTo("data: a\n\ndata: [DONE]\n\n");
       assertThat(ask(rig).complete()).isTrue();
       assertThat(engine.connections()).isEqualTo(1);
+    }
+  }
+
+  /** Only TLS can tell that a connection did not end where somebody cut it. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void answerThatEndsWithItsConnectionIsWholeIfTlsSaysSo(boolean said) throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport);
+        ServerSocket engine = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
+      rig.worker("https://localhost:" + engine.getLocalPort());
+      WireClient client =
+          rig.connect().send(ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}"));
+      try (Socket raw = engine.accept()) {
+        SSLSocketFactory sockets = context().getSocketFactory();
+        SSLSocket connection = (SSLSocket) sockets.createSocket(raw, null, false);
+        connection.getInputStream().readNBytes(100);
+        connection.getOutputStream().write("HTTP/1.1 200 OK\r\n\r\nsome".getBytes(US_ASCII));
+        if (said) {
+          connection.close();
+        }
+        raw.shutdownOutput();
+        WireResponse response = client.read();
+
+        assertThat(response.text()).isEqualTo("some");
+        assertThat(response.complete()).isEqualTo(said);
+      }
     }
   }
 

@@ -5,6 +5,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.ChannelInputShutdownReadComplete;
+import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.flush.Flushes;
@@ -189,6 +190,9 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event instanceof ChannelInputShutdownReadComplete) {
       channel.close();
+    } else if (event instanceof SslCloseCompletionEvent end && !end.isSuccess()) {
+      // Where TLS has not said so, anybody on the way may have ended it (RFC 9112, 9.8).
+      broken = true;
     }
   }
 
