@@ -290,13 +290,17 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   void finished(boolean keep) {
     boolean complete = current != null && current.received();
     current = null;
-    flush();
-    if (closing) {
-      return;
+    if (!closing) {
+      since = state.now();
+      setReading(true);
+      goOn(keep && !plane.gate().draining(), complete);
     }
-    since = state.now();
-    setReading(true);
-    if (keep && !plane.gate().draining()) {
+    // Last: it may find that the client has room again, and begin what comes next.
+    flush();
+  }
+
+  private void goOn(boolean keep, boolean complete) {
+    if (keep) {
       decoder.resume();
     } else if (complete) {
       closeAfterWrites();
