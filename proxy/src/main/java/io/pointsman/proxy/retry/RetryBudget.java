@@ -18,12 +18,13 @@ public final class RetryBudget {
   private long filledAt;
 
   /**
-   * @param loops event loops among which the steady rate is divided; at least 1
+   * @param loops event loops among which the steady rate is divided, and what one bad moment may
+   *     use up, of which each has enough for one request; at least 1
    */
   public RetryBudget(RetrySettings settings, int loops, long now) {
     share = settings.budgetShare();
     perSecond = settings.budgetPerSecond() / loops;
-    most = Math.max(settings.maxAttempts(), settings.budgetPerSecond() * BURST_SECONDS);
+    most = Math.max(settings.maxAttempts(), perSecond * BURST_SECONDS);
     tokens = settings.budgetPerSecond() > 0 ? most : 0;
     filledAt = now;
   }

@@ -27,6 +27,14 @@ class RetryBudgetTest {
   }
 
   @Test
+  void oneOfManyStartsWithItsPartButWithOneRequestsRetriesAtLeast() {
+    RetrySettings settings = RetrySettings.DEFAULTS.withBudget(0, 10);
+
+    assertThat(drain(new RetryBudget(settings, 10, 0), 0)).isEqualTo(30);
+    assertThat(drain(new RetryBudget(settings, 1000, 0), 0)).isEqualTo(settings.maxAttempts());
+  }
+
+  @Test
   void refillsWithAShareOfTheTraffic() {
     RetryBudget budget = new RetryBudget(RetrySettings.DEFAULTS.withBudget(0.25, 0), 1, 0);
     assertThat(drain(budget, 0)).isZero();

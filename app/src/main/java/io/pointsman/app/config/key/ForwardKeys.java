@@ -85,7 +85,9 @@ public final class ForwardKeys {
           "retry.budget-per-second",
           decimal(0, 1_000_000),
           RETRY.budgetPerSecond(),
-          "Retries per second allowed whatever the traffic.",
+          "Retries per second allowed whatever the traffic. Half a minute's worth of them may be"
+              + " made at once, divided among the event loops, but by each as many as"
+              + " retry.max-attempts.",
           "0 leaves light traffic without retries.");
 
   public static final Key<Boolean> RETRY_AFTER_TIMEOUT =
