@@ -25,7 +25,8 @@ public final class HealthApi {
 
   /**
    * @param ofWorkers whether {@code /health} tells of the workers, as vllm-router does: 503 while
-   *     any is not well; otherwise, as in the production stack, of the router alone: 200
+   *     any is not well, or the router stops; otherwise, as in the production stack, that the
+   *     router is alive: 200
    * @param disagg which roles serve requests
    * @param draining whether the router was told to stop
    */
@@ -109,6 +110,9 @@ public final class HealthApi {
   }
 
   private LocalResponse healthOfWorkers() {
+    if (draining.getAsBoolean()) {
+      return LocalResponse.text(503, "The router is stopping");
+    }
     List<String> unhealthy =
         counted().stream()
             .filter(worker -> !worker.health().healthy() && !membership.joining(worker))

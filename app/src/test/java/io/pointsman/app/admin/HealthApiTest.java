@@ -48,6 +48,14 @@ class HealthApiTest {
   }
 
   @Test
+  void whereHealthTellsOfWorkersItIsNotWellWhileItStops() throws Exception {
+    admin.healthyWorker("http://a:1");
+    admin.draining = true;
+    assertThat(admin.get("/health").status()).isEqualTo(503);
+    assertThat(text(admin.get("/health"))).contains("stopping");
+  }
+
+  @Test
   void aWorkerThatDrainsIsNotCounted() throws Exception {
     Worker leaving = admin.healthyWorker("http://a:1");
     leaving.drain(true);

@@ -45,7 +45,8 @@ public final class AdminKeys {
           "admin.health-of-workers",
           bool(),
           AdminSettings.DEFAULTS.healthOfWorkers(),
-          "Whether GET /health tells of the workers: 503 while any of them is not well.",
+          "Whether GET /health tells of the workers: 503 while any of them is not well, and while"
+              + " the router stops.",
           "true has a liveness probe of this path kill the router for an engine that is down; false"
               + " is 200 while the router runs, /readiness tells of the workers.");
 
