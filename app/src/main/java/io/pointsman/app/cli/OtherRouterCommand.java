@@ -2,12 +2,15 @@ package io.pointsman.app.cli;
 
 import io.pointsman.app.compat.VllmRouterLauncher;
 import io.pointsman.app.compat.stack.ProductionStackLauncher;
+import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -23,6 +26,13 @@ final class OtherRouterCommand implements Callable<Integer> {
     ConfigValues translate(List<String> args, Map<String, String> environment);
   }
 
+  /**
+   * Another of these commands, for whose flags this one's may have been taken.
+   *
+   * @param router the router whose flags it reads
+   */
+  private record Sibling(String command, String router, Predicate<String> knows) {}
+
   private final CommandSpec spec = CommandSpec.wrapWithoutInspection(this);
   private final Translator translator;
   private final Supplier<String> help;
@@ -30,15 +40,33 @@ final class OtherRouterCommand implements Callable<Integer> {
   /** Whether the other router tells its version by a flag. */
   private final boolean tellsVersion;
 
-  private OtherRouterCommand(Translator translator, Supplier<String> help, boolean tellsVersion) {
+  private final Predicate<String> knows;
+  private final Sibling sibling;
+
+  private OtherRouterCommand(
+      Translator translator,
+      Supplier<String> help,
+      boolean tellsVersion,
+      Predicate<String> knows,
+      Sibling sibling) {
     this.translator = translator;
     this.help = help;
     this.tellsVersion = tellsVersion;
+    this.knows = knows;
+    this.sibling = sibling;
   }
 
   /** {@code pointsman vllm-router}. */
   static CommandLine vllmRouter() {
-    return new OtherRouterCommand(VllmRouterLauncher::translate, VllmRouterLauncher::help, false)
+    return new OtherRouterCommand(
+            VllmRouterLauncher::translate,
+            VllmRouterLauncher::help,
+            false,
+            VllmRouterLauncher::knows,
+            new Sibling(
+                "production-stack",
+                "the production stack's router",
+                ProductionStackLauncher::knows))
         .named(
             "vllm-router",
             "Runs the router with the flags of vllm-router 0.1.17; docs/vllm-router.md.");
@@ -47,7 +75,11 @@ final class OtherRouterCommand implements Callable<Integer> {
   /** {@code pointsman production-stack}. */
   static CommandLine productionStack() {
     return new OtherRouterCommand(
-            ProductionStackLauncher::translate, ProductionStackLauncher::help, true)
+            ProductionStackLauncher::translate,
+            ProductionStackLauncher::help,
+            true,
+            ProductionStackLauncher::knows,
+            new Sibling("vllm-router", "vllm-router 0.1.17", VllmRouterLauncher::knows))
         .named(
             "production-stack",
             "Runs the router with the flags of the vLLM production stack's router;"
@@ -83,6 +115,32 @@ final class OtherRouterCommand implements Callable<Integer> {
       out.flush();
       return 0;
     }
-    return ServeRun.until(PointsmanConfig.from(translator.translate(args, System.getenv())), out);
+    return ServeRun.until(PointsmanConfig.from(translate(args)), out);
+  }
+
+  /** The two routers' own programs have one name, so a command line may be the other's. */
+  private ConfigValues translate(List<String> args) {
+    try {
+      return translator.translate(args, System.getenv());
+    } catch (ConfigException e) {
+      List<String> strange =
+          args.stream()
+              .map(arg -> arg.replaceFirst("=.*", ""))
+              .filter(name -> sibling.knows.test(name) && !knows.test(name))
+              .distinct()
+              .toList();
+      if (strange.isEmpty()) {
+        throw e;
+      }
+      List<String> problems = new ArrayList<>(e.problems());
+      problems.add(
+          String.join(", ", strange)
+              + ": flags of "
+              + sibling.router
+              + " (expected: pointsman "
+              + sibling.command
+              + ")");
+      throw new ConfigException(problems);
+    }
   }
 }

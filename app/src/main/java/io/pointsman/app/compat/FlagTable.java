@@ -2,6 +2,7 @@ package io.pointsman.app.compat;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * All flags of another router: applied to a command line, and written out for people. Flags of
@@ -27,6 +28,12 @@ public final class FlagTable {
 
   public List<Flag> flags() {
     return flags;
+  }
+
+  /** Whether a flag of this name, written out, is one of the other router's or of ours. */
+  public boolean knows(String name) {
+    return Stream.concat(flags.stream(), own.stream())
+        .anyMatch(flag -> flag.names().contains(name));
   }
 
   /** Takes the defaults of the flags that are honoured. */

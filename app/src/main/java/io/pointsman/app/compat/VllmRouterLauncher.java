@@ -78,6 +78,11 @@ public final class VllmRouterLauncher {
     return into.orThrow();
   }
 
+  /** Whether a flag of this name, written out, is read. */
+  public static boolean knows(String name) {
+    return FLAGS.knows(name);
+  }
+
   /** All flags with what they do here, for people. */
   public static String help() {
     return FLAGS.help("pointsman vllm-router [flags of vllm-router 0.1.17]");

@@ -10,6 +10,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -23,6 +24,10 @@ class CommandsTest {
     root.setOut(new PrintWriter(out));
     root.setErr(new PrintWriter(err));
     return root.execute(args);
+  }
+
+  private static String[] with(String command, String... flags) {
+    return Stream.concat(Stream.of(command), Stream.of(flags)).toArray(String[]::new);
   }
 
   @Test
@@ -40,6 +45,34 @@ class CommandsTest {
         .contains("Try 'pointsman serve --help'.");
     assertThat(run("demo", "--engine=3")).isEqualTo(2);
     assertThat(err.toString()).contains("--engine: unknown flag (did you mean --engines?)");
+  }
+
+  @Test
+  void flagsOfTheOtherRouterCalledVllmRouterNameItsCommand() {
+    String[] stack = {
+      "--service-discovery", "static", "--static-backends", "http://a:1", "--routing-logic=session"
+    };
+    assertThat(run(with("vllm-router", stack))).isEqualTo(2);
+    assertThat(err.toString())
+        .endsWith(
+            "pointsman vllm-router: --static-backends, --routing-logic: flags of the production"
+                + " stack's router (expected: pointsman production-stack)"
+                + System.lineSeparator());
+    err.getBuffer().setLength(0);
+    assertThat(
+            run(with("production-stack", "--worker-urls", "http://a:1", "--kv-connector", "nixl")))
+        .isEqualTo(2);
+    assertThat(err.toString())
+        .endsWith(
+            "pointsman production-stack: --worker-urls, --kv-connector: flags of vllm-router 0.1.17"
+                + " (expected: pointsman vllm-router)"
+                + System.lineSeparator());
+  }
+
+  @Test
+  void flagsThatNoRouterKnowsNameNoOtherCommand() {
+    assertThat(run("vllm-router", "--polcy", "random", "--routing", "x")).isEqualTo(2);
+    assertThat(err.toString()).contains("--polcy: unknown flag").doesNotContain("production");
   }
 
   @Test

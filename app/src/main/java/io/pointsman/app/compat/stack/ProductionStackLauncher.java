@@ -67,6 +67,11 @@ public final class ProductionStackLauncher {
     return into.orThrow();
   }
 
+  /** Whether a flag of this name, written out, is read. */
+  public static boolean knows(String name) {
+    return flags(new Wishes()).knows(name);
+  }
+
   /** All flags with what they do here, for people. */
   public static String help() {
     return flags(new Wishes()).help("pointsman production-stack [flags of the stack's router]");
