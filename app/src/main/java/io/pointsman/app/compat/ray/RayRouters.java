@@ -14,7 +14,8 @@ final class RayRouters {
   /** The policy that goes by what engines announce of their caches. */
   static final String KV_AWARE = "kv_aware";
 
-  private static final String DEFAULT_POLICY = "round_robin";
+  private static final String POWER_OF_TWO = "power_of_two";
+  private static final String ROUND_ROBIN = "round_robin";
   private static final String MEMORY = "the index is bounded by cache.index-max-bytes instead";
 
   /** What becomes of the arguments of one router. */
@@ -37,12 +38,12 @@ final class RayRouters {
   private static final Map<String, Router> ROUTERS = new TreeMap<>();
 
   static {
-    Router powerOfTwo = new Router("power_of_two", (kwargs, _) -> kwargs.keys(List.of(), Map.of()));
+    Router powerOfTwo = new Router(POWER_OF_TWO, (kwargs, _) -> kwargs.keys(List.of(), Map.of()));
     Router prefix = new Router("cache_aware", RayRouters::prefix);
     ROUTERS.put("PowerOfTwoChoicesRequestRouter", powerOfTwo);
     ROUTERS.put(
         "RoundRobinRouter",
-        new Router(DEFAULT_POLICY, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
+        new Router(ROUND_ROBIN, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
     ROUTERS.put("PrefixCacheAffinityRouter", prefix);
     ROUTERS.put("PrefixAwarePow2ReplicaRouter", prefix);
     ROUTERS.put("ConsistentHashRouter", new Router("ray_consistent_hash", RayRouters::ring));
@@ -55,10 +56,15 @@ final class RayRouters {
 
   private RayRouters() {}
 
-  /** Translates {@code request_router_config}; round robin if it says nothing. */
-  static void translate(RayNode config, ConfigValues into) {
+  /**
+   * Translates {@code request_router_config}.
+   *
+   * @param direct whether Ray would stream directly, for which it fills in round robin where no
+   *     such group is written
+   */
+  static void translate(RayNode config, boolean direct, ConfigValues into) {
     RayNode written = config.at("request_router_class");
-    into.set(RoutingKeys.POLICY, DEFAULT_POLICY);
+    into.set(RoutingKeys.POLICY, direct && config.absent() ? ROUND_ROBIN : POWER_OF_TWO);
     if (written.absent()) {
       config.at("request_router_kwargs").keys(List.of(), Map.of());
       return;

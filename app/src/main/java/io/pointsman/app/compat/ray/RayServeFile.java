@@ -44,6 +44,7 @@ public final class RayServeFile {
   private static final String NO_KEYS =
       "is not supported: servers that confirm keys are named by --auth-validation-urls";
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
+  private static final String DIRECT_STREAMING = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
   private static final String FIRST_BYTE_TIMEOUT = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
 
   /** Of the schema of files; only what is started from Python listens on loopback by default. */
@@ -73,6 +74,7 @@ public final class RayServeFile {
   private final Path file;
   private final Map<String, String> environment;
   private final boolean asksForKeys;
+  private boolean direct;
 
   private RayServeFile(Path file, Map<String, String> environment, boolean asksForKeys) {
     this.file = file;
@@ -124,6 +126,7 @@ public final class RayServeFile {
     variable(FIRST_BYTE_TIMEOUT, ofApplication)
         .seconds(MILLI)
         .ifPresent(time -> values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, time));
+    direct = variable(DIRECT_STREAMING, ofApplication).text().strip().equals("1");
     // A router that asks for this key there would let everybody in here.
     RayNode key = variable(CLIENTS_KEY, ofApplication);
     if (!key.text().isBlank() && !asksForKeys) {
@@ -353,14 +356,14 @@ public final class RayServeFile {
   /** A model's router and line are its own; of the rest the entries must agree. */
   private void settings(List<RayLlmConfig> configs) {
     RayLlmConfig first = configs.getFirst();
-    RayRouters.translate(first.router(), values);
+    RayRouters.translate(first.router(), direct, values);
     heed(first, values);
     backoff(first.router());
     health(first.deployment());
     List<ModelPolicy> own = new ArrayList<>();
     for (RayLlmConfig other : configs.subList(1, configs.size())) {
       ConfigValues routing = new ConfigValues();
-      RayRouters.translate(other.router(), routing);
+      RayRouters.translate(other.router(), direct, routing);
       heed(other, routing);
       if (!settings(routing).equals(settings(values))) {
         own.add(new ModelPolicy(other.model, settings(routing)));

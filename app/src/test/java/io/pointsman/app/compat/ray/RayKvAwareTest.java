@@ -82,7 +82,7 @@ class RayKvAwareTest {
     PointsmanConfig config =
         config(HEAD + model("m", "", "") + model("n", ROUTER.formatted(""), ""));
 
-    assertThat(config.policy()).isEqualTo("round_robin");
+    assertThat(config.policy()).isEqualTo("power_of_two");
     assertThat(config.models()).extracting(model -> model.policy()).isEqualTo(List.of("kv_aware"));
     assertThat(config.kvEvents().mode()).isEqualTo(Mode.AUTO);
   }
@@ -147,6 +147,6 @@ class RayKvAwareTest {
   void weightsMatterToThatRouterAlone() {
     String weights = "runtime_env: {env_vars: {DYN_ROUTER_PREFILL_LOAD_SCALE: 2}}";
 
-    assertThat(config(HEAD + model("m", "", weights)).policy()).isEqualTo("round_robin");
+    assertThat(config(HEAD + model("m", "", weights)).policy()).isEqualTo("power_of_two");
   }
 }

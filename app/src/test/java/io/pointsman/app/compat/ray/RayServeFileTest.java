@@ -86,10 +86,10 @@ class RayServeFileTest {
   }
 
   @Test
-  void withoutAnythingSaidItIsRoundRobinOnPort8000() {
+  void withoutAnythingSaidItIsPowerOfTwoOnPort8000() {
     ConfigValues values = values(HEAD);
 
-    assertThat(values.get(RoutingKeys.POLICY)).isEqualTo("round_robin");
+    assertThat(values.get(RoutingKeys.POLICY)).isEqualTo("power_of_two");
     assertThat(values.get(FrontKeys.HOST)).isEqualTo("0.0.0.0");
     assertThat(values.get(FrontKeys.PORT)).isEqualTo(8000);
     assertThat(values.get(AdminKeys.ENABLED)).isFalse();
@@ -97,6 +97,24 @@ class RayServeFileTest {
     assertThat(values.get(FrontKeys.MAX_CONCURRENT)).isZero();
     assertThat(values.get(RoutingKeys.UNKNOWN_MODEL)).isEqualTo(UnknownModel.BASE_MODEL);
     assertThat(translate(HEAD).notes()).isEmpty();
+  }
+
+  @Test
+  void whereRayStreamsDirectlyItIsRoundRobinUnlessARouterIsConfigured() {
+    String variable = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
+    String inFile = HEAD + "  runtime_env: {env_vars: {" + variable + ": \"1\"}}\n";
+
+    assertThat(values(inFile).get(RoutingKeys.POLICY)).isEqualTo("round_robin");
+    assertThat(policy(HEAD, Map.of(variable, "1"))).isEqualTo("round_robin");
+    assertThat(policy(HEAD, Map.of(variable, "0"))).isEqualTo("power_of_two");
+    String written = deployment("request_router_config: {max_backoff_s: 1}");
+    assertThat(policy(written, Map.of(variable, "1"))).isEqualTo("power_of_two");
+  }
+
+  private static String policy(String yaml, Map<String, String> environment) {
+    return RayServeFile.translate(FILE, yaml, environment, new ConfigValues())
+        .values()
+        .get(RoutingKeys.POLICY);
   }
 
   @ParameterizedTest
@@ -417,7 +435,7 @@ class RayServeFileTest {
                     routed("ray.serve.llm.PrefixCacheAffinityRouter", "imbalanced_threshold: 7")));
     PointsmanConfig config = PointsmanConfig.from(values);
 
-    assertThat(config.policy()).isEqualTo("round_robin");
+    assertThat(config.policy()).isEqualTo("power_of_two");
     assertThat(config.models()).hasSize(1);
     assertThat(config.models().getFirst().model()).isEqualTo("n");
     assertThat(config.models().getFirst().policy()).isEqualTo("cache_aware");
