@@ -13,6 +13,7 @@ import io.pointsman.testkit.engine.Faults.Raw;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -346,6 +347,25 @@ class FidelityTest {
       assertThat(request.line()).isEqualTo("POST /base/v1/chat/completions?q=1 HTTP/1.1");
       assertThat(request.values("x-data-parallel-rank")).containsExactly("3");
       assertThat(request.values("authorization")).containsExactly("Bearer secret");
+    }
+  }
+
+  @Test
+  void theWorkersKeyReplacesTheClientsIfItShall() throws Exception {
+    for (boolean replace : List.of(false, true)) {
+      ProxySettings settings =
+          ProxySettings.DEFAULTS.withUpstream(
+              UpstreamSettings.DEFAULTS.withKeys(new EngineKeys("secret", null, null, replace)));
+      try (ProxyRig own = new ProxyRig(transport, settings)) {
+        own.worker(engine.url());
+
+        own.ask(ProxyRig.post(CHAT, "Authorization: Bearer client\r\nX-A: b\r\n", "{}"));
+
+        EngineRequest request = reached();
+        assertThat(request.values("authorization"))
+            .containsExactly(replace ? "Bearer secret" : "Bearer client");
+        assertThat(request.values("x-a")).containsExactly("b");
+      }
     }
   }
 

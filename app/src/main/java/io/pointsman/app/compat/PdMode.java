@@ -105,11 +105,19 @@ final class PdMode {
       Translation.as(PeerKeys.REGISTRATION_ADDRESS)
           .apply(new Given(DISCOVERY, List.of(discovery)), into);
     }
-    String key = environment.getOrDefault(ENGINES_KEY, "");
-    if (values.get(ForwardKeys.API_KEY).isEmpty() && !key.isBlank()) {
+    enginesKey(environment.getOrDefault(ENGINES_KEY, "").strip(), values);
+    return workers(into);
+  }
+
+  /** The original's requests to listed engines carry this key, and nothing of the client's. */
+  private void enginesKey(String key, ConfigValues values) {
+    if (key.isEmpty()) {
+      return;
+    }
+    if (values.get(ForwardKeys.API_KEY).isEmpty()) {
       values.set(ForwardKeys.API_KEY, key);
     }
-    return workers(into);
+    values.set(ForwardKeys.API_KEY_REPLACES, discovery == null);
   }
 
   private String protocol() {

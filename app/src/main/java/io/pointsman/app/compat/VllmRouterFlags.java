@@ -110,7 +110,8 @@ final class VllmRouterFlags {
             .honoured(VllmRouterFlags::dataParallel),
         flag("--api-key", "bearer token for the engines")
             .honoured(
-                "sent where the client brings no Authorization of its own",
+                "sent where the client brings no Authorization of its own, which also wins on"
+                    + " /v1/responses and further paths (api-key-replaces)",
                 as(ForwardKeys.API_KEY)),
         flag("--backend", "kind of the engines: vllm, trtllm, openai, anthropic")
             .alias("--runtime")

@@ -137,7 +137,8 @@ final class ProxyRecords {
         new EngineKeys(
             unlessEmpty(values.get(ForwardKeys.API_KEY)),
             unlessEmpty(values.get(DisaggKeys.PREFILL_API_KEY)),
-            unlessEmpty(values.get(DisaggKeys.DECODE_API_KEY))));
+            unlessEmpty(values.get(DisaggKeys.DECODE_API_KEY)),
+            values.get(ForwardKeys.API_KEY_REPLACES)));
   }
 
   private static @Nullable String unlessEmpty(String text) {

@@ -116,8 +116,18 @@ class PdFlagsTest {
     assertThat(translated(PAIR, environment).get(ForwardKeys.API_KEY)).isEqualTo("k1");
     assertThat(translated(PAIR + " --api-key k2", environment).get(ForwardKeys.API_KEY))
         .isEqualTo("k2");
-    assertThat(translated("--worker-urls http://a", environment).get(ForwardKeys.API_KEY))
-        .isEmpty();
+    ConfigValues regular = translated("--worker-urls http://a", environment);
+    assertThat(regular.get(ForwardKeys.API_KEY)).isEmpty();
+    assertThat(regular.get(ForwardKeys.API_KEY_REPLACES)).isFalse();
+  }
+
+  @Test
+  void theKeyOfTheEnvironmentReplacesTheClientsWhereEnginesAreListed() {
+    Map<String, String> environment = Map.of("OPENAI_API_KEY", "k1");
+    assertThat(translated(PAIR, environment).get(ForwardKeys.API_KEY_REPLACES)).isTrue();
+    assertThat(translated(PAIR + " --api-key k2").get(ForwardKeys.API_KEY_REPLACES)).isFalse();
+    String registering = "--vllm-pd-disaggregation --vllm-discovery-address 127.0.0.1:30001";
+    assertThat(translated(registering, environment).get(ForwardKeys.API_KEY_REPLACES)).isFalse();
   }
 
   @Test

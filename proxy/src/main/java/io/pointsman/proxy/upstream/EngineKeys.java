@@ -4,19 +4,27 @@ import io.pointsman.engine.fleet.Role;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bearer tokens for workers, sent where a client sends no authorization.
+ * Bearer tokens for workers.
  *
  * @param all for workers whose role has none of its own; null for none
  * @param prefill for prefill workers; null for {@code all}
  * @param decode for decode workers; null for {@code all}
+ * @param replace whether they take the place of a client's authorization; else they are sent where
+ *     a client sends none
  */
-public record EngineKeys(@Nullable String all, @Nullable String prefill, @Nullable String decode) {
+public record EngineKeys(
+    @Nullable String all, @Nullable String prefill, @Nullable String decode, boolean replace) {
   public static final EngineKeys NONE = new EngineKeys(null, null, null);
 
   public EngineKeys {
     check("apiKey", all);
     check("prefillApiKey", prefill);
     check("decodeApiKey", decode);
+  }
+
+  /** Tokens that are sent where a client sends no authorization. */
+  public EngineKeys(@Nullable String all, @Nullable String prefill, @Nullable String decode) {
+    this(all, prefill, decode, false);
   }
 
   /** One token for all; null for none. */

@@ -24,18 +24,23 @@ public final class RequestHeadWriter {
   private final byte[] host;
   private final byte[] rank;
   private final byte[] authorization;
+  private final boolean replacesAuthorization;
 
   /**
    * @param basePath path of the worker's URL, without a slash at its end
    * @param host the worker's {@code host:port}
    * @param rank data-parallel rank; negative for none
-   * @param apiKey bearer token for requests without authorization; null for none
+   * @param apiKey bearer token; null for none
+   * @param replace whether it takes the place of the client's authorization; else it is sent where
+   *     there is none
    */
-  public RequestHeadWriter(String basePath, String host, int rank, @Nullable String apiKey) {
+  public RequestHeadWriter(
+      String basePath, String host, int rank, @Nullable String apiKey, boolean replace) {
     this.basePath = ascii(basePath);
     this.host = ascii(host);
     this.rank = ascii(rank < 0 ? "" : "x-data-parallel-rank: " + rank + "\r\n");
     authorization = ascii(apiKey == null ? "" : "authorization: Bearer " + apiKey + "\r\n");
+    replacesAuthorization = replace && apiKey != null;
   }
 
   private static byte[] ascii(String text) {
@@ -124,9 +129,7 @@ public final class RequestHeadWriter {
     int run = 0;
     for (int i = 0; i < head.size(); i++) {
       HeaderName name = head.name(i);
-      boolean replaced =
-          (name == HeaderName.RANK ? rank.length > 0 : traced && name.trace())
-              || changes.replaces(name);
+      boolean replaced = replacesOwn(name, traced) || changes.replaces(name);
       if (name.staysHere() || replaced || (hopHeaders && head.namedByConnection(i))) {
         head.copyLines(out, run, i);
         run = i + 1;
@@ -137,5 +140,12 @@ public final class RequestHeadWriter {
     }
     head.copyLines(out, run, head.size());
     return seen;
+  }
+
+  private boolean replacesOwn(HeaderName name, boolean traced) {
+    if (name == HeaderName.RANK) {
+      return rank.length > 0;
+    }
+    return name == HeaderName.AUTHORIZATION ? replacesAuthorization : traced && name.trace();
   }
 }

@@ -62,7 +62,7 @@ public final class ProductionStackLauncher {
       retries(wishes, into);
       traces(wishes, into);
       StackFleet.settle(wishes, into);
-      StackLogic.settle(wishes, into);
+      StackLogic.settle(wishes, environment, into);
     }
     return into.orThrow();
   }

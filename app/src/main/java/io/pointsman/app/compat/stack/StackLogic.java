@@ -6,6 +6,7 @@ import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.YamlTree;
 import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -26,6 +27,7 @@ import java.util.stream.Collectors;
 /** How an engine, or two of them, are chosen. */
 final class StackLogic {
   private static final String TRANSPARENT = "disaggregated_prefill";
+  private static final String SPLIT_KEY = "OPENAI_API_KEY";
   private static final String ORCHESTRATED = "disaggregated_prefill_orchestrated";
 
   /** An object of objects of lists. */
@@ -47,10 +49,15 @@ final class StackLogic {
     return logic.equals(TRANSPARENT) || logic.equals(ORCHESTRATED);
   }
 
-  /** Puts it into the configuration; after the engines. */
-  static void settle(Wishes wishes, Translation into) {
+  /**
+   * Puts it into the configuration; after the engines.
+   *
+   * @param environment variables of the process
+   */
+  static void settle(Wishes wishes, Map<String, String> environment, Translation into) {
     StackLogic logic = new StackLogic(wishes, into);
     logic.choose();
+    logic.enginesKey(environment.getOrDefault(SPLIT_KEY, "").strip());
     logic.refuseWhatIsOfNoUse();
   }
 
@@ -76,6 +83,14 @@ final class StackLogic {
                   + ", "
                   + ORCHESTRATED
                   + ")");
+    }
+  }
+
+  /** With this logic alone requests carry it in place of the client's. */
+  private void enginesKey(String key) {
+    if (wishes.text(StackFlags.LOGIC).equals(TRANSPARENT) && !key.isEmpty()) {
+      values.set(ForwardKeys.API_KEY, key);
+      values.set(ForwardKeys.API_KEY_REPLACES, true);
     }
   }
 

@@ -213,6 +213,15 @@ public final class ForwardKeys {
               "Empty sends none.")
           .secret();
 
+  public static final Key<Boolean> API_KEY_REPLACES =
+      Key.of(
+          "api-key-replaces",
+          bool(),
+          UPSTREAM.keys().replace(),
+          "Whether the key for engines takes the place of a client's Authorization.",
+          "true lets clients with keys of their own, or with any, reach engines that know one key"
+              + " only; engines then see nobody's own.");
+
   private ForwardKeys() {}
 
   static List<Key<?>> all() {
@@ -238,6 +247,7 @@ public final class ForwardKeys {
         POOL_IDLE,
         POOL_MAX_IDLE,
         NAME_TTL,
-        API_KEY);
+        API_KEY,
+        API_KEY_REPLACES);
   }
 }

@@ -10,6 +10,7 @@ import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.key.DisaggKeys;
+import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
@@ -438,6 +439,22 @@ class ProductionStackLauncherTest {
       })
   void splitFleetsThatContradictThemselvesAreRefused(String flags, String reason) {
     assertThat(refused(SPLIT + flags)).anyMatch(problem -> problem.startsWith(reason));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "disaggregated_prefill, secret, true",
+    "disaggregated_prefill_orchestrated, '', false",
+    "roundrobin, '', false"
+  })
+  void onlyDisaggregatedPrefillSendsTheKeyOfTheEnvironment(
+      String logic, String key, boolean replaces) {
+    String labels = logic.equals("roundrobin") ? "" : LABELS;
+    List<String> args = List.of((STATIC + labels + "--routing-logic " + logic).split(" ", -1));
+    ConfigValues values =
+        ProductionStackLauncher.translate(args, Map.of("OPENAI_API_KEY", "secret"));
+    assertThat(values.get(ForwardKeys.API_KEY)).isEqualTo(key);
+    assertThat(values.get(ForwardKeys.API_KEY_REPLACES)).isEqualTo(replaces);
   }
 
   static Stream<Flag> refusedFlags() {
