@@ -79,14 +79,6 @@ final class StackFleet {
                               + " is one of "
                               + StackFlags.DECODE_LABELS
                               + " too"));
-    } else if (!prefill.isEmpty() || !decode.isEmpty()) {
-      into.problems()
-          .add(
-              StackFlags.PREFILL_LABELS
-                  + ", "
-                  + StackFlags.DECODE_LABELS
-                  + ": without a disaggregated "
-                  + StackFlags.LOGIC);
     }
   }
 

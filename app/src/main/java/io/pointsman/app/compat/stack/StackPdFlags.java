@@ -33,7 +33,10 @@ final class StackPdFlags {
   static List<Flag> all(Wishes wishes) {
     return List.of(
         stack(StackFlags.PREFILL_LABELS, "labels of prefill engines, with commas")
-            .honoured("a label is one of them or it is not; no parts of words", wishes.keep()),
+            .honoured(
+                "a label is one of them or it is not, no parts of words; without effect unless the"
+                    + " logic is a disaggregated one",
+                wishes.keep()),
         stack(StackFlags.DECODE_LABELS, "labels of decode engines, with commas")
             .honoured("as above", wishes.keep()),
         proposed("--routing-threshold", "estimated input tokens from which on a request is split")

@@ -402,8 +402,6 @@ class ProductionStackLauncherTest {
         "--session-key x|--routing-logic: nothing (expected: one of roundrobin",
         "--routing-logic disaggregated_prefill|disaggregated_prefill: without"
             + " --prefill-model-labels",
-        "--routing-logic roundrobin --decode-model-labels d|--prefill-model-labels,"
-            + " --decode-model-labels: without a disaggregated",
         "--routing-logic roundrobin --routing-threshold 9|--routing-threshold: without a",
         "--routing-logic roundrobin --static-model-labels x|--static-model-labels: 1 (expected: 2",
         "--routing-logic roundrobin --decoder-host h|--decoder-host: of no use",
@@ -439,6 +437,14 @@ class ProductionStackLauncherTest {
       })
   void splitFleetsThatContradictThemselvesAreRefused(String flags, String reason) {
     assertThat(refused(SPLIT + flags)).anyMatch(problem -> problem.startsWith(reason));
+  }
+
+  @Test
+  void labelsOfPrefillAndDecodeMatterToDisaggregatedLogicsAlone() {
+    assertThat(translated(ROUND + LABELS).get(RoutingKeys.WORKERS))
+        .extracting(WorkerSpec::role)
+        .containsExactly(Role.REGULAR, Role.REGULAR);
+    assertThat(translated(ROUND + "--prefill-model-labels x").get(RoutingKeys.WORKERS)).hasSize(2);
   }
 
   @ParameterizedTest
