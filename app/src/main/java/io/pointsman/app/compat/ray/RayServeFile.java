@@ -145,6 +145,8 @@ public final class RayServeFile {
   private void behaviour() {
     values.set(AdminKeys.ENABLED, false);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
+    // Ray has no such listener, so nothing keeps its port free.
+    values.set(OperationKeys.METRICS_PORT, 0);
     values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, Duration.ofMinutes(10));
     values.set(ForwardKeys.IDLE_TIMEOUT, Duration.ZERO);
     values.set(ForwardKeys.TOTAL_TIMEOUT, Duration.ZERO);

@@ -88,6 +88,8 @@ public final class ProductionStackLauncher {
     values.set(AdminKeys.ENABLED, false);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
     values.set(OperationKeys.METRICS_LIKE_STACK, true);
+    // The original listens on one port, so that several of it run on one host.
+    values.set(OperationKeys.METRICS_PORT, 0);
   }
 
   private static void environment(Map<String, String> environment, Translation into) {

@@ -8,7 +8,6 @@ import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.key.FrontKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
-import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.wiring.Router;
 import io.pointsman.engine.fleet.Worker;
@@ -113,7 +112,7 @@ class StackRouterTest {
   }
 
   private Router started(ConfigValues values) {
-    values.set(FrontKeys.PORT, 0).set(OperationKeys.METRICS_PORT, 0);
+    values.set(FrontKeys.PORT, 0);
     Router router = Router.start(PointsmanConfig.from(values), "test");
     opened.add(router);
     return router;
@@ -221,6 +220,13 @@ class StackRouterTest {
         .contains("vllm:num_incoming_requests_total{model=\"m\"} 0.0")
         .contains("pointsman_build_info");
     assertThat(asked).noneMatch(request -> request.contains("/metrics"));
+  }
+
+  @Test
+  void twoOfThemRunOnOneHost() throws Exception {
+    String good = engine();
+    assertThat(send(router(good), "GET", "/metrics").statusCode()).isEqualTo(200);
+    assertThat(send(router(good), "GET", "/metrics").statusCode()).isEqualTo(200);
   }
 
   @Test
