@@ -145,6 +145,7 @@ public final class RayServeFile {
   private void behaviour() {
     values.set(AdminKeys.ENABLED, false);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
+    values.set(FrontKeys.CORS_ENABLED, true);
     // Ray has no such listener, so nothing keeps its port free.
     values.set(OperationKeys.METRICS_PORT, 0);
     values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, Duration.ofMinutes(10));

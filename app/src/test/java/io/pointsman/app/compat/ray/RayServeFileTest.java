@@ -94,6 +94,8 @@ class RayServeFileTest {
     assertThat(values.get(FrontKeys.PORT)).isEqualTo(8000);
     assertThat(values.get(AdminKeys.ENABLED)).isFalse();
     assertThat(values.get(OperationKeys.METRICS_PORT)).isZero();
+    assertThat(values.get(FrontKeys.CORS_ENABLED)).isTrue();
+    assertThat(values.get(FrontKeys.CORS_ORIGINS)).isEmpty();
     assertThat(values.get(FrontKeys.SESSION_HEADER)).isEqualTo("x-session-id");
     assertThat(values.get(FrontKeys.MAX_CONCURRENT)).isZero();
     assertThat(values.get(RoutingKeys.UNKNOWN_MODEL)).isEqualTo(UnknownModel.BASE_MODEL);
