@@ -64,7 +64,9 @@ final class StackFlags {
         stack(LABELS, "one label for each URL, with commas").honoured(wishes.keep()),
         stack("--static-backend-health-checks", "probes engines")
             .shape(Shape.SWITCH)
-            .idle("engines are probed in any case, by GET /health"),
+            .idle(
+                "engines are probed in any case, by GET /health; one without that path counts as"
+                    + " well"),
         stack(STATIC_INTERVAL, "seconds between probes")
             .standard("60")
             .honoured("a failed request has its engine probed at once", wishes.keep()),

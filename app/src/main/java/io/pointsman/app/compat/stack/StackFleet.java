@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 final class StackFleet {
   private static final String STANDARD_LABEL = "default";
 
+  /** What a server answers that has no such path, or wants a key for it. */
+  private static final List<Integer> WITHOUT_HEALTH = List.of(401, 403, 404, 405);
+
   /** The label of pods that the stack's router compares. */
   private static final String POD_LABEL = "model";
 
@@ -84,6 +87,7 @@ final class StackFleet {
 
   private void listed() {
     probes(StackFlags.STATIC_TIMEOUT);
+    into.values().set(FleetKeys.HEALTH_ALSO_GOOD, WITHOUT_HEALTH);
     Translation.time(ChronoUnit.SECONDS, FleetKeys.HEALTH_INTERVAL)
         .apply(wishes.as(StackFlags.STATIC_INTERVAL), into);
     List<String> urls = wishes.items(StackFlags.BACKENDS);

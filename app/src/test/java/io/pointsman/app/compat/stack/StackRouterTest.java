@@ -63,6 +63,16 @@ class StackRouterTest {
     return "http://127.0.0.1:" + server.getAddress().getPort();
   }
 
+  /** One that knows one path. */
+  private String withoutHealth() throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    server.createContext("/v1/completions", exchange -> answer(exchange, 200, "served"));
+    server.start();
+    opened.add(() -> server.stop(0));
+    return "http://127.0.0.1:" + server.getAddress().getPort();
+  }
+
   /** One that wants a key for all but its health, and answers requests with its model. */
   private String keyed(String key, String model) throws IOException {
     HttpServer server =
@@ -220,6 +230,15 @@ class StackRouterTest {
         .contains("vllm:num_incoming_requests_total{model=\"m\"} 0.0")
         .contains("pointsman_build_info");
     assertThat(asked).noneMatch(request -> request.contains("/metrics"));
+  }
+
+  @Test
+  void aListedEngineWithoutHealthIsUsed() throws Exception {
+    String bare = withoutHealth();
+    Router router = router(bare);
+    Await.until("it is found well", () -> worker(router, bare).health().healthy());
+
+    assertThat(complete(router, "m", "")).isEqualTo("served");
   }
 
   @Test
