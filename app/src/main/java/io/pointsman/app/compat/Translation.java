@@ -16,6 +16,9 @@ import java.util.Map;
  * Where flags end up: configuration values, and what is wrong with the flags. Used by one thread.
  */
 public final class Translation {
+  /** The most that drain-timeout takes: as good as waiting for requests without a limit. */
+  public static final Duration LONGEST_DRAIN = Duration.ofHours(24);
+
   private final ConfigValues values = new ConfigValues();
   private final ConfigValues own = new ConfigValues();
   private final List<String> problems = new ArrayList<>();

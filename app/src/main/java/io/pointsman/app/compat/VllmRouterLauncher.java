@@ -5,6 +5,7 @@ import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.key.AdminKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.FrontKeys;
+import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.engine.UnknownModel;
 import io.pointsman.engine.fleet.WorkerSpec;
@@ -96,6 +97,7 @@ public final class VllmRouterLauncher {
     values.set(ForwardKeys.CONNECT_TIMEOUT, Duration.ofSeconds(10));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
     values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
+    values.set(OperationKeys.DRAIN_TIMEOUT, Translation.LONGEST_DRAIN);
   }
 
   private static void environment(Map<String, String> environment, Translation into) {

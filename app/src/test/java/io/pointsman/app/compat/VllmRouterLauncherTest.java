@@ -8,6 +8,7 @@ import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.key.AdminKeys;
+import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.logging.LogSettings;
 import io.pointsman.app.tracing.TracingSettings;
@@ -35,6 +36,12 @@ class VllmRouterLauncherTest {
   private static ConfigValues translated(String line) {
     List<String> args = line.isBlank() ? List.of() : List.of(line.split(" ", -1));
     return VllmRouterLauncher.translate(args, Map.of());
+  }
+
+  @Test
+  void requestsThatAreUnderWayAreNotCutAtTheEnd() {
+    ConfigValues values = VllmRouterLauncher.translate(List.of(), Map.of());
+    assertThat(values.get(OperationKeys.DRAIN_TIMEOUT)).isEqualTo(Duration.ofHours(24));
   }
 
   @Test

@@ -46,7 +46,8 @@ final class LaunchedRouter implements AutoCloseable {
   }
 
   private static LaunchedRouter launch(String flags, MockWorker... workers) {
-    List<String> args = new ArrayList<>(List.of("--port", "0", "--prometheus-port", "0"));
+    List<String> args =
+        new ArrayList<>(List.of("--port", "0", "--prometheus-port", "0", "--drain-timeout", "10s"));
     args.addAll(List.of(flags.split(" ", -1)));
     args.add("--worker-urls");
     for (MockWorker worker : workers) {

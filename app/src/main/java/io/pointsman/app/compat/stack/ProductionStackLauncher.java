@@ -88,6 +88,7 @@ public final class ProductionStackLauncher {
     values.set(AdminKeys.ENABLED, false);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
     values.set(OperationKeys.METRICS_LIKE_STACK, true);
+    values.set(OperationKeys.DRAIN_TIMEOUT, Translation.LONGEST_DRAIN);
     // The original listens on one port, so that several of it run on one host.
     values.set(OperationKeys.METRICS_PORT, 0);
   }

@@ -12,6 +12,7 @@ import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.config.key.DisaggKeys;
 import io.pointsman.app.config.key.ForwardKeys;
 import io.pointsman.app.config.key.KubernetesKeys;
+import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.PeerKeys;
 import io.pointsman.app.config.key.RoutingKeys;
 import io.pointsman.app.logging.LogSettings;
@@ -437,6 +438,13 @@ class ProductionStackLauncherTest {
       })
   void splitFleetsThatContradictThemselvesAreRefused(String flags, String reason) {
     assertThat(refused(SPLIT + flags)).anyMatch(problem -> problem.startsWith(reason));
+  }
+
+  @Test
+  void requestsThatAreUnderWayAreNotCutAtTheEnd() {
+    assertThat(translated(ROUND).get(OperationKeys.DRAIN_TIMEOUT)).isEqualTo(Duration.ofHours(24));
+    assertThat(translated(ROUND + "--drain-timeout 25s").get(OperationKeys.DRAIN_TIMEOUT))
+        .isEqualTo(Duration.ofSeconds(25));
   }
 
   @Test
