@@ -2,7 +2,6 @@ package io.pointsman.app.compat.stack;
 
 import io.pointsman.app.compat.EngineControl;
 import io.pointsman.app.compat.FlagTable;
-import io.pointsman.app.compat.Given;
 import io.pointsman.app.compat.Translation;
 import io.pointsman.app.config.ConfigException;
 import io.pointsman.app.config.ConfigValues;
@@ -15,9 +14,10 @@ import io.pointsman.app.config.key.Key;
 import io.pointsman.app.config.key.OperationKeys;
 import io.pointsman.app.config.key.TracingKeys;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Translates the command line of the vLLM production stack's router, and what is proposed for it,
@@ -25,8 +25,15 @@ import java.util.Map;
  */
 public final class ProductionStackLauncher {
   private static final String ENGINES_KEY = "VLLM_API_KEY";
+  private static final Logger log = LoggerFactory.getLogger(ProductionStackLauncher.class);
+
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
+  private static final String PROXY_TIMEOUT = "ROUTER_PROXY_TIMEOUT_SECONDS";
+  private static final Duration NO_LIMIT = Duration.ZERO;
+
+  /** What the keys take; there is no use for longer ones. */
+  private static final Duration LONGEST_LIMIT = Duration.ofHours(24);
 
   private ProductionStackLauncher() {}
 
@@ -79,8 +86,6 @@ public final class ProductionStackLauncher {
 
   /** What the stack's router does without a flag for it. */
   private static void behaviour(ConfigValues values) {
-    values.set(ForwardKeys.TOTAL_TIMEOUT, Duration.ZERO);
-    values.set(ForwardKeys.STREAM_TOTAL_TIMEOUT, Duration.ZERO);
     values.set(FrontKeys.REQUEST_ID_HEADERS, List.of("x-request-id"));
     values.set(ForwardKeys.RETRY_BUDGET, 1.0);
     values.set(ForwardKeys.RETRY_AFTER_LATE_RESET, true);
@@ -96,19 +101,47 @@ public final class ProductionStackLauncher {
   private static void environment(Map<String, String> environment, Translation into) {
     // Only for the router's own questions: requests go on with what their clients sent.
     into.values().set(FleetKeys.HEALTH_API_KEY, environment.getOrDefault(ENGINES_KEY, "").strip());
-    seconds(environment, PREFILL_TIMEOUT, "300", DisaggKeys.PREFILL_TIMEOUT, into);
-    seconds(environment, DECODE_TIMEOUT, "600", DisaggKeys.DECODE_TIMEOUT, into);
+    limit(environment, PREFILL_TIMEOUT, Duration.ofSeconds(300), into, DisaggKeys.PREFILL_TIMEOUT);
+    limit(environment, DECODE_TIMEOUT, Duration.ofSeconds(600), into, DisaggKeys.DECODE_TIMEOUT);
+    limit(
+        environment,
+        PROXY_TIMEOUT,
+        NO_LIMIT,
+        into,
+        ForwardKeys.TOTAL_TIMEOUT,
+        ForwardKeys.STREAM_TOTAL_TIMEOUT);
   }
 
-  private static void seconds(
+  @SafeVarargs
+  private static void limit(
       Map<String, String> environment,
       String name,
-      String standard,
-      Key<Duration> key,
-      Translation into) {
-    String given = environment.getOrDefault(name, "");
-    Given value = new Given(name, List.of(given.isBlank() ? standard : given.strip()));
-    Translation.time(ChronoUnit.SECONDS, key).apply(value, into);
+      Duration standard,
+      Translation into,
+      Key<Duration>... keys) {
+    String given = environment.getOrDefault(name, "").strip();
+    Duration limit = given.isEmpty() ? standard : limit(name, given, standard);
+    for (Key<Duration> key : keys) {
+      into.values().set(key, limit);
+    }
+  }
+
+  /** As the original reads it: 0 is no limit, and what makes no sense is the default. */
+  private static Duration limit(String name, String given, Duration standard) {
+    double seconds;
+    try {
+      seconds = Double.parseDouble(given);
+    } catch (NumberFormatException e) {
+      seconds = Double.NaN;
+    }
+    if (Double.isNaN(seconds) || seconds < 0) {
+      log.warn("{}: {} (expected: seconds, 0 for no limit); the default counts", name, given);
+      return standard;
+    }
+    if (seconds == 0 || seconds > LONGEST_LIMIT.toSeconds()) {
+      return NO_LIMIT;
+    }
+    return Duration.ofMillis(Math.max(1, Math.round(seconds * 1000)));
   }
 
   private static void retries(Wishes wishes, Translation into) {

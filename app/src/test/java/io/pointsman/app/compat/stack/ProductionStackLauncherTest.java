@@ -278,6 +278,27 @@ class ProductionStackLauncherTest {
     assertThat(values.get(DisaggKeys.DECODE_TIMEOUT)).isEqualTo(Duration.ofSeconds(30));
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "0, PT0S",
+    "2.5, PT2.5S",
+    "0.0001, PT0.001S",
+    "1e9, PT0S",
+    "-1, PT5M",
+    "nan, PT5M",
+    "soon, PT5M"
+  })
+  void aTimeThatMakesNoSenseIsTheDefault(String given, Duration limit) {
+    ConfigValues values =
+        ProductionStackLauncher.translate(
+            List.of(SPLIT.strip().split(" ", -1)),
+            Map.of("ROUTER_PREFILL_TIMEOUT_SECONDS", given, "ROUTER_PROXY_TIMEOUT_SECONDS", given));
+    assertThat(values.get(DisaggKeys.PREFILL_TIMEOUT)).isEqualTo(limit);
+    Duration whole = limit.equals(Duration.ofMinutes(5)) ? Duration.ZERO : limit;
+    assertThat(values.get(ForwardKeys.TOTAL_TIMEOUT)).isEqualTo(whole);
+    assertThat(values.get(ForwardKeys.STREAM_TOTAL_TIMEOUT)).isEqualTo(whole);
+  }
+
   @Test
   void theOtherDisaggregatedLogicIsTransparentOrLmcache() {
     String logic = STATIC + LABELS + "--routing-logic disaggregated_prefill ";
