@@ -44,6 +44,8 @@ public record Flag(
     OWN("-"),
     /** The version of the production stack's router that is described. */
     STACK("2026-08"),
+    /** What its release 0.1.13 added to that. */
+    STACK_NEWER("0.1.13"),
     /** A change of it that is proposed. */
     STACK_PROPOSED("proposed");
 

@@ -29,6 +29,8 @@ final class StackFlags {
   private static final String CONTROLLER =
       "routing by LMCache's controller, which only kvaware does";
 
+  private static final String PRIORITY = "the logic priority";
+
   private StackFlags() {}
 
   static List<Flag> listener() {
@@ -124,11 +126,27 @@ final class StackFlags {
         proposed("--enable-shared-cache", "shared cache of ttft")
             .shape(Shape.SWITCH)
             .refused("the logic ttft"),
-        proposed("--lmcache-instances", "instances of ttft").refused("the logic ttft"));
+        proposed("--lmcache-instances", "instances of ttft").refused("the logic ttft"),
+        newer("--loadaware-beta", "weight of load in loadaware").refused("the logic loadaware"),
+        newer("--priority-header", "header that tells a request's priority")
+            .standard("x-request-priority")
+            .refused(PRIORITY),
+        newer("--priority-field", "field of the body that does")
+            .standard("priority")
+            .refused(PRIORITY),
+        newer("--priority-default", "priority of requests that tell none")
+            .standard("0")
+            .refused(PRIORITY),
+        newer("--priority-threshold", "priority below which the least loaded engine is chosen")
+            .refused(PRIORITY));
   }
 
   static Flag.Builder stack(String name, String meaning) {
     return flag(name, meaning).only(Source.STACK);
+  }
+
+  static Flag.Builder newer(String name, String meaning) {
+    return flag(name, meaning).only(Source.STACK_NEWER);
   }
 
   static Flag.Builder proposed(String name, String meaning) {

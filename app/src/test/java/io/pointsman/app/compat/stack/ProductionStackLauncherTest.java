@@ -80,6 +80,8 @@ class ProductionStackLauncherTest {
             + " --semantic-cache-threshold --log-level --log-format --sentry-dsn"
             + " --sentry-traces-sample-rate --sentry-profile-session-sample-rate --otel-endpoint"
             + " --otel-service-name --otel-secure --external-providers-config --version"
+            + " --loadaware-beta --priority-header --priority-field --priority-default"
+            + " --priority-threshold"
             + " --routing-threshold --load-balancing-strategy --disagg-connector-type"
             + " --decoder-host --decoder-init-port --decoder-alloc-port --decoder-registry"
             + " --nixl-peer-host --nixl-peer-init-port --nixl-peer-alloc-port --nixl-proxy-host"
@@ -466,6 +468,14 @@ class ProductionStackLauncherTest {
     assertThat(translated(ROUND).get(OperationKeys.DRAIN_TIMEOUT)).isEqualTo(Duration.ofHours(24));
     assertThat(translated(ROUND + "--drain-timeout 25s").get(OperationKeys.DRAIN_TIMEOUT))
         .isEqualTo(Duration.ofSeconds(25));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"priority, --priority-threshold", "loadaware, --loadaware-beta"})
+  void logicsOfLaterReleasesAreRefusedWithTheirFlags(String logic, String flag) {
+    assertThat(refused(STATIC + "--routing-logic " + logic)).hasSize(1);
+    assertThat(refused(STATIC + "--routing-logic " + logic + " " + flag + " 1"))
+        .anyMatch(problem -> problem.startsWith(flag + ": is not supported: the logic " + logic));
   }
 
   @Test
