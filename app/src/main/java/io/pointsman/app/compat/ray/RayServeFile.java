@@ -144,6 +144,7 @@ public final class RayServeFile {
   /** What Ray does without a key for it. */
   private void behaviour() {
     values.set(AdminKeys.ENABLED, false);
+    values.set(AdminKeys.HEALTH_OF_WORKERS, false);
     values.set(AdminKeys.REFUSED_PATHS, EngineControl.PATHS);
     values.set(FrontKeys.CORS_ENABLED, true);
     // Ray has no such listener, so nothing keeps its port free.
