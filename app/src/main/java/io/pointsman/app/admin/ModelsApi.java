@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pointsman.proxy.local.LocalResponse;
 import io.pointsman.proxy.local.LocalRoutes;
+import java.util.Map;
 
 /** The models of the whole fleet in OpenAI's shape: {@code GET /v1/models} and one of them. */
 public final class ModelsApi {
@@ -30,7 +31,12 @@ public final class ModelsApi {
   }
 
   private LocalResponse one(String model) {
-    ObjectNode card = cards.merged().get(model);
+    Map<String, ObjectNode> merged = cards.merged();
+    ObjectNode card = merged.get(model);
+    if (card == null) {
+      // As Ray Serve reads it, for clients that let no slash stand in a path.
+      card = merged.get(model.replace("--", "/"));
+    }
     return card == null
         ? Json.error(
             404,

@@ -60,6 +60,14 @@ class ModelsApiTest {
   }
 
   @Test
+  void twoHyphensStandForASlashWhereNoModelIsCalledSo() throws Exception {
+    admin.healthyWorker("http://a:1", "meta/llama-3", "a--b", "a/b");
+    assertThat(json(admin.get("/v1/models/meta--llama-3")).path("id").asText())
+        .isEqualTo("meta/llama-3");
+    assertThat(json(admin.get("/v1/models/a--b")).path("id").asText()).isEqualTo("a--b");
+  }
+
+  @Test
   void aModelThatNobodyServesIsNotFound() throws Exception {
     LocalResponse response = admin.get("/v1/models/none");
     assertThat(response.status()).isEqualTo(404);
