@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class RayLlmConfig {
   private static final String ENGINE = "the engine runs elsewhere";
   private static final String SCALE = "replicas are started elsewhere";
-  private static final int UNLIMITED = 1_000_000_000;
+  static final int UNLIMITED = 1_000_000_000;
 
   private static final String WEIGHT = "DYN_ROUTER_";
   private static final Map<String, Double> WEIGHTS =
@@ -85,9 +85,14 @@ final class RayLlmConfig {
 
   private final RayNode node;
   private final RayNode deployment;
+  private final int ongoing;
   final String model;
 
-  RayLlmConfig(RayNode node) {
+  /**
+   * @param ongoing most requests in flight on each of its workers where it says nothing
+   */
+  RayLlmConfig(RayNode node, int ongoing) {
+    this.ongoing = ongoing;
     this.node = node.keys(KEYS, IDLE_KEYS);
     RayNode loading =
         node.at("model_loading_config")
@@ -157,7 +162,7 @@ final class RayLlmConfig {
 
   /** Most requests in flight on each of its workers; 0 means no limit. */
   int maxOngoing() {
-    int most = deployment.at("max_ongoing_requests").whole(1, UNLIMITED).orElse(UNLIMITED);
+    int most = deployment.at("max_ongoing_requests").whole(1, UNLIMITED).orElse(ongoing);
     return most == UNLIMITED ? 0 : most;
   }
 

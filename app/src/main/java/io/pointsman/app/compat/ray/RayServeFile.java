@@ -44,6 +44,7 @@ public final class RayServeFile {
   private static final String NO_KEYS =
       "is not supported: servers that confirm keys are named by --auth-validation-urls";
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
+  private static final String MAX_ONGOING = "RAY_SERVE_LLM_DEFAULT_MAX_ONGOING_REQUESTS";
   private static final String DIRECT_STREAMING = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
   private static final String FIRST_BYTE_TIMEOUT = "RAY_SERVE_LLM_ROUTER_HTTP_TIMEOUT";
 
@@ -75,6 +76,7 @@ public final class RayServeFile {
   private final Map<String, String> environment;
   private final boolean asksForKeys;
   private boolean direct;
+  private int ongoing = RayLlmConfig.UNLIMITED;
 
   private RayServeFile(Path file, Map<String, String> environment, boolean asksForKeys) {
     this.file = file;
@@ -126,6 +128,10 @@ public final class RayServeFile {
     variable(FIRST_BYTE_TIMEOUT, ofApplication)
         .seconds(MILLI)
         .ifPresent(time -> values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, time));
+    ongoing =
+        variable(MAX_ONGOING, ofApplication)
+            .whole(1, RayLlmConfig.UNLIMITED)
+            .orElse(RayLlmConfig.UNLIMITED);
     direct = variable(DIRECT_STREAMING, ofApplication).text().strip().equals("1");
     // A router that asks for this key there would let everybody in here.
     RayNode key = variable(CLIENTS_KEY, ofApplication);
@@ -149,6 +155,9 @@ public final class RayServeFile {
     values.set(FrontKeys.CORS_ENABLED, true);
     // Ray has no such listener, so nothing keeps its port free.
     values.set(OperationKeys.METRICS_PORT, 0);
+    values.set(FleetKeys.HEALTH_TIMEOUT, Duration.ofSeconds(10));
+    values.set(ForwardKeys.RETRY_INITIAL_BACKOFF, Duration.ofMillis(25));
+    values.set(ForwardKeys.RETRY_MULTIPLIER, 2.0);
     values.set(ForwardKeys.FIRST_BYTE_TIMEOUT, Duration.ofMinutes(10));
     values.set(ForwardKeys.IDLE_TIMEOUT, Duration.ZERO);
     values.set(ForwardKeys.TOTAL_TIMEOUT, Duration.ZERO);
@@ -265,7 +274,7 @@ public final class RayServeFile {
     }
     List<RayLlmConfig> configs = new ArrayList<>();
     for (RayNode each : args.at("llm_configs").items()) {
-      configs.add(new RayLlmConfig(included(each)));
+      configs.add(new RayLlmConfig(included(each), ongoing));
     }
     if (configs.isEmpty()) {
       args.at("llm_configs").wrong("none (expected: at least one model)");

@@ -104,6 +104,31 @@ class RayServeFileTest {
   }
 
   @Test
+  void probesAndWaitsAreRaysUnlessWritten() {
+    ConfigValues values = values(HEAD);
+    assertThat(values.get(FleetKeys.HEALTH_TIMEOUT)).isEqualTo(Duration.ofSeconds(10));
+    assertThat(values.get(ForwardKeys.RETRY_INITIAL_BACKOFF)).isEqualTo(Duration.ofMillis(25));
+    assertThat(values.get(ForwardKeys.RETRY_MULTIPLIER)).isEqualTo(2);
+  }
+
+  @Test
+  void theEnvironmentMayLimitModelsThatSetNoLimit() {
+    Map<String, String> environment = Map.of("RAY_SERVE_LLM_DEFAULT_MAX_ONGOING_REQUESTS", "7");
+    assertThat(mostInFlight(HEAD, environment)).containsExactly(7, 7);
+    assertThat(mostInFlight(deployment("max_ongoing_requests: 9"), environment))
+        .containsExactly(9, 9);
+  }
+
+  private static List<Integer> mostInFlight(String yaml, Map<String, String> environment) {
+    return RayServeFile.translate(FILE, yaml, environment, new ConfigValues())
+        .values()
+        .get(RoutingKeys.WORKERS)
+        .stream()
+        .map(WorkerSpec::maxInFlight)
+        .toList();
+  }
+
+  @Test
   void whereRayStreamsDirectlyItIsRoundRobinUnlessARouterIsConfigured() {
     String variable = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
     String inFile = HEAD + "  runtime_env: {env_vars: {" + variable + ": \"1\"}}\n";
