@@ -234,11 +234,21 @@ public final class CostLearner implements AnswerLearner {
   public void placed(RoutingRequest request, Lease lease) {
     WorkerModel model = model(lease.worker());
     if (model != null) {
-      model.placed(request, lease, model.kind().tokens(request.prefix()));
+      model.placed(request, lease, model.kind().tokens(request.prefix()), told(request, lease));
       if (model.memory().wants()) {
         makeRoom(model.memory());
       }
     }
+  }
+
+  /** Blocks that a request's worker holds, if announcements tell. */
+  private int told(RoutingRequest request, Lease lease) {
+    int slot = lease.worker().slot();
+    HeldBlocks held =
+        kv.index().comparable(slot)
+            ? HeldBlocks.of(index, unseen, credits, request, lease.placedAt())
+            : null;
+    return held == null ? HeldBlocks.UNTOLD : held.told(slot);
   }
 
   /** Has whoever has most of the memory give some of it back; under no lock but that one's. */

@@ -21,6 +21,9 @@ final class HeldBlocks {
   /** So many {@link #places} at most. */
   static final int MOST_PLACES = Holdings.MOST_PLACES + KvHits.MOST_PLACES;
 
+  /** What a worker holds is only known by what was placed there. */
+  static final int UNTOLD = -1;
+
   /** Shorter prefixes that are tried when a longer one was placed long ago. */
   private static final int STEPS = 16;
 
@@ -70,10 +73,16 @@ final class HeldBlocks {
 
   /** Blocks of the routing key that the worker in {@code slot} holds. */
   int blocks(int slot) {
-    int blocks = placed == null ? 0 : placed.blocks(slot);
+    int told = told(slot);
+    return told == UNTOLD ? grain.fine(byPlacement(slot)) : told;
+  }
+
+  /** The same where announcements tell; else {@link #UNTOLD}. */
+  int told(int slot) {
     if (tokens == null || !announced.comparable(slot)) {
-      return grain.fine(blocks);
+      return UNTOLD;
     }
+    int blocks = byPlacement(slot);
     int byAnnouncement = announcedBlocks(tokens, slot);
     int tenancy = index.tenancy(slot);
     long since = announced.knownSince(slot, now);
@@ -85,6 +94,10 @@ final class HeldBlocks {
       blocks = PrefixIndex.shorter(blocks);
     }
     return byAnnouncement;
+  }
+
+  private int byPlacement(int slot) {
+    return placed == null ? 0 : placed.blocks(slot);
   }
 
   private int announcedBlocks(PrefixBlocks tokens, int slot) {

@@ -7,6 +7,7 @@ import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.PickNotes;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.prefix.Crowd;
 import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
@@ -91,16 +92,23 @@ final class HitLedger {
     return new Prospect(held, elsewhere, notThere, remembered, lost, rest);
   }
 
-  /** Why a request is not where most of its prompt is held. */
+  /**
+   * Why a request is not where most of its prompt is held. If it is, by what was placed there, its
+   * worker has announced that it is gone.
+   */
   private LostHit notThere(PrefixBlocks prefix, int blocks, WorkerModel chosen, long now) {
-    if (index.crowd(prefix, blocks) != null) {
-      return LostHit.LOAD;
+    Crowd crowd = index.crowd(prefix, blocks);
+    if (crowd != null) {
+      return crowd.holds(chosen.worker().slot()) ? LostHit.EVICTED : LostHit.LOAD;
     }
     LostHit reason = LostHit.WORKER_GONE;
     for (int holder = index.holder(prefix, blocks, 0);
         holder != PrefixIndex.NOBODY;
         holder = index.holder(prefix, blocks, PrefixIndex.after(holder))) {
       WorkerModel model = bySlot.apply(PrefixIndex.slotOf(holder));
+      if (model == chosen) {
+        return LostHit.EVICTED;
+      }
       if (model != null && choosable(model.worker(), now)) {
         boolean younger = chosen.joinedAt() - model.joinedAt() > SAME_AGE_NANOS;
         boolean isNew = younger && now - chosen.joinedAt() < NEW_NANOS;

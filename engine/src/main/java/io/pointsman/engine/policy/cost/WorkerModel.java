@@ -233,8 +233,10 @@ final class WorkerModel {
    * Takes a placed request in.
    *
    * @param tokens of its prompt, 0 if it has none
+   * @param told blocks of its key that the worker holds, if announcements tell; else {@link
+   *     HeldBlocks#UNTOLD}
    */
-  synchronized void placed(RoutingRequest request, Lease lease, int tokens) {
+  synchronized void placed(RoutingRequest request, Lease lease, int tokens, int told) {
     if (closed) {
       return;
     }
@@ -243,15 +245,16 @@ final class WorkerModel {
     long now = lease.placedAt();
     noticeClears(now);
     int blocks = cache.match(prefix);
-    int held = tokensOf(blocks, prefix, tokens);
+    int here = told == HeldBlocks.UNTOLD ? blocks : grain.coarse(told);
+    int held = tokensOf(here, prefix, tokens);
     progress.assume(now);
-    Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), blocks);
-    HitLedger.Prospect prospect = ledger.prospect(request, grain, blocks, this, now);
+    Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), here);
+    HitLedger.Prospect prospect = ledger.prospect(request, grain, here, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
-    int certain = cache.computed(prefix, blocks);
-    entry.certain = tokensOf(certain, prefix, tokens);
-    entry.announceable = announceable(prefix, certain, now) ? entry.certain : 0;
-    double evicted = tokens * evictedShare(prefix, blocks);
+    int left = cache.computed(prefix, blocks);
+    entry.certain = tokensOf(Math.min(left, here), prefix, tokens);
+    entry.announceable = announceable(prefix, left, now) ? tokensOf(left, prefix, tokens) : 0;
+    double evicted = tokens * evictedShare(prefix, here);
     if (prefix.count() > 0) {
       entry.taken =
           cache.acquire(prefix, (double) tokens * prefix.blockLength() / prefix.length(), now);

@@ -2,30 +2,36 @@ package io.pointsman.engine.policy.cost;
 
 import static io.pointsman.engine.kv.Announcer.batch;
 import static io.pointsman.engine.kv.Announcer.prompt;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.EngineSettings;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.env.LargePages;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.Announcer;
+import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvEvent;
 import io.pointsman.engine.kv.KvFeed.Cause;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.KvTier;
 import io.pointsman.engine.kv.TokenKeys;
+import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.catalog.Policies;
-import io.pointsman.engine.policy.catalog.PolicyParts;
-import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.policy.cost.Inquiry.Standing;
+import io.pointsman.engine.policy.cost.LatencyModel.Coefficients;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -39,23 +45,28 @@ class AnnouncedCachesTest {
   private final TestFleet fleet = TestFleet.of(4);
   private final KvIndex index = new KvIndex(8 << 20, 64, fleet.clock::nanos);
   private final Announcer announcer = new Announcer(16, 1);
-  private final RoutingEngine engine = engine(TokenKeys.NONE);
+  private final CostLearner learner = learner(TokenKeys.NONE);
+  private final RoutingEngine engine = engine(learner);
 
-  private RoutingEngine engine(TokenKeys texts) {
-    PolicyParts parts =
-        new PolicyParts(
-            fleet.clock::nanos,
-            fleet.dice,
-            64,
-            PolicySettings.DEFAULTS,
-            new KvKnowledge(index, texts));
+  private CostLearner learner(TokenKeys texts) {
+    return new CostLearner(
+        CostSettings.DEFAULTS,
+        new KvKnowledge(index, texts),
+        KvCredits.DEFAULTS,
+        fleet.clock::nanos,
+        64,
+        LargePages.NONE);
+  }
+
+  private RoutingEngine engine(CostLearner learner) {
+    CostPolicy policy = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.dice);
     EngineListener listener =
         failure -> {
           throw new AssertionError(failure);
         };
     return new RoutingEngine(
         fleet.fleet,
-        Policies.create("cost", parts),
+        new PolicySetup(policy, List.of(learner), List.of(learner), null, learner.index(), null),
         EngineSettings.DEFAULTS,
         listener,
         fleet.clock::nanos,
@@ -83,15 +94,24 @@ class AnnouncedCachesTest {
   }
 
   private Worker served(RoutingEngine by, RoutingRequest request, Usage usage) {
+    Lease lease = placed(by, request);
+    answer(lease, 100, usage);
+    return lease.worker();
+  }
+
+  private static Lease placed(RoutingEngine by, RoutingRequest request) {
     if (by.decide(request) instanceof Decision.Routed(Lease lease)) {
-      fleet.clock.advance(Duration.ofMillis(100));
-      lease.progressed();
-      lease.firstToken();
-      lease.reported(usage);
-      lease.succeeded();
-      return lease.worker();
+      return lease;
     }
     throw new AssertionError("rejected");
+  }
+
+  private void answer(Lease lease, int millis, Usage usage) {
+    fleet.clock.advance(Duration.ofMillis(millis));
+    lease.progressed();
+    lease.firstToken();
+    lease.reported(usage);
+    lease.succeeded();
   }
 
   private int heldOf(RoutingRequest request) {
@@ -188,7 +208,7 @@ class AnnouncedCachesTest {
   @Test
   void textsAreLookedUpOnceForEachDecisionAsFarAsIsCounted() {
     CountedTexts texts = new CountedTexts();
-    RoutingEngine knowing = engine(texts);
+    RoutingEngine knowing = engine(learner(texts));
     PrefixBlocks text = Prompt.text(1, 200);
     live();
     only(fleet.worker(0));
@@ -276,6 +296,58 @@ class AnnouncedCachesTest {
     index.apply(third, 0, batch(announcer.removed(PROMPT, 100, KvTier.DEVICE)));
 
     assertThat(heldOf(asking(PROMPT))).isEqualTo(100);
+  }
+
+  private Standing standing(Worker worker) {
+    return requireNonNull(learner.model(worker), "model").standing(fleet.now());
+  }
+
+  @Test
+  void whatIsAnnouncedIsNoWorkThatOthersWaitFor() {
+    live();
+    Worker third = fleet.worker(2);
+    index.apply(third, 0, batch(announcer.stored(PROMPT)));
+
+    Lease lease = placed(engine, asking(PROMPT));
+    assertThat(lease.worker()).isSameAs(third);
+    assertThat(standing(third).ahead()).isEqualTo(1);
+    answer(lease, 20, new Usage(3201, 3200, 10));
+    assertThat(learner.lostHits().expectedTokens()).isEqualTo(3200);
+    assertThat(learner.lostHits().tokens(LostHit.NEVER_SEEN)).isEqualTo(1);
+  }
+
+  @Test
+  void timesOfWhatOthersBroughtDoNotMakeEnginesSeemFast() {
+    live();
+    Worker third = fleet.worker(2);
+    for (int i = 0; i < 200; i++) {
+      int[] prompt = prompt(100 + i, 3201);
+      index.apply(third, 0, batch(announcer.stored(prompt)));
+      Lease lease = placed(engine, asking(prompt));
+      assertThat(lease.worker()).isSameAs(third);
+      answer(lease, 20, new Usage(3201, 3200, 10));
+    }
+
+    Coefficients learned = standing(third).kind().latency.present();
+    assertThat(learned.compute()).isCloseTo(150, within(1.0));
+    assertThat(learned.base()).isCloseTo(20, within(1.0));
+  }
+
+  @Test
+  void whatIsAnnouncedToBeEvictedIsWorkAgain() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Worker home = served(asking(PROMPT));
+    only(home);
+    index.apply(home, 0, batch(announcer.stored(PROMPT)));
+    index.apply(home, 0, batch(announcer.removed(PROMPT, 0, KvTier.DEVICE)));
+    fleet.clock.advance(Duration.ofMinutes(1));
+
+    Lease lease = placed(engine, asking(PROMPT));
+    assertThat(standing(home).ahead()).isEqualTo(3201);
+    answer(lease, 100, new Usage(3201, 0, 10));
+    assertThat(learner.lostHits().expectedTokens()).isZero();
+    assertThat(learner.lostHits().tokens(LostHit.EVICTED)).isEqualTo(3201);
   }
 
   /** How much of a text its home holds, after something has happened there that was heard. */

@@ -30,11 +30,16 @@ class WorkerModelTest {
     return new WorkerModel(fleet.worker(0), kind, shared, 10_000_000, fleet.now());
   }
 
+  private static void place(WorkerModel model, Lease lease, PrefixBlocks prompt) {
+    RoutingRequest request = RoutingRequest.builder().prefix(prompt).build();
+    model.placed(request, lease, prompt.tokens(), HeldBlocks.UNTOLD);
+  }
+
   /** Blocks that the index has of a prompt, while it is in flight and when it was given up. */
   private int[] indexed(WorkerModel model, PrefixBlocks prompt) {
     PrefixBlocks key = Grain.of(prompt).coarse();
     Lease lease = fleet.lease(fleet.worker(0));
-    model.placed(RoutingRequest.builder().prefix(prompt).build(), lease, prompt.tokens());
+    place(model, lease, prompt);
     int whileInFlight = index.match(key);
     model.ended(lease, Outcome.IGNORED, fleet.now());
     return new int[] {whileInFlight, index.match(key)};
@@ -60,9 +65,7 @@ class WorkerModelTest {
     // Four more leave room for a part of it.
     WorkerModel narrow = model(CacheMemory.PORTION_BYTES);
     for (int i = 2; i < 6; i++) {
-      PrefixBlocks other = Prompt.of(i, 40_000);
-      RoutingRequest request = RoutingRequest.builder().prefix(other).build();
-      narrow.placed(request, fleet.lease(fleet.worker(0)), other.tokens());
+      place(narrow, fleet.lease(fleet.worker(0)), Prompt.of(i, 40_000));
     }
     int[] part = indexed(narrow, prompt);
     assertThat(part[0]).isBetween(1, whole - 1);
