@@ -41,6 +41,8 @@ public final class Prober implements AutoCloseable {
   private enum Verdict {
     GOOD,
     BAD,
+    /** It did not answer in time, nor has it begun to answer requests since. */
+    SILENT,
     /** It did not answer in time, but has begun to answer requests since it was asked. */
     BUSY,
     /** Nothing: the router had no file descriptor to ask with. */
@@ -161,10 +163,12 @@ public final class Prober implements AutoCloseable {
       switch (verdict) {
         case GOOD -> worker.probed(true);
         case BAD -> worker.probed(false);
+        case SILENT -> worker.silent();
         case BUSY -> worker.alive();
         case NONE -> {}
       }
-      good = verdict == Verdict.GOOD || (verdict != Verdict.BAD && worker.health().healthy());
+      boolean failed = verdict == Verdict.BAD || verdict == Verdict.SILENT;
+      good = verdict == Verdict.GOOD || (!failed && worker.health().healthy());
       settled = good && modelsKnown && worker.health().healthy();
     } finally {
       places.release();
@@ -180,9 +184,9 @@ public final class Prober implements AutoCloseable {
       boolean good = settings.good(client.send(role, "GET", url, settings.timeout()).status());
       return good ? Verdict.GOOD : Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
-      if (e instanceof SocketTimeoutException && worker.begunSince(begun)) {
+      if (e instanceof SocketTimeoutException) {
         log.debug("{} has no time for a probe: {}", worker, e.toString());
-        return Verdict.BUSY;
+        return worker.begunSince(begun) ? Verdict.BUSY : Verdict.SILENT;
       }
       log.debug("probe of {} failed: {}", worker, e.toString());
       return routersOwn(worker, e) ? Verdict.NONE : Verdict.BAD;

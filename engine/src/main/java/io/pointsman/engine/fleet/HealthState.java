@@ -20,6 +20,7 @@ public final class HealthState {
 
   private volatile Status status = Status.UNKNOWN;
   private volatile int outages;
+  private volatile int restarts;
   private int run;
 
   /** Good probes in a row that a worker that is out needs. */
@@ -43,7 +44,25 @@ public final class HealthState {
     return outages;
   }
 
+  /**
+   * How often its engine has ended, most likely: a connection was refused to a request, and then a
+   * probe was not answered well either.
+   */
+  public int restarts() {
+    return restarts;
+  }
+
   synchronized void probed(boolean good) {
+    restarts = status == Status.SUSPECT && !good ? restarts + 1 : restarts;
+    judge(good);
+  }
+
+  /** A probe got no answer in time. It may have been the network. */
+  synchronized void silent() {
+    judge(false);
+  }
+
+  private void judge(boolean good) {
     switch (status) {
       case UNKNOWN, SUSPECT -> become(good ? Status.HEALTHY : Status.UNHEALTHY);
       case HEALTHY -> {

@@ -255,6 +255,11 @@ public final class Worker {
     }
   }
 
+  /** A health probe got no answer in time: it has failed, but says nothing of what is held. */
+  public void silent() {
+    health.silent();
+  }
+
   /** It takes requests in, though it had no time to answer a health probe. */
   public void alive() {
     health.alive();

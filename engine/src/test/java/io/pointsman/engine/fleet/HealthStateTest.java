@@ -26,7 +26,7 @@ class HealthStateTest {
 
   /**
    * A good probe for each +, a failed one for each -, one that a busy worker had no time for for
-   * each b, a refused connection for each x.
+   * each b, one that got no answer in time for each t, a refused connection for each x.
    */
   private void happens(String events) {
     for (int i = 0; i < events.length(); i++) {
@@ -34,6 +34,7 @@ class HealthStateTest {
         case '+' -> health.probed(true);
         case '-' -> health.probed(false);
         case 'b' -> health.alive();
+        case 't' -> health.silent();
         case 'x' -> health.refused();
         default -> throw new AssertionError(events);
       }
@@ -68,6 +69,8 @@ class HealthStateTest {
     "+xx, SUSPECT",
     "+x+, HEALTHY",
     "+x-, UNHEALTHY",
+    "+xt, UNHEALTHY",
+    "+-tt, UNHEALTHY",
     "+x--+, HEALTHY",
     "+---x++, HEALTHY",
     // The count of failures does not survive a refusal.
@@ -112,5 +115,23 @@ class HealthStateTest {
   void outagesAreCounted(String events, int outages) {
     happens(events);
     assertThat(health.outages()).isEqualTo(outages);
+  }
+
+  @ParameterizedTest(name = "{0}: {1}")
+  @CsvSource({
+    "x-, 0",
+    "+---, 0",
+    "+x, 0",
+    "+x+-, 0",
+    "+xt, 0",
+    "+xb-, 0",
+    "+x-, 1",
+    "+xx--+, 1",
+    "+x-+---, 1",
+    "+x-+x-, 2"
+  })
+  void refusalsThatAProbeConfirmsAreRestarts(String events, int restarts) {
+    happens(events);
+    assertThat(health.restarts()).isEqualTo(restarts);
   }
 }

@@ -10,9 +10,10 @@ import io.pointsman.engine.kv.KvIndex;
  * How large a worker's cache is: as declared, else as announcements show it, corrected by what its
  * answers say of cached tokens. A hit that was expected and did not come has been evicted, so there
  * is less room than thought; hits that come let it grow again. Several lost in a row, without one
- * that came, mean that the engine has started anew or keeps no cache. So does a single one after a
- * connection that could not be made, which alone says little: the engine may have been busy, or the
- * network. A second one that could not be made, of a request placed later, says enough.
+ * that came, mean that the engine has started anew or keeps no cache. So does a single one after an
+ * outage or a connection that could not be made, which alone say little: the engine may have been
+ * busy, or the network away. A second one that could not be made, of a request placed later, says
+ * enough, and so does a probe that fails next.
  */
 final class CacheTruth {
   /** Smaller hits are not worth a conclusion. */
@@ -29,6 +30,13 @@ final class CacheTruth {
   private double share = 1;
   private int lost;
   private int clears;
+  private int outages;
+
+  /** Read without the lock. */
+  private volatile int restarts;
+
+  /** Whether it has been out, and no prompt was found since. */
+  private boolean wasOut;
 
   /** Whether a connection has failed, since when, and nothing has proved since that it lives on. */
   private boolean doubted;
@@ -43,6 +51,8 @@ final class CacheTruth {
     this.worker = worker;
     this.announced = announced;
     this.configured = configured;
+    outages = worker.health().outages();
+    restarts = worker.health().restarts();
   }
 
   double declared() {
@@ -56,6 +66,32 @@ final class CacheTruth {
     boolean news = now != clears;
     clears = now;
     return news;
+  }
+
+  /** Whether its engine has ended since {@link #ended} was last asked; any thread. */
+  boolean hasEnded() {
+    return worker.health().restarts() != restarts;
+  }
+
+  /** Whether its engine has ended since last asked, by what its health shows. */
+  boolean ended() {
+    int out = worker.health().outages();
+    int ends = worker.health().restarts();
+    boolean news = ends != restarts;
+    wasOut |= out != outages;
+    outages = out;
+    restarts = ends;
+    if (news) {
+      settled();
+    }
+    return news;
+  }
+
+  /** Nothing is doubted: it has begun anew, or has lived on. */
+  private void settled() {
+    lost = 0;
+    doubted = false;
+    wasOut = false;
   }
 
   /** Until when what was placed there was gone when that was announced. */
@@ -77,8 +113,7 @@ final class CacheTruth {
           case Outcome.Succeeded _, Outcome.Ignored _ -> foundNothing(entry, outcome, usage);
         };
     if (restarted) {
-      lost = 0;
-      doubted = false;
+      settled();
     }
     return restarted;
   }
@@ -105,13 +140,13 @@ final class CacheTruth {
     double expected = (double) entry.certain / entry.tokens;
     double found = (double) usage.cachedTokens() / usage.promptTokens();
     if (found >= 0.9 * expected) {
-      lost = 0;
-      doubted = false;
+      settled();
       share = Math.min(1, share * GROW);
     } else if (found < 0.5 * expected) {
       lost++;
       share = Math.max(LEAST, share * SHRINK);
     }
-    return usage.cachedTokens() == 0 && (lost >= LOST_IN_A_ROW || (doubted && lost > 0));
+    return usage.cachedTokens() == 0
+        && (lost >= LOST_IN_A_ROW || ((doubted || wasOut) && lost > 0));
   }
 }

@@ -169,11 +169,12 @@ public final class CostLearner implements AnswerLearner {
     return model;
   }
 
-  /** Takes a worker to its kind, if it has told since what it serves. */
-  void rejoin(WorkerModel model) {
+  /** Takes a worker to its kind, if it has told since what it serves; notices a new engine. */
+  void revisit(WorkerModel model, long now) {
     if (model.misplaced()) {
       join(model);
     }
+    model.noticeEnd(now);
   }
 
   private synchronized void join(WorkerModel model) {

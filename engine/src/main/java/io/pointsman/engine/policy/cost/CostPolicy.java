@@ -57,9 +57,9 @@ public final class CostPolicy implements Policy {
 
   private @Nullable Worker pick(
       Comparison all, Pool pool, WorkerModel[] models, RoutingRequest request, long now) {
-    // A pool stays as it is when one of its workers tells what it serves: in turn each is looked
-    // at.
-    learner.rejoin(models[Math.floorMod(turn++, models.length)]);
+    // A pool stays as it is when one of its workers tells what it serves, or comes back: in turn
+    // each is looked at.
+    learner.revisit(models[Math.floorMod(turn++, models.length)], now);
     HeldBlocks holdings = learner.held(request, now);
     all.begin(models, request, holdings, now);
     int size = pool.size();

@@ -143,11 +143,25 @@ final class WorkerModel {
     }
   }
 
-  /** Empties its cache if that has been announced to be empty since last asked. */
+  /**
+   * Empties its cache if it has become known since last asked that it is empty, by announcements or
+   * because the engine has ended.
+   */
   synchronized void noticeClears(long now) {
-    if (!closed && truth.cleared()) {
-      emptied(truth.emptyUntil(now));
+    if (closed) {
+      return;
+    }
+    boolean ended = truth.ended();
+    if (truth.cleared() || ended) {
+      emptied(ended ? now : truth.emptyUntil(now));
       publish();
+    }
+  }
+
+  /** The same, if its engine has ended; else without a lock. */
+  void noticeEnd(long now) {
+    if (truth.hasEnded()) {
+      noticeClears(now);
     }
   }
 

@@ -155,7 +155,7 @@ class CostKindsTest {
     learn(model.kind());
     serves(worker, "m", "m:adapter");
     assertThat(model.misplaced()).isTrue();
-    learner.rejoin(model);
+    learner.revisit(model, fleet.now());
     serves(worker, "m", "m:another");
 
     assertThat(model.misplaced()).isFalse();

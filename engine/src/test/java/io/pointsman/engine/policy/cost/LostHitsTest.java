@@ -150,6 +150,64 @@ class LostHitsTest {
   }
 
   @Test
+  void workerThatRefusesAConnectionAndThenAProbeHasStartedAnew() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(1, 100), -1);
+    one.fleet.clock.advance(Duration.ofSeconds(1));
+    one.place(Prompt.of(2, 100)).failed(Failure.CONNECT);
+    one.fleet.worker(0).probed(false);
+    one.fleet.clock.advance(Duration.ofMinutes(1));
+    one.fleet.worker(0).probed(true);
+
+    assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isZero();
+  }
+
+  /** It is looked at one worker in turn with each decision. */
+  @Test
+  void restartsAreNoticedInLargerFleetsToo() {
+    on.served(Prompt.of(1, 100), -1);
+    on.fleet.clock.advance(Duration.ofSeconds(1));
+    Lease refused = on.place(Prompt.of(1, 100));
+    refused.failed(Failure.CONNECT);
+    refused.worker().probed(false);
+    refused.worker().probed(true);
+    for (int i = 0; i < 4; i++) {
+      on.served(Prompt.of(10 + i, 100), -1);
+    }
+
+    assertThat(on.place(Prompt.of(1, 100)).cachedTokens()).isZero();
+  }
+
+  /** The network may have been away. */
+  @Test
+  void workerThatDidNotAnswerProbesInTimeMayHoldWhatItHeld() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(1, 100), -1);
+    one.fleet.clock.advance(Duration.ofSeconds(1));
+    one.place(Prompt.of(2, 100)).failed(Failure.CONNECT);
+    one.fleet.worker(0).silent();
+    one.fleet.clock.advance(Duration.ofMinutes(1));
+    one.fleet.worker(0).probed(true);
+
+    assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isEqualTo(1600);
+  }
+
+  @Test
+  void workerThatFindsNothingAfterAnOutageHasStartedAnew() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    one.served(Prompt.of(1, 100), 0);
+    one.served(Prompt.of(2, 100), 0);
+    one.fleet.kill(one.fleet.worker(0));
+    for (int i = 0; i < 10; i++) {
+      one.fleet.worker(0).probed(true);
+    }
+    one.served(Prompt.of(3, 100), -1);
+
+    assertLoses(one, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+    assertThat(one.place(Prompt.of(2, 100)).cachedTokens()).isZero();
+  }
+
+  @Test
   void workerThatFindsNothingAfterAFailedConnectionHasStartedAnew() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
     one.served(Prompt.of(1, 100), 0);
