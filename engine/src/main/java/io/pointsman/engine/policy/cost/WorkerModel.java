@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
@@ -362,7 +363,7 @@ final class WorkerModel {
   private static boolean leavesPrompt(InFlight entry, Outcome outcome, Usage usage) {
     return switch (outcome) {
       case Outcome.Succeeded(boolean served) -> served || entry.heard;
-      case Outcome.Failed _ -> entry.computed;
+      case Outcome.Failed(Failure failure) -> failure != Failure.CONNECT && entry.computed;
       case Outcome.Ignored(Outcome.Rest rest) ->
           switch (rest) {
             case OVER -> entry.computed || usage.promptTokens() > 0;

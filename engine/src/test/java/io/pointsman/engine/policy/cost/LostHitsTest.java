@@ -149,6 +149,21 @@ class LostHitsTest {
     assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isEqualTo(1600);
   }
 
+  /** Of an answer in one piece nothing is heard, so that its prompt is taken for computed. */
+  @Test
+  void promptThatNeverReachedItsWorkerIsNotHeldHoweverLateThatIsKnown() {
+    CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    Lease lease =
+        one.place(
+            RoutingRequest.builder().model(TestFleet.MODEL).prefix(Prompt.of(1, 100)).stream(false)
+                .build());
+    one.fleet.clock.advance(Duration.ofSeconds(5));
+    lease.failed(Failure.CONNECT);
+    one.fleet.worker(0).probed(true);
+
+    assertThat(one.place(Prompt.of(1, 100)).cachedTokens()).isZero();
+  }
+
   @Test
   void workerThatRefusesAConnectionAndThenAProbeHasStartedAnew() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
