@@ -7,7 +7,13 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 final class InFlight {
   final PrefixBlocks prefix;
   final int tokens;
-  final int held;
+
+  /**
+   * Tokens that it need not compute: as expected when it was placed, less what another one was to
+   * compute that was given up.
+   */
+  int held;
+
   final long placedAt;
 
   final Expectation expected;
@@ -72,5 +78,22 @@ final class InFlight {
 
   int uncached() {
     return tokens - held;
+  }
+
+  /** Tokens of its prompt that another's begins with too. */
+  int sharedWith(InFlight other) {
+    long[] own = prefix.hashes();
+    long[] others = other.prefix.hashes();
+    int shared = 0;
+    int most = Math.min(prefix.count(), other.prefix.count());
+    while (shared < most) {
+      int middle = (shared + most + 1) >>> 1;
+      if (own[middle - 1] == others[middle - 1]) {
+        shared = middle;
+      } else {
+        most = middle - 1;
+      }
+    }
+    return (int) (tokens * prefix.ratio(shared));
   }
 }

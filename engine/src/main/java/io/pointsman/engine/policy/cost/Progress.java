@@ -264,16 +264,36 @@ final class Progress {
     }
   }
 
-  /** A request has ended, computed or not. */
-  void end(InFlight entry, long now) {
+  /**
+   * A request has ended, computed or not.
+   *
+   * @param left whether its prompt is computed all the same, or will be
+   */
+  void end(InFlight entry, long now, boolean left) {
     if (!entry.computed) {
       silent.remove(entry);
       computedOrGone(entry, now);
       pace.spoilt();
+      if (!left) {
+        bequeath(entry);
+      }
     } else {
       assumed.remove(entry);
       computed--;
       contextTokens -= entry.tokens;
+    }
+  }
+
+  /** What others counted on and nobody computes is theirs to compute, the first one's first. */
+  private void bequeath(InFlight gone) {
+    int from = gone.held;
+    for (InFlight heir : pending) {
+      int to = Math.min(gone.sharedWith(heir), heir.held);
+      if (to > from) {
+        heir.held -= to - from;
+        aheadTokens += to - from;
+        from = to;
+      }
     }
   }
 

@@ -342,9 +342,10 @@ final class WorkerModel {
         && usage.promptTokens() > 0) {
       progress.hearWhole(entry, now, standing.util());
     }
-    progress.end(entry, now);
+    boolean left = leavesPrompt(entry, outcome, usage);
+    progress.end(entry, now, left);
     long before = cache.pinnedTokens();
-    cache.release(entry.prefix, entry.taken, leavesPrompt(entry, outcome, usage));
+    cache.release(entry.prefix, entry.taken, left);
     drain(before - cache.pinnedTokens() + Math.max(0, usage.completionTokens()), now);
     entry.mayBeEvicted = cache.everFull() && !entry.usedOfLate;
     entry.emptied = truth.restarted(entry, outcome, usage, now);

@@ -35,6 +35,16 @@ class WorkerModelTest {
     model.placed(request, lease, prompt.tokens(), HeldBlocks.UNTOLD);
   }
 
+  private Lease placed(WorkerModel model, PrefixBlocks prompt) {
+    Lease lease = fleet.lease(fleet.worker(0));
+    place(model, lease, prompt);
+    return lease;
+  }
+
+  private double ahead(WorkerModel model) {
+    return model.standing(fleet.now()).ahead();
+  }
+
   /** Blocks that the index has of a prompt, while it is in flight and when it was given up. */
   private int[] indexed(WorkerModel model, PrefixBlocks prompt) {
     PrefixBlocks key = Grain.of(prompt).coarse();
@@ -70,5 +80,42 @@ class WorkerModelTest {
     int[] part = indexed(narrow, prompt);
     assertThat(part[0]).isBetween(1, whole - 1);
     assertThat(part[1]).as("nothing stays for good").isZero();
+  }
+
+  @Test
+  void workOfOneThatIsGivenUpIsItsSiblings() {
+    WorkerModel model = model(1 << 20);
+    Lease first = placed(model, Prompt.of(1, 1000));
+    placed(model, Prompt.of(1, 1000));
+    Lease third = placed(model, Prompt.of(1, 1000));
+    assertThat(ahead(model)).isEqualTo(16_002);
+
+    model.ended(first, Outcome.IGNORED, fleet.now());
+    assertThat(ahead(model)).isEqualTo(16_001);
+    model.ended(third, Outcome.IGNORED, fleet.now());
+    assertThat(ahead(model)).as("one of them is to compute it").isEqualTo(16_000);
+  }
+
+  @Test
+  void siblingsHaveToComputeWhatTheyShareWithOneThatIsGivenUp() {
+    WorkerModel model = model(1 << 20);
+    Lease first = placed(model, Prompt.of(1, 1024));
+    placed(model, Prompt.of(1, 256, 2, 64));
+    placed(model, Prompt.of(1, 512, 3, 64));
+    placed(model, Prompt.of(4, 64));
+    assertThat(ahead(model)).isEqualTo((1024 + 64 + 64 + 64) * 16);
+
+    model.ended(first, Outcome.IGNORED, fleet.now());
+    assertThat(ahead(model)).isEqualTo((320 + 320 + 64) * 16);
+  }
+
+  @Test
+  void workOfOneThatIsComputedIsNobodys() {
+    WorkerModel model = model(1 << 20);
+    Lease first = placed(model, Prompt.of(1, 1000));
+    placed(model, Prompt.of(1, 1000));
+
+    model.ended(first, Outcome.SUCCEEDED, fleet.now());
+    assertThat(ahead(model)).isEqualTo(1);
   }
 }
