@@ -152,7 +152,7 @@ final class CacheModel {
     int known = held;
     for (int i = held == 0 ? 0 : Milestones.upTo(held); i < ends; i++) {
       int end = end(prefix, i, ends);
-      if (!ghosts.contains(prefix.hashes()[end - 1])) {
+      if (ghosts.fate(prefix.hashes()[end - 1]) != GhostList.Fate.EVICTED) {
         return known;
       }
       known = end;

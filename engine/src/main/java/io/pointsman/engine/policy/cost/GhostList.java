@@ -34,13 +34,6 @@ final class GhostList {
     places.setOpaque(place(hash), (hash & ~FATE_BITS) | (fate.ordinal() + 1));
   }
 
-  /** Whether a worker that is still there has lost the block. */
-  boolean contains(long hash) {
-    long found = places.getOpaque(place(hash));
-    long fate = found & FATE_BITS;
-    return ((found ^ hash) & ~FATE_BITS) == 0 && fate != 0 && fate <= 2;
-  }
-
   /** How the block was lost last; null if it is not known to have been. */
   @Nullable Fate fate(long hash) {
     long found = places.getOpaque(place(hash));

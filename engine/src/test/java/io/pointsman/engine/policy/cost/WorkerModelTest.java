@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 class WorkerModelTest {
   private final TestFleet fleet = TestFleet.of(1);
   private final PrefixIndex index = new PrefixIndex(1 << 20, 64);
+  private final KvIndex announced = new KvIndex(1 << 20, 64, fleet.clock::nanos);
 
   /** A model of the only worker's cache that may take so many bytes. */
   private WorkerModel model(long bytes) {
@@ -24,7 +25,7 @@ class WorkerModelTest {
             index,
             ghosts,
             new HitLedger(index, ghosts, _ -> null),
-            new KvIndex(1 << 20, 64, fleet.clock::nanos),
+            announced,
             new CacheMemory(bytes));
     PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
     return new WorkerModel(fleet.worker(0), kind, shared, 10_000_000, fleet.now());
@@ -117,5 +118,18 @@ class WorkerModelTest {
 
     model.ended(first, Outcome.SUCCEEDED, fleet.now());
     assertThat(ahead(model)).isEqualTo(1);
+  }
+
+  /** The price is what a larger cache would have been good for. */
+  @Test
+  void promptsLostInARestartDoNotMakeWorkDearer() {
+    WorkerModel model = model(1 << 20);
+    double before = model.kind().price();
+    model.ended(placed(model, Prompt.of(1, 1000)), Outcome.SUCCEEDED, fleet.now());
+    announced.restarted(fleet.worker(0), 0, fleet.now());
+    model.noticeClears(fleet.now());
+    model.ended(placed(model, Prompt.of(1, 1000)), Outcome.SUCCEEDED, fleet.now());
+
+    assertThat(model.kind().price()).isEqualTo(before);
   }
 }
