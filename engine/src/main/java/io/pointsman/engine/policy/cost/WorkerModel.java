@@ -284,10 +284,16 @@ final class WorkerModel {
     publish();
   }
 
+  /**
+   * Whether the worker should have announced what it holds of a prompt, if it announces: not what
+   * was placed a short while before. Of a crowd that is not known of each holder; else what it has
+   * not told of what all hold would never be missed.
+   */
   private boolean announceable(PrefixBlocks prefix, int blocks, long now) {
     return blocks > 0
         && announced.live(worker.slot())
-        && !index.addedSince(prefix, blocks, tenancy, now - KvKnowledge.LATE_NANOS);
+        && (index.crowd(prefix, blocks) != null
+            || !index.addedSince(prefix, blocks, tenancy, now - KvKnowledge.LATE_NANOS));
   }
 
   /** Tokens of a prompt's blocks; an engine computes the last token in any case. */

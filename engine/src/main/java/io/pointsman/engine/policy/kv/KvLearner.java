@@ -100,7 +100,10 @@ public final class KvLearner implements AnswerLearner {
     return (int) Math.ceil(prompt.input() - prompt.credit(lease.worker().slot()));
   }
 
-  /** What was placed a short while before may be on its way into the cache, or here. */
+  /**
+   * What was placed a short while before may be on its way into the cache, or here. Of a crowd that
+   * is not known of each holder; else what one has not told of what all hold would never be missed.
+   */
   private int announceable(RoutingRequest request, Lease lease) {
     PrefixBlocks prompt = request.prefix();
     int slot = lease.worker().slot();
@@ -108,9 +111,11 @@ public final class KvLearner implements AnswerLearner {
     Holdings held = told ? Holdings.of(placements(), prompt) : null;
     int blocks = held == null ? 0 : held.blocks(slot);
     long late = lease.placedAt() - KvKnowledge.LATE_NANOS;
-    return blocks == 0 || placements().addedSince(prompt, blocks, placements().tenancy(slot), late)
-        ? 0
-        : (int) (lease.promptTokens() * prompt.ratio(blocks));
+    boolean fresh =
+        blocks > 0
+            && placements().crowd(prompt, blocks) == null
+            && placements().addedSince(prompt, blocks, placements().tenancy(slot), late);
+    return fresh ? 0 : (int) (lease.promptTokens() * prompt.ratio(blocks));
   }
 
   @Override

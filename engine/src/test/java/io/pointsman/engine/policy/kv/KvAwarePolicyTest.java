@@ -322,6 +322,43 @@ class KvAwarePolicyTest {
     assertThat(serve(asking(longer))).isNotSameAs(home);
   }
 
+  private RoutingRequest pinned(Worker to, int... prompt) {
+    return RoutingRequest.builder()
+        .model(TestFleet.MODEL)
+        .prefix(key(prompt))
+        .pinnedWorker(to.id())
+        .build();
+  }
+
+  /** Of many holders together it is only known when any of them was used last. */
+  @Test
+  void whatAnEngineFindsSaysThatPlacementsCountThoughOthersServeTheSamePrompt() {
+    for (int i = 3; i < 8; i++) {
+      index.live(fleet.add(TestFleet.spec("w" + i, TestFleet.MODEL)), 0, true);
+    }
+    int[] hot = prompt(1, 1025);
+    for (int i = 0; i < 6; i++) {
+      serve(pinned(fleet.worker(i), hot));
+      announce(fleet.worker(i), hot);
+    }
+    missSomethingOf(first);
+    for (int i = 0; i < 60; i++) {
+      fleet.clock.advance(Duration.ofSeconds(1));
+      serve(pinned(second, hot), 1024);
+    }
+    for (int i = 1; i < 8; i++) {
+      fleet.load(fleet.worker(i), 1);
+    }
+    fleet.load(first, 1);
+    assertThat(serve(asking(hot))).as("not known any more").isNotSameAs(first);
+
+    serve(pinned(first, hot), 1024);
+    for (int i = 1; i < 8; i++) {
+      fleet.load(fleet.worker(i), 1);
+    }
+    assertThat(serve(asking(hot))).isSameAs(first);
+  }
+
   @Test
   void whatWasPlacedBeforeARestartIsNotHeldThoughAnnouncementsWereMissing() {
     Worker home = serve(asking(PROMPT));
