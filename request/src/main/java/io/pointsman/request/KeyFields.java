@@ -6,6 +6,7 @@ import static io.pointsman.request.Field.*;
  * Which body fields make up the routing key of a route: what its engine renders into the prompt.
  */
 enum KeyFields {
+  /** Nothing is rendered, or what is rendered is only counted. */
   NONE,
   CHAT(
       TOOLS,
@@ -36,8 +37,6 @@ enum KeyFields {
       FEATURES,
       PROMPT_EMBEDS,
       INPUT_EMBEDS),
-  TOKENIZE(CHAT, PROMPT),
-  DETOKENIZE(TOKENS),
   ALL(Field.values());
 
   private static final long ALWAYS =

@@ -360,11 +360,8 @@ class RoutingKeyTest {
         "CLASSIFY|{\"input\":[%s]}",
         "GENERATE|{\"text\":%s}",
         "GENERATE|{\"prompt\":%s}",
-        "TOKENIZE|{\"prompt\":%s}",
-        "TOKENIZE|{\"messages\":[{\"content\":%s}]}",
         "MESSAGES|{\"system\":%s}",
         "MESSAGES|{\"messages\":[{\"content\":[{\"type\":\"tool_result\",\"content\":%s}]}]}",
-        "MESSAGES_COUNT_TOKENS|{\"messages\":[{\"content\":%s}]}",
         "CHAT_COMPLETIONS|{\"documents\":[{\"title\":\"t\",\"text\":%s}]}",
         "CHAT_COMPLETIONS|{\"functions\":[{\"name\":\"t\",\"description\":%s}]}",
         "AUDIO_SPEECH|{\"input\":%s}",
@@ -395,7 +392,6 @@ class RoutingKeyTest {
         "COMPLETIONS|{\"prompt\":[%s]}",
         "COMPLETIONS|{\"prompt\":[[%s],[5]]}",
         "EMBEDDINGS|{\"input\":[%s]}",
-        "DETOKENIZE|{\"tokens\":[%s]}",
         "TRANSPARENT|{\"token_ids\":[%s]}",
       })
   void tokenPromptsAreFoundByRoute(Endpoint endpoint, String template) {
@@ -404,6 +400,23 @@ class RoutingKeyTest {
     assertThat(one.prefix().blockLength()).isEqualTo(16);
     assertThat(one.prefix().whole()).isNotEqualTo(other.prefix().whole());
     assertThat(blocks(read(endpoint, template.formatted(" 7, 8 ,9 ")))).isEqualTo(blocks(one));
+  }
+
+  /** Engines bring nothing of it into their caches. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '~',
+      value = {
+        "TOKENIZE|{\"prompt\":\"a\",\"cache_salt\":\"s\"}",
+        "TOKENIZE|{\"messages\":[{\"content\":\"a\"}]}",
+        "DETOKENIZE|{\"tokens\":[1,2]}",
+        "MESSAGES_COUNT_TOKENS|{\"system\":\"a\",\"messages\":[{\"content\":\"a\"}]}",
+      })
+  void whatIsOnlyCountedHasNoKey(Endpoint endpoint, String body) {
+    RequestFacts facts = read(endpoint, "{\"model\":\"m\"," + body.substring(1));
+    assertThat(facts.model()).isEqualTo("m");
+    assertThat(facts.prefix()).isSameAs(PrefixBlocks.NONE);
   }
 
   @Test

@@ -128,6 +128,29 @@ class TraceRoundTripTest {
   }
 
   @Test
+  void promptThatWasOnlyCountedIsNeitherExpectedNorWrittenDown() throws Exception {
+    Path file = directory.resolve("traffic.jsonl");
+    SimConfig engine = SimConfig.instant().withModels("m");
+    String message =
+        "{\"model\":\"m\",\"max_tokens\":4,\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}"
+            .formatted("four ".repeat(4000));
+    try (SimEngine first = SimEngine.start(engine);
+        SimEngine second = SimEngine.start(engine);
+        HttpClient http = HttpClient.newHttpClient();
+        Router router = router(file, first, second)) {
+      Await.until(
+          "workers are up",
+          () -> router.fleet().snapshot().workers().stream().allMatch(w -> w.health().healthy()));
+      assertThat(post(http, router, "/v1/messages/count_tokens", message)).isEqualTo(200);
+      assertThat(post(http, router, "/v1/messages", message)).isEqualTo(200);
+    }
+
+    List<String> lines = Files.readAllLines(file);
+    assertThat(lines).hasSize(1);
+    assertThat(json.readTree(lines.getFirst()).path("matched_blocks").asInt()).isZero();
+  }
+
+  @Test
   void textIsNotWrittenDown() throws Exception {
     Path file = directory.resolve("traffic.jsonl");
     try (SimEngine engine = SimEngine.start(SimConfig.instant().withModels("m"));
