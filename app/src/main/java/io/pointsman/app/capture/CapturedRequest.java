@@ -90,8 +90,9 @@ record CapturedRequest(
   /** The line, with its end. */
   String json() {
     int input = Math.max(1, usage.promptTokens() > 0 ? usage.promptTokens() : promptTokens);
-    int output = usage.completionTokens() > 0 ? usage.completionTokens() : ANSWER;
-    boolean estimated = usage.promptTokens() <= 0 || usage.completionTokens() <= 0;
+    // One that generates nothing, as an embedding: no shorter answer can be replayed.
+    int output = usage.completionTokens() >= 0 ? Math.max(1, usage.completionTokens()) : ANSWER;
+    boolean estimated = usage.promptTokens() <= 0 || usage.completionTokens() < 0;
     StringBuilder line = new StringBuilder(300 + prefix.count() / STRIDE * 21);
     number(line.append("{\"timestamp\":"), at);
     line.append(",\"input_length\":").append(input).append(",\"output_length\":").append(output);

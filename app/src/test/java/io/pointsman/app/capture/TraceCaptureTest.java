@@ -131,6 +131,20 @@ class TraceCaptureTest implements EngineListener {
     assertThat(line.path("end").asText()).isEqualTo("ok");
   }
 
+  /** As engines tell of embeddings and scores; the shortest answer that can be replayed. */
+  @Test
+  void requestWithoutAnAnswerOfTokensIsWrittenAsOneToken() throws Exception {
+    try (TraceCapture capture = capture(LEAST, 1)) {
+      Lease lease = place(engine(capture), prompt(1, 4));
+      lease.reported(new Usage(100, 0, 0));
+      lease.succeeded();
+    }
+
+    JsonNode line = lines().getFirst();
+    assertThat(line.path("output_length").asInt()).isEqualTo(1);
+    assertThat(line.path("estimated").asBoolean()).isFalse();
+  }
+
   @Test
   void requestThatWasHeldBackHasTheTimeAtWhichItCame() throws Exception {
     try (TraceCapture capture = capture(LEAST, 1)) {
