@@ -196,22 +196,28 @@ public final class Simulation {
     long next = Math.min(at, at(arrival));
     if (change != null && nanos(change.seconds() * 1000) < Math.min(next, wakeAt)) {
       changes.remove();
-      time.goTo(Math.max(time.nanos(), nanos(change.seconds() * 1000)));
+      goTo(Math.max(time.nanos(), nanos(change.seconds() * 1000)));
       apply(change);
     } else if (wakeAt < next) {
-      time.goTo(wakeAt);
+      goTo(wakeAt);
       wakeAt = Scheduler.NEVER;
       holdBack.wake();
       wakeLater();
     } else if (first != null && at <= at(arrival)) {
-      time.goTo(at);
+      goTo(at);
       first.advance(at);
     } else if (arrival != null) {
       arrivals.remove();
-      time.goTo(arrival.at());
+      goTo(arrival.at());
       arrive(arrival.index());
     }
     return first != null || arrival != null || wakeAt != Scheduler.NEVER;
+  }
+
+  /** Lets time pass, in which announcements arrive. */
+  private void goTo(long nanos) {
+    time.goTo(nanos);
+    lines.values().forEach(EventLine::deliver);
   }
 
   private void wakeLater() {
@@ -226,7 +232,6 @@ public final class Simulation {
   }
 
   private void arrive(int index) {
-    lines.values().forEach(EventLine::deliver);
     TraceRequest request = trace.requests().get(index);
     if ((long) request.inputTokens() + request.outputTokens() > limits.longestRequest()) {
       // No engine could ever serve it; nor is what would have followed it asked for.

@@ -3,7 +3,11 @@ package io.pointsman.replay.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.holdback.HoldBackSettings;
+import io.pointsman.engine.kv.KvIndex;
+import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.replay.peer.ReplayPolicies;
 import io.pointsman.replay.run.SimulationSettings.Announcements;
@@ -70,6 +74,41 @@ class SimulationTest {
       assertThat(result.requests()).isEqualTo(600);
       assertThat(result.hit()).as("%s", announcements).isGreaterThan(0.6);
     }
+  }
+
+  /** Chooses workers in turn, and notes what is known of caches when it is asked. */
+  private static PolicySetup inTurn(PolicyParts parts, List<Long> known) {
+    KvIndex announced = parts.kv().index();
+    Policy policy =
+        pool ->
+            (_, _) -> {
+              known.add(announced.blocks());
+              return pool.worker(known.size() % pool.size());
+            };
+    return new PolicySetup(policy, List.of());
+  }
+
+  @Test
+  void announcementsAreHeardBeforeRequestsOfALostEngineAreDecidedOnAgain() {
+    TraceRequest lost = new TraceRequest(0, -1, 64, 2000, new long[] {11});
+    TraceRequest last = new TraceRequest(0, -1, 640, 1, new long[] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+    Trace trace = new Trace("two", 64, List.of(lost, last));
+    List<Long> known = new ArrayList<>();
+    SimulationSettings settings =
+        new SimulationSettings(
+            2,
+            400_000,
+            Map.of(),
+            List.of(new Change(5, 1)),
+            1,
+            PolicySettings.DEFAULTS,
+            new Announcements(0, 0));
+    RunResult result = Simulation.run(trace, (parts, _) -> inTurn(parts, known), settings);
+
+    assertThat(result.requests()).isEqualTo(2);
+    assertThat(known).hasSize(3);
+    assertThat(known.get(1)).isLessThan(10);
+    assertThat(known.get(2)).isGreaterThanOrEqualTo(10);
   }
 
   @Test
