@@ -51,8 +51,8 @@ public final class ReplayCommand implements Callable<Integer> {
       paramLabel = "TRACE",
       description =
           "A file in Mooncake's format (JSON lines with timestamp, input_length, output_length,"
-              + " hash_ids), such as --trace-out writes, or a workload by name: best-of-n,"
-              + " multi-turn, tool-loops.")
+              + " hash_ids), such as --trace-out writes, packed if it ends in .gz, or a workload by"
+              + " name: best-of-n, multi-turn, tool-loops.")
   private String trace = "";
 
   @Option(names = "--workers", defaultValue = "8", description = "Simulated engines.")
@@ -185,6 +185,9 @@ public final class ReplayCommand implements Callable<Integer> {
 
   private int run() throws IOException {
     Trace whole = Workloads.has(trace) ? Workloads.make(trace, seed) : read();
+    if (requests < 0) {
+      throw new IllegalArgumentException("requests: " + requests + " (expected: at least 0)");
+    }
     Trace replayed = requests > 0 ? whole.first(requests) : whole;
     policies.forEach(ReplayPolicies::of);
     positive("window", window);
@@ -235,7 +238,13 @@ public final class ReplayCommand implements Callable<Integer> {
           "trace: %s (expected: a file, or one of %s)"
               .formatted(trace, String.join(", ", Workloads.names())));
     }
-    return MooncakeTrace.read(file);
+    try {
+      return MooncakeTrace.read(file);
+    } catch (IOException e) {
+      throw new IllegalArgumentException(
+          "trace: %s: %s (expected: a file of text, packed if it ends in .gz)".formatted(trace, e),
+          e);
+    }
   }
 
   private CommandSpec command() {
@@ -253,7 +262,10 @@ public final class ReplayCommand implements Callable<Integer> {
       }
       return List.of(new double[] {Double.NaN, positive("rate", rate)});
     }
-    double full = capacity != null ? capacity : Capacity.ofRoundRobin(replayed, settings);
+    double full =
+        capacity != null
+            ? positive("capacity", capacity)
+            : Capacity.ofRoundRobin(replayed, settings);
     Stream<Double> all = loads.isEmpty() ? Stream.of(0.8) : loads.stream();
     return all.map(load -> new double[] {load, positive("load", load) * full}).toList();
   }

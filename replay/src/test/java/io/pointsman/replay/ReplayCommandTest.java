@@ -1,5 +1,6 @@
 package io.pointsman.replay;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -8,13 +9,17 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.replay.trace.MooncakeTrace;
 import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.TraceRequest;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.zip.GZIPOutputStream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 class ReplayCommandTest {
@@ -259,18 +264,82 @@ class ReplayCommandTest {
     assertThat(err.toString()).contains("kv-tokens: 2000 (expected: room for one of the requests)");
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '~',
+      value = {
+        "{\"timestamp\": 0, \"input_length\": 1000}|output_length: missing",
+        "[]|timestamp: missing",
+        "7|timestamp: missing",
+        "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 5, \"hash_ids\": \"x\"}"
+            + "|hash_ids: \"x\" (expected: a list of numbers)",
+        "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 5, \"hash_ids\": [\"a1f\"]}"
+            + "|hash_ids: \"a1f\" (expected: a list of numbers)",
+        "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 5, \"hash_ids\": [1.5]}"
+            + "|hash_ids: 1.5 (expected: a list of numbers)",
+        "{\"timestamp\": \"soon\", \"input_length\": 9, \"output_length\": 5, \"hash_ids\": []}"
+            + "|timestamp: \"soon\" (expected: a number)",
+        "{\"timestamp\": 0, \"input_length\": 1e12, \"output_length\": 5, \"hash_ids\": []}"
+            + "|input_length: 1.0E12 (expected: a whole number)",
+        "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": null, \"hash_ids\": []}"
+            + "|output_length: null (expected: a number)",
+        "{\"timestamp\": 0, \"input_length\": 0, \"output_length\": 5, \"hash_ids\": []}"
+            + "|input_length, output_length: 0, 5 (expected: at least 1)",
+        "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 5, \"hash_ids\": [],"
+            + " \"block_tokens\": \"64\"}|block_tokens: \"64\" (expected: a number)",
+      })
+  void brokenTraceIsRefusedWithItsLine(String line, String why, @TempDir Path directory)
+      throws Exception {
+    Path trace = directory.resolve("trace.jsonl");
+    Files.writeString(
+        trace,
+        "{\"timestamp\": 0, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 2]}\n"
+            + line);
+
+    assertThat(run(trace.toString())).isEqualTo(2);
+    assertThat(err.toString()).contains("trace.jsonl:2: " + why);
+  }
+
   @Test
-  void brokenTraceIsRefusedWithItsLine(@TempDir Path directory) throws Exception {
+  void traceThatCannotBeReadIsRefusedWithItsPath(@TempDir Path directory) throws Exception {
+    Path binary = directory.resolve("binary.jsonl");
+    Files.write(binary, new byte[] {(byte) 0x80, (byte) 0xff, 10});
+
+    assertThat(run(directory.toString())).isEqualTo(2);
+    assertThat(err.toString()).contains("trace: " + directory).doesNotContain("\tat ");
+    assertThat(run(binary.toString())).isEqualTo(2);
+    assertThat(err.toString()).contains("trace: " + binary).doesNotContain("\tat ");
+  }
+
+  @Test
+  void packedTraceIsReplayed(@TempDir Path directory) throws Exception {
+    Path trace = directory.resolve("trace.jsonl.gz");
+    try (OutputStream packed = new GZIPOutputStream(Files.newOutputStream(trace))) {
+      packed.write(
+          "{\"timestamp\": 0, \"input_length\": 1000, \"output_length\": 5, \"hash_ids\": [1, 2]}"
+              .getBytes(UTF_8));
+    }
+
+    Trace read = MooncakeTrace.read(trace);
+    assertThat(read.name()).isEqualTo("trace");
+    assertThat(read.requests()).hasSize(1);
+  }
+
+  @Test
+  void promptsWithoutBlocksAreReplayedAsTokenIds(@TempDir Path directory) throws Exception {
     Path trace = directory.resolve("trace.jsonl");
     Files.writeString(
         trace,
         """
-        {"timestamp": 0, "input_length": 1000, "output_length": 5, "hash_ids": [1, 2]}
-        {"timestamp": 0, "input_length": 1000}
+        {"timestamp": 0, "input_length": 1000, "output_length": 5, "hash_ids": []}
+        {"timestamp": 10, "input_length": 1000, "output_length": 5, "hash_ids": [1]}
         """);
 
-    assertThat(run(trace.toString())).isEqualTo(2);
-    assertThat(err.toString()).contains("trace.jsonl:2: hash_ids: missing");
+    int code = run(trace.toString(), "--policy", "cost", "--kv-events", "0", "--json");
+    assertThat(code).as(err.toString()).isZero();
+    JsonNode row = new ObjectMapper().readTree(out.toString()).get(0);
+    assertThat(row.get("requests").asInt()).isEqualTo(2);
   }
 
   @Test
@@ -282,7 +351,12 @@ class ReplayCommandTest {
     assertThat(run("best-of-n", "--workers", "0")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "1", "--slow", "1=0")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "1", "--change", "soon")).isEqualTo(2);
+    assertThat(run("best-of-n", "--rate", "1", "--change", "5=-1")).isEqualTo(2);
+    assertThat(run("best-of-n", "--rate", "1", "--change", "-5=1")).isEqualTo(2);
+    assertThat(run("best-of-n", "--rate", "1", "--slow", "8=2")).isEqualTo(2);
     assertThat(run("best-of-n", "--rate", "1", "--window", "0")).isEqualTo(2);
+    assertThat(run("best-of-n", "--capacity", "NaN")).isEqualTo(2);
+    assertThat(run("best-of-n", "--requests", "-5")).isEqualTo(2);
     assertThat(err.toString())
         .contains("trace: nowhere.jsonl (expected: a file, or one of best-of-n, multi-turn, tool-")
         .contains("policy: cots (expected: one of ")
@@ -291,6 +365,11 @@ class ReplayCommandTest {
         .contains("workers: 0 (expected: 1 to 16384)")
         .contains("slow: 1=0.0 (expected: ")
         .contains("change: soon (expected: SECONDS=I)")
+        .contains("change: 5.0=-1 (expected: ")
+        .contains("change: -5.0=1 (expected: ")
+        .contains("slow: 8=2.0 (expected: an engine that is there or comes)")
+        .contains("capacity: NaN (expected: above 0)")
+        .contains("requests: -5 (expected: at least 0)")
         .contains("window: 0.0 (expected: above 0)");
   }
 }

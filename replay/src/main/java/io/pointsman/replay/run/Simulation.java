@@ -312,7 +312,7 @@ public final class Simulation {
     if (announcements == null) {
       return text;
     }
-    int[] ids = ids(exchange.engineBlocks(), blocks, length);
+    int[] ids = ids(exchange, blocks, length);
     exchange.of(new PromptOrigin(ids, null, ""));
     return announcements.text() ? text : TokenIds.key(0, ids, length, length);
   }
@@ -329,13 +329,15 @@ public final class Simulation {
     return new PrefixBlocks(blocks, blocks.length, bytes, blockBytes, taken).asText();
   }
 
-  /** Token ids that are equal where hashes are. */
-  private int[] ids(long[] engineBlocks, long[] blocks, int length) {
+  /** Token ids that are equal where hashes are; without hashes those of nobody else. */
+  private int[] ids(Exchange exchange, long[] blocks, int length) {
     int[] ids = new int[length];
+    long[] engineBlocks = exchange.engineBlocks();
+    long rest = ~(blocks.length == 0 ? exchange.index() : blocks[blocks.length - 1]);
     for (int i = 0; i < length; i++) {
       int block = i / blockSize;
       boolean complete = block < engineBlocks.length;
-      long hash = complete ? engineBlocks[block] : ~blocks[blocks.length - 1];
+      long hash = complete ? engineBlocks[block] : rest;
       ids[i] = (int) (PrefixBlocks.mix(hash + i) >>> 33);
     }
     return ids;

@@ -96,6 +96,19 @@ public record SimulationSettings(
                 "slow: %d=%s (expected: a factor above 0, at most 1000)".formatted(worker, factor));
           }
         });
+    requireEngines(slow, workers, changes);
+  }
+
+  private static void requireEngines(Map<Integer, Double> slow, int workers, List<Change> changes) {
+    slow.forEach(
+        (worker, factor) -> {
+          boolean there = worker >= 0 && worker < workers;
+          if (!there && changes.stream().noneMatch(change -> change.worker() == worker)) {
+            throw new IllegalArgumentException(
+                "slow: %d=%s (expected: an engine that is there or comes)"
+                    .formatted(worker, factor));
+          }
+        });
   }
 
   /**
@@ -130,5 +143,13 @@ public record SimulationSettings(
    * @param seconds when, from the beginning
    * @param worker index of the engine; one that is there is lost, one that is not comes, empty
    */
-  public record Change(double seconds, int worker) {}
+  public record Change(double seconds, int worker) {
+    public Change {
+      if (!(seconds >= 0 && seconds < 1e9) || worker < 0) {
+        throw new IllegalArgumentException(
+            "change: %s=%d (expected: seconds and an engine, both at least 0)"
+                .formatted(seconds, worker));
+      }
+    }
+  }
 }

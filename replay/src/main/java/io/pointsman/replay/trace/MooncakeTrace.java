@@ -1,17 +1,22 @@
 package io.pointsman.replay.trace;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.zip.GZIPInputStream;
 
 /**
  * Traces in the format of the Mooncake project: one JSON object a line with {@code timestamp} (ms),
@@ -27,14 +32,14 @@ public final class MooncakeTrace {
   private MooncakeTrace() {}
 
   /**
-   * Reads a file.
+   * Reads a file, one that ends in {@code .gz} packed.
    *
    * @throws IllegalArgumentException if a line is not of the format; the message names it
    */
   public static Trace read(Path file) throws IOException {
     ObjectMapper json = new ObjectMapper();
     List<Line> read = new ArrayList<>();
-    try (BufferedReader lines = Files.newBufferedReader(file)) {
+    try (BufferedReader lines = open(file)) {
       int number = 0;
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         number++;
@@ -59,9 +64,22 @@ public final class MooncakeTrace {
     double first = read.isEmpty() ? 0 : read.getFirst().at;
     String name = String.valueOf(file.getFileName());
     return new Trace(
-        name.replaceFirst("\\.jsonl$", ""),
+        name.replaceFirst("\\.jsonl(\\.gz)?$", ""),
         blockTokens,
         read.stream().map(line -> line.request(first, blockTokens)).toList());
+  }
+
+  private static BufferedReader open(Path file) throws IOException {
+    InputStream bytes = Files.newInputStream(file);
+    try {
+      boolean packed = file.toString().endsWith(".gz");
+      // A decoder of its own refuses what is no UTF-8.
+      return new BufferedReader(
+          new InputStreamReader(packed ? new GZIPInputStream(bytes) : bytes, UTF_8.newDecoder()));
+    } catch (IOException e) {
+      bytes.close();
+      throw e;
+    }
   }
 
   private static int blockTokens(List<Line> lines) {
@@ -86,27 +104,34 @@ public final class MooncakeTrace {
   private record Line(
       double at, int input, int output, double blockTokens, long[] ids, boolean refused) {
     static Line of(JsonNode line) {
-      JsonNode written = field(line, "hash_ids");
-      long[] ids = new long[written.size()];
-      for (int i = 0; i < ids.length; i++) {
-        ids[i] = PrefixBlocks.mix(written.get(i).asLong());
-      }
       // Made to be checked: what is wrong with a line is to be told with its number.
       TraceRequest checked =
           new TraceRequest(
-              field(line, "timestamp").asDouble(),
+              number(field(line, "timestamp"), "timestamp"),
               -1,
-              field(line, "input_length").asInt(),
-              field(line, "output_length").asInt(),
-              ids);
-      double blockTokens = Math.max(0, line.path("block_tokens").asDouble(0));
+              whole(line, "input_length"),
+              whole(line, "output_length"),
+              ids(field(line, "hash_ids")));
+      JsonNode told = line.get("block_tokens");
+      double blockTokens = told == null ? 0 : Math.max(0, number(told, "block_tokens"));
       return new Line(
           checked.at(),
           checked.inputTokens(),
           checked.outputTokens(),
           blockTokens,
-          ids,
+          checked.blocks(),
           line.path("end").asText().equals("refused"));
+    }
+
+    private static long[] ids(JsonNode written) {
+      require(written.isArray(), "hash_ids", written, "a list of numbers");
+      long[] ids = new long[written.size()];
+      for (int i = 0; i < ids.length; i++) {
+        JsonNode id = written.get(i);
+        require(id.isIntegralNumber(), "hash_ids", id, "a list of numbers");
+        ids[i] = PrefixBlocks.mix(id.asLong());
+      }
+      return ids;
     }
 
     /**
@@ -115,6 +140,24 @@ public final class MooncakeTrace {
     TraceRequest request(double begins, int blockTokens) {
       int most = Math.min(ids.length, Math.ceilDiv(input, blockTokens));
       return new TraceRequest(at - begins, -1, input, output, Arrays.copyOf(ids, most));
+    }
+  }
+
+  private static double number(JsonNode value, String name) {
+    require(value.isNumber() && Double.isFinite(value.asDouble()), name, value, "a number");
+    return value.asDouble();
+  }
+
+  private static int whole(JsonNode line, String name) {
+    JsonNode value = field(line, name);
+    double number = number(value, name);
+    require(number == (int) number, name, value, "a whole number");
+    return (int) number;
+  }
+
+  private static void require(boolean right, String name, JsonNode value, String expected) {
+    if (!right) {
+      throw new IllegalArgumentException(name + ": " + value + " (expected: " + expected + ")");
     }
   }
 
