@@ -156,7 +156,7 @@ final class KvSource implements AutoCloseable {
   private void followUnlessBroken() {
     try {
       follow();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       log.error("KV events of {}: connected again", name, e);
       startAnew(Count.RESETS_DEFECT);
       defects++;

@@ -530,6 +530,22 @@ class KvSourceTest {
   }
 
   @Test
+  void anErrorLeavesNoCacheThatCountsAsComplete() {
+    try (EventPublisher publisher = publisher(OPTIONS);
+        Listening listening = Listening.byLabels()) {
+      Worker worker = listening.add(publisher.port(), publisher.replayPort());
+      listening.awaitLive(worker);
+      store(publisher, 1);
+      listening.awaitBlocks(worker, Set.of(1L));
+      listening.feed.failOnce(new AssertionError("planted"));
+      store(publisher, 2);
+      listening.await(Count.RESETS_DEFECT, 1);
+      listening.awaitBlocks(worker, range(1, 2));
+      listening.awaitLive(worker);
+    }
+  }
+
+  @Test
   void whatTheRouterFailedOverIsHadByReplay() {
     try (EventPublisher publisher = publisher(OPTIONS);
         Listening listening = Listening.byLabels()) {

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /** Keeps what a feed was told, as an index would. */
 final class RecordingFeed implements KvFeed {
@@ -24,6 +25,7 @@ final class RecordingFeed implements KvFeed {
   private long lostUntil;
   private int cleared;
   private boolean overlapped;
+  private @Nullable Error error;
   private boolean broken;
 
   private static String key(Worker worker, int rank) {
@@ -38,6 +40,12 @@ final class RecordingFeed implements KvFeed {
         broken = false;
         inside.remove(worker.id());
         throw new IllegalStateException("planted");
+      }
+      if (error != null) {
+        Error thrown = error;
+        error = null;
+        inside.remove(worker.id());
+        throw thrown;
       }
       Set<Long> held = blocks.computeIfAbsent(key(worker, rank), _ -> new TreeSet<>());
       for (KvEvent event : events) {
@@ -99,6 +107,11 @@ final class RecordingFeed implements KvFeed {
   /** The next events are not taken. */
   synchronized void breakOnce() {
     broken = true;
+  }
+
+  /** The router fails over the next events with an error. */
+  synchronized void failOnce(Error planted) {
+    error = planted;
   }
 
   synchronized Set<Long> blocks(Worker worker, int rank) {
