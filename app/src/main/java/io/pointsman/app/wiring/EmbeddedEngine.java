@@ -7,7 +7,6 @@ import io.pointsman.app.health.EngineClient;
 import io.pointsman.app.health.KvCapacity;
 import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
-import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.engine.EngineListener;
 import io.pointsman.engine.RoutingEngine;
 import io.pointsman.engine.StagePolicies;
@@ -114,7 +113,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     }
     opened.push(prober.start());
     opened.push(Rounds.start("held-leases", LEASE_LOOK, choices::expireDue));
-    if (config.kvEvents().mode() != KvEventSettings.Mode.OFF) {
+    if (TokenAsking.hears(config)) {
       opened.push(KvHearing.start(config.kvEvents(), fleet, index, client, ticker, (_, _) -> {}));
     }
   }

@@ -21,7 +21,6 @@ import io.pointsman.app.health.FleetJournal;
 import io.pointsman.app.health.KvCapacity;
 import io.pointsman.app.health.Prober;
 import io.pointsman.app.health.Rounds;
-import io.pointsman.app.kvevents.KvEventSettings;
 import io.pointsman.app.metrics.MetricsServer;
 import io.pointsman.app.metrics.RouterMetrics;
 import io.pointsman.app.tracing.Tracing;
@@ -270,7 +269,7 @@ public final class Router implements AutoCloseable {
       if (two != null) {
         PeerListeners.open(config.peers(), two, fleet, maxWorkers, ticker, control);
       }
-      if (config.kvEvents().mode() != KvEventSettings.Mode.OFF) {
+      if (TokenAsking.hears(config)) {
         KvFeed feed = knowledge.index();
         control.push(
             KvHearing.start(config.kvEvents(), fleet, feed, client, ticker, metrics::kvEvents));

@@ -17,34 +17,53 @@ import java.util.Deque;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What is known of engines' caches, and who asks for what is missing. Apart from the router's
  * assembly, so that a router that does not ask loads no class of it.
  */
 final class TokenAsking {
+  private static final Logger log = LoggerFactory.getLogger(TokenAsking.class);
+
   /** Policies that compare prompts with announcements. */
   private static final Set<String> COMPARE = Set.of("cost", "kv_aware");
 
   private TokenAsking() {}
 
+  /**
+   * Whether engines' announcements are heard: only where a policy that decides goes by them. What
+   * somebody else's class goes by is not known.
+   */
+  static boolean hears(PointsmanConfig config) {
+    if (config.kvEvents().mode() == KvEventSettings.Mode.OFF) {
+      return false;
+    }
+    boolean wanted =
+        deciding(config).anyMatch(name -> COMPARE.contains(name) || name.contains("."));
+    if (!wanted) {
+      log.warn("kv-events.mode: nothing is heard (expected: a policy that is one of {})", COMPARE);
+    }
+    return wanted;
+  }
+
   /** What texts' ids are kept in; such that knows none if nobody is to ask for them. */
   static TokenKeys texts(PointsmanConfig config, Ticker ticker) {
     boolean heard = config.kvEvents().mode() != KvEventSettings.Mode.OFF;
-    return heard && config.kvTokens().enabled() && compares(config)
+    return heard && config.kvTokens().enabled() && deciding(config).anyMatch(COMPARE::contains)
         ? new KnownTexts(config.kvTokens().maxBytes(), ticker)
         : TokenKeys.NONE;
   }
 
-  private static boolean compares(PointsmanConfig config) {
+  /** Names of the policies that decide; a shadow goes by its own placements unless it is one. */
+  private static Stream<String> deciding(PointsmanConfig config) {
     Stream<String> ofStages =
         config.disagg().enabled()
             ? Stream.of(config.disagg().prefillPolicy(), config.disagg().decodePolicy())
             : Stream.of();
     Stream<String> ofModels = config.models().stream().map(ModelRouting::policy);
-    return Stream.of(Stream.of(config.policy(), config.shadowPolicy()), ofStages, ofModels)
-        .flatMap(names -> names)
-        .anyMatch(COMPARE::contains);
+    return Stream.of(Stream.of(config.policy()), ofStages, ofModels).flatMap(names -> names);
   }
 
   /**

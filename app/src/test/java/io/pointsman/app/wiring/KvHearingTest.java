@@ -55,12 +55,17 @@ class KvHearingTest {
   }
 
   private static Router router(SimEngine... engines) {
+    return router("kv_aware", "none", engines);
+  }
+
+  private static Router router(String policy, String shadow, SimEngine... engines) {
     ConfigValues values =
         new ConfigValues()
             .set(FrontKeys.PORT, 0)
             .set(OperationKeys.METRICS_PORT, 0)
             .set(FleetKeys.HEALTH_FIRST_RETRY, Duration.ofMillis(10))
-            .set(RoutingKeys.POLICY, "kv_aware")
+            .set(RoutingKeys.POLICY, policy)
+            .set(RoutingKeys.SHADOW_POLICY, shadow)
             .set(KvEventKeys.MODE, KvEventSettings.Mode.AUTO)
             .set(
                 RoutingKeys.WORKERS,
@@ -123,6 +128,20 @@ class KvHearingTest {
       assertThat(metrics(router))
           .contains("pointsman_kv_event_gaps_total 0")
           .contains("pointsman_kv_event_batches_total{result=\"malformed\"} 0");
+    }
+  }
+
+  /** Engines tell what another policy has filled their caches with. */
+  @Test
+  void enginesAreNotAskedOnBehalfOfAShadowThatDoesNotAct() throws Exception {
+    try (SimEngine engine = engine(EventFormat.VLLM);
+        Router router = router("cache_aware", "cost", engine)) {
+      awaitMetric(router, "pointsman_worker_healthy{worker=\"127.0.0.1:" + engine.port() + "\"} 1");
+      complete(router.url(), 1000);
+      assertThat(metrics(router))
+          .contains("pointsman_shadow_")
+          .doesNotContain("pointsman_kv_token_requests_total")
+          .doesNotContain("pointsman_kv_event_batches_total");
     }
   }
 
