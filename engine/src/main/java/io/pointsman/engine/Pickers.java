@@ -16,8 +16,16 @@ import org.jspecify.annotations.Nullable;
 
 /** A picker for each pool of one snapshot. Immutable. */
 final class Pickers {
-  /** A pool and the picker over it, which {@code policy} has made. */
-  record PooledPicker(Pool pool, Policy policy, Picker picker) {}
+  /**
+   * A pool and the picker over it, which {@code policy} has made.
+   *
+   * @param made whether it could; if not, the picker chooses nobody
+   */
+  record PooledPicker(Pool pool, Policy policy, Picker picker, boolean made) {
+    static PooledPicker of(Pool pool, Policy policy, @Nullable Picker made) {
+      return new PooledPicker(pool, policy, made == null ? (_, _) -> null : made, made != null);
+    }
+  }
 
   private final FleetSnapshot snapshot;
   private final Map<Role, PooledPicker> byRole = new EnumMap<>(Role.class);
@@ -29,22 +37,29 @@ final class Pickers {
 
   /**
    * Builds pickers for the pools that are new in {@code snapshot} and keeps those of the pools that
-   * it shares with the one before.
+   * it shares with the one before, but for those that could not be made.
+   *
+   * @param build makes a picker, or null if that fails
    */
   Pickers(
       FleetSnapshot snapshot,
       @Nullable Pickers before,
       StagePolicies policies,
-      BiFunction<Policy, Pool, Picker> build) {
+      BiFunction<Policy, Pool, @Nullable Picker> build) {
     this.snapshot = snapshot;
     IdentityHashMap<Pool, IdentityHashMap<Policy, PooledPicker>> kept = new IdentityHashMap<>();
     if (before != null) {
-      before.forEach(pooled -> of(kept, pooled.pool).put(pooled.policy, pooled));
+      before.forEach(
+          pooled -> {
+            if (pooled.made) {
+              of(kept, pooled.pool).put(pooled.policy, pooled);
+            }
+          });
     }
     BiFunction<Policy, Pool, PooledPicker> pickerFor =
         (policy, pool) ->
             of(kept, pool)
-                .computeIfAbsent(policy, p -> new PooledPicker(pool, p, build.apply(p, pool)));
+                .computeIfAbsent(policy, p -> PooledPicker.of(pool, p, build.apply(p, pool)));
     for (Role role : Role.values()) {
       Policy usual = policies.of(role, null).policy();
       byRole.put(role, pickerFor.apply(usual, snapshot.pool(role)));

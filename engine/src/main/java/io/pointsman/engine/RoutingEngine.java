@@ -111,12 +111,12 @@ public final class RoutingEngine {
     }
   }
 
-  private Picker build(Policy policy, Pool pool) {
+  private @Nullable Picker build(Policy policy, Pool pool) {
     try {
       return policy.picker(pool);
     } catch (RuntimeException | LinkageError e) {
       failed(e);
-      return (_, _) -> null;
+      return null;
     }
   }
 

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 class RoutingEngineTest {
@@ -106,6 +107,31 @@ class RoutingEngineTest {
     assertThat(routed(engine.decide(Requests.bare())).worker()).isSameAs(fleet.worker(1));
     assertThat(events.failures).containsExactly(fault);
     assertThat(events.routed).containsExactly(PickReason.FALLBACK);
+  }
+
+  @Test
+  void pickerThatCouldNotBeMadeIsMadeWhenTheFleetChanges() {
+    AtomicBoolean broken = new AtomicBoolean(true);
+    Policy policy =
+        pool -> {
+          if (broken.get()) {
+            throw new IllegalStateException("fault of the policy");
+          }
+          return (request, _) -> {
+            request.notes().because(PickReason.TURN);
+            return pool.worker(0);
+          };
+        };
+    RoutingEngine engine = engine(policy);
+    RoutingRequest request = RoutingRequest.builder().model(TestFleet.MODEL).build();
+    routed(engine.decide(request));
+    assertThat(events.routed).containsExactly(PickReason.FALLBACK);
+
+    broken.set(false);
+    fleet.add(spec("further", "of-another-model"));
+    routed(engine.decide(RoutingRequest.builder().model(TestFleet.MODEL).build()));
+
+    assertThat(events.routed).endsWith(PickReason.TURN);
   }
 
   @Test
