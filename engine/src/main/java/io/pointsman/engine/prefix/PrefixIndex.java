@@ -298,11 +298,17 @@ public final class PrefixIndex {
     /** Once a second worker comes to a group, its lengths must be found by themselves. */
     private void dissolve(long head, int claim) {
       RunTable.Run run = runs.run(head, claim, stamp);
+      int added = 0;
       for (int i = 0; run != null && i < run.count(); i++) {
+        int before = alone.added + alone.replaced;
         blocks.put(run.hashes()[i], claim, run.stamp(), alone);
+        added |= alone.added + alone.replaced > before ? 1 << i : 0;
       }
-      if (run != null) {
-        runs.drop(head, claim);
+      if (run != null && !runs.drop(head, claim)) {
+        // Evicted meanwhile, unless another thread has dissolved it: that one's have come first.
+        for (int rest = added; rest != 0; rest &= rest - 1) {
+          blocks.remove(run.hashes()[Integer.numberOfTrailingZeros(rest)], claim);
+        }
       }
     }
   }

@@ -291,14 +291,13 @@ final class RunTable implements Partitions.Copying {
   /**
    * Takes a worker's run out that begins with {@code head}. Several may come for one run at once,
    * of whom one takes it out and counts it.
+   *
+   * @return false if there is none any more
    */
-  void drop(long head, int claim) {
+  boolean drop(long head, int claim) {
     MemorySegment partition = partitions.find(head);
     int row = partition == null ? -1 : own(partition, head, claim);
-    if (partition == null || row < 0) {
-      return;
-    }
-    takeOut(partition, set(head, partition), row, claim);
+    return partition != null && row >= 0 && takeOut(partition, set(head, partition), row, claim);
   }
 
   /**

@@ -12,6 +12,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Writers that collide in a table far too small for them, readers and a fleet that changes. */
@@ -19,6 +21,7 @@ class PrefixIndexConcurrencyTest {
   private static final int SLOTS = 40;
   private static final int FAMILIES = 40;
   private static final int ROUNDS = 6_000;
+  private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
 
   private final PrefixIndex index = new PrefixIndex(64 << 10, SLOTS);
 
@@ -62,6 +65,52 @@ class PrefixIndexConcurrencyTest {
       assertThat(roomy.match(prompt)).isEqualTo(40);
       assertThat(holders(roomy, prompt, 40)).contains(slot);
     }
+  }
+
+  /** Both come to each prompt at about the same time. */
+  @Test
+  void whatOneEvictsWhileAnotherComesToItIsGone() throws Exception {
+    int prompts = 20_000;
+    PrefixIndex roomy = new PrefixIndex(64 << 20, 2);
+    for (int i = 0; i < prompts; i++) {
+      roomy.add(prompt(i, 8, 1, 8), roomy.tenancy(0), 0, 0);
+    }
+    AtomicIntegerArray at = new AtomicIntegerArray(2);
+    run(
+        List.of(
+            () ->
+                together(
+                    at,
+                    0,
+                    prompts,
+                    prompt -> {
+                      Lengths lengths = PrefixIndexTest.lengths(prompt);
+                      roomy.remove(lengths, 0, 8, roomy.tenancy(0));
+                    }),
+            () ->
+                together(
+                    at, 1, prompts, prompt -> roomy.add(prompt, roomy.tenancy(1), 0, MINUTE))));
+
+    int left = 0;
+    for (int i = 0; i < prompts; i++) {
+      for (int length = 1; length <= 8; length++) {
+        left += holders(roomy, prompt(i, 8, 1, 8), length).contains(0) ? 1 : 0;
+      }
+    }
+    assertThat(left).isZero();
+  }
+
+  private static Integer together(
+      AtomicIntegerArray at, int own, int prompts, Consumer<PrefixBlocks> action) {
+    for (int i = 0; i < prompts; i++) {
+      PrefixBlocks prompt = prompt(i, 8, 1, 8);
+      at.set(own, i + 1);
+      while (at.get(1 - own) <= i) {
+        Thread.onSpinWait();
+      }
+      action.accept(prompt);
+    }
+    return 0;
   }
 
   private Integer write(SplittableRandom random) {

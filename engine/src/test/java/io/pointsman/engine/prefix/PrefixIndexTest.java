@@ -206,7 +206,7 @@ class PrefixIndexTest {
     }
   }
 
-  private static Lengths lengths(PrefixBlocks prompt) {
+  static Lengths lengths(PrefixBlocks prompt) {
     long[] hashes = new long[Milestones.upTo(prompt.count())];
     for (int i = 0; i < hashes.length; i++) {
       hashes[i] = prompt.hashes()[Milestones.blocks(i) - 1];
