@@ -58,7 +58,7 @@ public final class Holdings {
     int holders = add(longest);
     int most = holders(1);
     // Ordinals of milestones; the one at high has no more holders than the length found last.
-    int high = Milestones.upTo(longest) - 1;
+    int high = Milestones.upTo(longest - 1);
     while (holders < most && high > 0 && count < MOST) {
       int low = 0;
       while (high - low > 1) {

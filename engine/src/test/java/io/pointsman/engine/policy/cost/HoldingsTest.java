@@ -2,6 +2,7 @@ package io.pointsman.engine.policy.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.prefix.Milestones;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.Objects;
@@ -50,6 +51,16 @@ class HoldingsTest {
   }
 
   @Test
+  void longestMilestoneWithinAPromptThatAnotherHoldsWholeIsTold() {
+    hold(3, Prompt.of(1, 19));
+    hold(5, Prompt.of(1, 40));
+
+    Holdings held = found(Prompt.of(1, 19));
+    assertThat(held.blocks(3)).isEqualTo(19);
+    assertThat(held.blocks(5)).isEqualTo(18);
+  }
+
+  @Test
   void evictedBlocksAreHeldByTheOthersOnly() {
     PrefixBlocks prompt = Prompt.of(1, 16);
     for (int slot = 0; slot < 10; slot++) {
@@ -66,13 +77,14 @@ class HoldingsTest {
     assertThat(other.blocks(20)).isEqualTo(15);
   }
 
-  /** With at most eight different lengths everybody has his own. */
+  /** With at most eight different lengths everybody has his own, as far as it is indexed. */
   @Test
   void randomHoldersAreTold() {
     SplittableRandom random = new SplittableRandom(9);
     for (int round = 0; round < 200; round++) {
       PrefixIndex fresh = new PrefixIndex(8 << 20, 200);
-      int[] lengths = random.ints(7, 1, 17).toArray();
+      int most = 1 + random.nextInt(100);
+      int[] lengths = random.ints(7, 1, most + 20).toArray();
       int[] held = new int[60];
       for (int slot = 0; slot < held.length; slot++) {
         held[slot] = random.nextInt(3) == 0 ? lengths[random.nextInt(7)] : 0;
@@ -80,10 +92,16 @@ class HoldingsTest {
           fresh.add(Prompt.of(1, held[slot]), fresh.tenancy(slot), 0, 1L << 40);
         }
       }
-      Holdings found = Holdings.of(fresh, Prompt.of(1, 16, 2, 3));
+      Holdings found = Holdings.of(fresh, Prompt.of(1, most, 2, 3));
       for (int slot = 0; slot < held.length; slot++) {
-        assertThat(found == null ? 0 : found.blocks(slot)).isEqualTo(held[slot]);
+        assertThat(found == null ? 0 : found.blocks(slot)).isEqualTo(told(held[slot], most));
       }
     }
+  }
+
+  /** Of what somebody holds, as much as the longest indexed length within the shared part. */
+  private static int told(int held, int shared) {
+    int indexed = Milestones.upTo(Math.min(held, shared));
+    return indexed == 0 ? 0 : Milestones.blocks(indexed - 1);
   }
 }
