@@ -14,6 +14,12 @@ final class PoolModel {
   /** Answers are taken to be this long until the first is counted, and weigh as one answer. */
   private static final double ANSWER_PRIOR = 256;
 
+  /** One answer counts as no more than so many times the mean: some planes tell nonsense. */
+  private static final double MOST_MEANS = 32;
+
+  /** Engines count no prompt as so many times more tokens than estimated, or less. */
+  private static final double MOST_TOKENS = 20;
+
   /** So many prompts have to be reported before their length is believed. */
   private static final double PROMPT_PRIOR_TOKENS = 2000;
 
@@ -26,6 +32,10 @@ final class PoolModel {
   private final Delay ofIdle = new Delay();
   private final Delay ofBusy = new Delay();
   private final double priceFloor;
+
+  /** No answer counts as longer. */
+  private final int longestAnswer;
+
   private int workers;
   private int pending;
   private int prefilling;
@@ -88,6 +98,7 @@ final class PoolModel {
     this.teacher = teacher;
     latency = new LatencyModel(settings.stepTokens(), teacher == null ? null : teacher.latency);
     priceFloor = settings.priceFloor();
+    longestAnswer = settings.kvTokens();
     price = priceFloor;
   }
 
@@ -209,14 +220,17 @@ final class PoolModel {
 
   synchronized void answered(int tokens) {
     answers = FORGETTING * answers + 1;
-    answerTokens = FORGETTING * answerTokens + tokens;
+    double counted = Math.min(Math.min(tokens, longestAnswer), MOST_MEANS * meanAnswer);
+    answerTokens = FORGETTING * answerTokens + counted;
     meanAnswer = answerTokens / answers;
   }
 
   /** An engine has counted a prompt whose length was estimated. */
   synchronized void counted(int estimatedTokens, int reportedTokens) {
     estimated = FORGETTING * estimated + estimatedTokens;
-    reported = FORGETTING * reported + reportedTokens;
-    tokensPerEstimated = Math.clamp(reported / estimated, 0.05, 20);
+    double least = estimatedTokens / MOST_TOKENS;
+    reported =
+        FORGETTING * reported + Math.clamp(reportedTokens, least, estimatedTokens * MOST_TOKENS);
+    tokensPerEstimated = reported / estimated;
   }
 }

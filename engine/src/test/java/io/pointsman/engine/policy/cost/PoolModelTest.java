@@ -48,4 +48,42 @@ class PoolModelTest {
 
     assertThat(taught.delay(false)).isEqualTo(kind.delay(false));
   }
+
+  @Test
+  void oneAbsurdAnswerSaysLittle() {
+    for (int i = 0; i < 1000; i++) {
+      kind.answered(200);
+    }
+    kind.answered(Integer.MAX_VALUE);
+
+    assertThat(kind.meanAnswer()).isLessThan(CostSettings.DEFAULTS.kvTokens() / 100.0);
+  }
+
+  @Test
+  void answersThatAreAlwaysAbsurdAreTakenToFillTheMemory() {
+    for (int i = 0; i < 100; i++) {
+      kind.answered(Integer.MAX_VALUE);
+    }
+
+    assertThat(kind.meanAnswer()).isLessThanOrEqualTo(CostSettings.DEFAULTS.kvTokens());
+  }
+
+  @Test
+  void lengthsOfAnswersThatHaveGrownAreLearned() {
+    for (int i = 0; i < 30; i++) {
+      kind.answered(20_000);
+    }
+
+    assertThat(kind.meanAnswer()).isBetween(15_000.0, 20_000.0);
+  }
+
+  @Test
+  void oneAbsurdLengthOfAPromptSaysLittle() {
+    for (int i = 0; i < 1000; i++) {
+      kind.counted(1000, 1000);
+    }
+    kind.counted(1000, Integer.MAX_VALUE);
+
+    assertThat(kind.tokens(Prompt.text(1, 100))).isBetween(1600, 1700);
+  }
 }
