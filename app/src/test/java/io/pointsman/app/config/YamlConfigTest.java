@@ -230,6 +230,13 @@ class YamlConfigTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"app=vllm,tier=a", "app==vllm,tier == a", "app = vllm, tier= a"})
+  void equalsSignsMayBeTwoAndHaveBlanksAround(String written) {
+    assertThat(parse("kubernetes:\n  selector: \"" + written + "\"").get(KubernetesKeys.SELECTOR))
+        .hasToString("app=vllm,tier=a");
+  }
+
+  @ParameterizedTest
   @ValueSource(
       strings = {
         "[\"a in ()\"]",

@@ -12,8 +12,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Labels with values: a list of {@code label=value} or {@code label in (a, b)}, of which a flag may
- * hold several, separated by commas; or a group of labels, each with a value or a list of them.
+ * Labels with values: a list of {@code label=value}, with one equals sign or two as Kubernetes has
+ * it, or {@code label in (a, b)}, of which a flag may hold several, separated by commas; or a group
+ * of labels, each with a value or a list of them.
  */
 public final class SelectorType implements ValueType<PodSelector> {
   private static final String ITEM = "label=value";
@@ -76,7 +77,8 @@ public final class SelectorType implements ValueType<PodSelector> {
     if (equals < 0) {
       throw wrong(item);
     }
-    put(labels, item.substring(0, equals), Set.of(item.substring(equals + 1)));
+    int value = item.startsWith("==", equals) ? equals + 2 : equals + 1;
+    put(labels, item.substring(0, equals).strip(), Set.of(item.substring(value).strip()));
   }
 
   private static void put(Map<String, Set<String>> labels, String key, Set<String> values) {
