@@ -305,10 +305,11 @@ public final class KvIndex implements KvFeed {
     return tokens;
   }
 
+  /** Those of a worker, or of the one that it is a copy of. */
   private KvSource[] sourcesOf(Worker worker) {
     int slot = worker.slot();
-    boolean its = slot < maxWorkers && owners.getAcquire(slot) == worker;
-    return its ? sources(slot) : NO_SOURCES;
+    Worker owner = slot < maxWorkers ? owners.getAcquire(slot) : null;
+    return owner != null && owner.id().equals(worker.id()) ? sources(slot) : NO_SOURCES;
   }
 
   /**

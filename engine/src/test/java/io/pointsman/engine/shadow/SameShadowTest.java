@@ -39,6 +39,7 @@ import io.pointsman.engine.shadow.ShadowPolicy.Second;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -63,6 +64,14 @@ class SameShadowTest {
   private final KvIndex announced = new KvIndex(16 << 20, 64, fleet.clock::nanos);
   private final Announcer announcer = new Announcer(16, 1);
   private final Deque<Running> running = new ArrayDeque<>();
+
+  /** What each worker holds, the oldest first. */
+  private final Map<Worker, Deque<int[]>> caches = new HashMap<>();
+
+  /** Prompts that a worker has room for. */
+  private int room = Integer.MAX_VALUE;
+
+  private PolicySettings settings = PolicySettings.DEFAULTS;
   private final SplittableRandom random = new SplittableRandom(5);
 
   @SuppressWarnings("ArrayRecordComponent") // made here, never changed
@@ -91,11 +100,7 @@ class SameShadowTest {
 
   private PolicyParts parts() {
     return new PolicyParts(
-        fleet.clock::nanos,
-        LAST,
-        64,
-        PolicySettings.DEFAULTS,
-        new KvKnowledge(announced, TokenKeys.NONE));
+        fleet.clock::nanos, LAST, 64, settings, new KvKnowledge(announced, TokenKeys.NONE));
   }
 
   /** With the tiers that the acting policy has. */
@@ -166,17 +171,26 @@ class SameShadowTest {
     Worker worker = request.lease().worker();
     request.lease().progressed();
     request.lease().firstToken();
-    announced.apply(worker, 0, batch(announcer.stored(request.prompt())));
+    announceStored(worker, request.prompt());
     if (random.nextInt(3) == 0) {
       announced.apply(worker, 0, batch(announcer.removed(request.prompt(), 10, KvTier.DEVICE)));
     }
     int found = Math.min(request.found(), request.prompt().length - 1);
     if (random.nextInt(2) == 0) {
       Worker other = fleet.worker(random.nextInt(WORKERS));
-      announced.apply(other, 0, batch(announcer.stored(request.prompt())));
+      announceStored(other, request.prompt());
     }
     request.lease().reported(new Usage(request.prompt().length, found, 20));
     request.lease().succeeded();
+  }
+
+  private void announceStored(Worker worker, int... prompt) {
+    announced.apply(worker, 0, batch(announcer.stored(prompt)));
+    Deque<int[]> cache = caches.computeIfAbsent(worker, _ -> new ArrayDeque<>());
+    cache.add(prompt);
+    if (cache.size() > room) {
+      announced.apply(worker, 0, batch(announcer.removed(cache.remove(), 0, KvTier.DEVICE)));
+    }
   }
 
   @ParameterizedTest
@@ -189,6 +203,19 @@ class SameShadowTest {
     assertThat(report.agreed()).isEqualTo(REQUESTS);
     assertThat(report.shadow().heldTokens()).isPositive().isEqualTo(report.acting().heldTokens());
     assertThat(report.shadow().imbalance()).isEqualTo(report.acting().imbalance());
+    assertThat(report.failures()).isZero();
+  }
+
+  @Test
+  void agreesWhereAnnouncementsTellTheSizeOfCaches() {
+    room = 4;
+    settings = settings.withCost(CostSettings.DEFAULTS.withKvTokens(40_000));
+    ShadowPolicy shadow = shadow((copy, parts) -> tiered("cost", copy, parts), true);
+    ShadowReport report = traffic("cost", shadow);
+
+    Worker worker = fleet.worker(0);
+    assertThat(report.agreed()).isEqualTo(REQUESTS);
+    assertThat(announced.capacityTokens(worker, 40_000)).isLessThan(30_000);
     assertThat(report.failures()).isZero();
   }
 
