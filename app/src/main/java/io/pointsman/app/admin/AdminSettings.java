@@ -17,6 +17,8 @@ import java.util.List;
  * @param healthOfWorkers whether {@code GET /health} tells of the workers; otherwise of the router
  * @param refusedPaths paths that are answered 501 by the router, compared exactly and without the
  *     query string, instead of being passed on to a worker; each starts with a slash
+ * @param rayApplication name of the application of which {@code GET /-/routes} tells, as Ray
+ *     Serve's proxies do; empty leaves that path and {@code /-/healthz} to the workers
  */
 public record AdminSettings(
     boolean enabled,
@@ -24,12 +26,14 @@ public record AdminSettings(
     int dataParallelSize,
     boolean mergedModels,
     boolean healthOfWorkers,
-    List<String> refusedPaths) {
+    List<String> refusedPaths,
+    String rayApplication) {
   public static final AdminSettings DEFAULTS =
-      new AdminSettings(true, Duration.ofMinutes(10), 1, true, true, List.of());
+      new AdminSettings(true, Duration.ofMinutes(10), 1, true, true, List.of(), "");
 
   public AdminSettings {
     requireNonNull(addTimeout, "addTimeout");
+    requireNonNull(rayApplication, "rayApplication");
     refusedPaths = List.copyOf(refusedPaths);
     for (String path : refusedPaths) {
       if (!path.startsWith("/")) {

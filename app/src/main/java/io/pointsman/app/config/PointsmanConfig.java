@@ -201,7 +201,8 @@ public record PointsmanConfig(
         values.get(AdminKeys.DATA_PARALLEL_SIZE),
         values.get(FleetKeys.MODELS_MERGED),
         values.get(AdminKeys.HEALTH_OF_WORKERS),
-        values.get(AdminKeys.REFUSED_PATHS));
+        values.get(AdminKeys.REFUSED_PATHS),
+        values.get(AdminKeys.RAY_APPLICATION));
   }
 
   private static DecideSettings decide(ConfigValues values) {

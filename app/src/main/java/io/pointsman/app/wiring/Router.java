@@ -6,6 +6,7 @@ import io.pointsman.app.admin.MaintenanceApi;
 import io.pointsman.app.admin.Membership;
 import io.pointsman.app.admin.ModelCards;
 import io.pointsman.app.admin.ModelsApi;
+import io.pointsman.app.admin.RayProxyApi;
 import io.pointsman.app.admin.RefusedPaths;
 import io.pointsman.app.admin.WorkerList;
 import io.pointsman.app.admin.WorkersApi;
@@ -335,6 +336,10 @@ public final class Router implements AutoCloseable {
           new Membership(fleet, config.admin(), config.disagg(), ticker, Thread::sleep);
       boolean ofWorkers = config.admin().healthOfWorkers();
       new HealthApi(fleet, membership, ofWorkers, config.disagg(), draining::get).addTo(routes);
+      String application = config.admin().rayApplication();
+      if (!application.isEmpty()) {
+        new RayProxyApi(fleet, application, draining::get).addTo(routes);
+      }
       if (config.admin().mergedModels()) {
         new ModelsApi(cards).addTo(routes);
       }

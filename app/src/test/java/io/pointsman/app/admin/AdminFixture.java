@@ -67,12 +67,14 @@ final class AdminFixture {
 
   AdminFixture(int dataParallelSize, DisaggSettings disagg) {
     AdminSettings settings =
-        new AdminSettings(true, Duration.ofSeconds(10), dataParallelSize, true, true, List.of());
+        new AdminSettings(
+            true, Duration.ofSeconds(10), dataParallelSize, true, true, List.of(), "llm_app");
     Membership membership = new Membership(fleet, settings, disagg, clock::nanos, this::pass);
     LocalRoutes.Builder builder = LocalRoutes.builder();
     new WorkersApi(fleet, membership, clock::nanos).addTo(builder);
     new HealthApi(fleet, membership, settings.healthOfWorkers(), disagg, () -> draining)
         .addTo(builder);
+    new RayProxyApi(fleet, settings.rayApplication(), () -> draining).addTo(builder);
     new ModelsApi(cards).addTo(builder);
     new MaintenanceApi(fleet, this::call, List.of(sessions)).addTo(builder);
     routes = builder.build();

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class MembershipTest {
   private static final AdminSettings SETTINGS =
-      new AdminSettings(true, Duration.ofSeconds(10), 1, true, true, List.of());
+      new AdminSettings(true, Duration.ofSeconds(10), 1, true, true, List.of(), "");
 
   private final FakeClock clock = new FakeClock();
 
@@ -200,7 +200,7 @@ class MembershipTest {
     Membership ranks =
         new Membership(
             fleet,
-            new AdminSettings(true, Duration.ofSeconds(10), 2, true, true, List.of()),
+            new AdminSettings(true, Duration.ofSeconds(10), 2, true, true, List.of(), ""),
             DisaggSettings.DEFAULTS,
             clock::nanos,
             _ -> fleet.snapshot().workers().forEach(worker -> worker.probed(true)));

@@ -52,6 +52,10 @@ public final class RayServeFile {
   private static final String HOST = "0.0.0.0";
 
   private static final int PORT = 8000;
+
+  /** What Ray calls an application without a name. */
+  private static final String APPLICATION = "default";
+
   private static final Duration MILLI = Duration.ofMillis(1);
   private static final String CLUSTER = "there is no cluster to place it in";
 
@@ -245,6 +249,8 @@ public final class RayServeFile {
             "external_scaler_enabled", CLUSTER,
             "logging_config", "log.* say how this program logs"));
     environment(application.at("runtime_env").at("env_vars"));
+    String called = application.at("name").text();
+    values.set(AdminKeys.RAY_APPLICATION, called.isBlank() ? APPLICATION : called.strip());
     prefix(application.at("route_prefix"));
     RayNode builder = application.at("import_path");
     if (builder.text().equals(PD_BUILDER)) {

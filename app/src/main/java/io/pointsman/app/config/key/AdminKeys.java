@@ -4,6 +4,7 @@ import static io.pointsman.app.config.value.ValueTypes.bool;
 import static io.pointsman.app.config.value.ValueTypes.decimal;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.integer;
+import static io.pointsman.app.config.value.ValueTypes.text;
 import static io.pointsman.app.config.value.ValueTypes.texts;
 
 import io.pointsman.app.admin.AdminSettings;
@@ -59,6 +60,15 @@ public final class AdminKeys {
               + " without the query string.",
           "Suits what must reach a certain engine and not just any, such as /sleep.");
 
+  public static final Key<String> RAY_APPLICATION =
+      Key.of(
+          "admin.ray-application",
+          text("<name>", "a name", true),
+          AdminSettings.DEFAULTS.rayApplication(),
+          "Name of the application that GET /-/routes tells, as Ray Serve's proxies do; with one"
+              + " GET /-/healthz is 200 while a worker is well.",
+          "Empty passes both paths on to a worker.");
+
   public static final Key<Double> DECISIONS_SAMPLE =
       Key.of(
           "decisions.sample",
@@ -104,6 +114,7 @@ public final class AdminKeys {
         DATA_PARALLEL_SIZE,
         HEALTH_OF_WORKERS,
         REFUSED_PATHS,
+        RAY_APPLICATION,
         DECISIONS_SAMPLE,
         DECISIONS_KEEP,
         VALIDATION_URLS,

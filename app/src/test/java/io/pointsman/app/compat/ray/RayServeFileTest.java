@@ -94,6 +94,7 @@ class RayServeFileTest {
     assertThat(values.get(FrontKeys.PORT)).isEqualTo(8000);
     assertThat(values.get(AdminKeys.ENABLED)).isFalse();
     assertThat(values.get(AdminKeys.HEALTH_OF_WORKERS)).isFalse();
+    assertThat(values.get(AdminKeys.RAY_APPLICATION)).isEqualTo("llm_app");
     assertThat(values.get(OperationKeys.METRICS_PORT)).isZero();
     assertThat(values.get(FrontKeys.CORS_ENABLED)).isTrue();
     assertThat(values.get(FrontKeys.CORS_ORIGINS)).isEmpty();
