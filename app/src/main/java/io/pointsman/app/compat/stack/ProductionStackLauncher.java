@@ -16,8 +16,6 @@ import io.pointsman.app.config.key.TracingKeys;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Translates the command line of the vLLM production stack's router, and what is proposed for it,
@@ -25,7 +23,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class ProductionStackLauncher {
   private static final String ENGINES_KEY = "VLLM_API_KEY";
-  private static final Logger log = LoggerFactory.getLogger(ProductionStackLauncher.class);
+  private static final System.Logger log =
+      System.getLogger(ProductionStackLauncher.class.getName());
 
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
@@ -33,7 +32,7 @@ public final class ProductionStackLauncher {
   private static final Duration NO_LIMIT = Duration.ZERO;
 
   /** What the keys take; there is no use for longer ones. */
-  private static final Duration LONGEST_LIMIT = Duration.ofHours(24);
+  private static final double LONGEST_LIMIT = 86_400;
 
   private ProductionStackLauncher() {}
 
@@ -101,8 +100,8 @@ public final class ProductionStackLauncher {
   private static void environment(Map<String, String> environment, Translation into) {
     // Only for the router's own questions: requests go on with what their clients sent.
     into.values().set(FleetKeys.HEALTH_API_KEY, environment.getOrDefault(ENGINES_KEY, "").strip());
-    limit(environment, PREFILL_TIMEOUT, Duration.ofSeconds(300), into, DisaggKeys.PREFILL_TIMEOUT);
-    limit(environment, DECODE_TIMEOUT, Duration.ofSeconds(600), into, DisaggKeys.DECODE_TIMEOUT);
+    limit(environment, PREFILL_TIMEOUT, Duration.ofMinutes(5), into, DisaggKeys.PREFILL_TIMEOUT);
+    limit(environment, DECODE_TIMEOUT, Duration.ofMinutes(10), into, DisaggKeys.DECODE_TIMEOUT);
     limit(
         environment,
         PROXY_TIMEOUT,
@@ -135,10 +134,14 @@ public final class ProductionStackLauncher {
       seconds = Double.NaN;
     }
     if (Double.isNaN(seconds) || seconds < 0) {
-      log.warn("{}: {} (expected: seconds, 0 for no limit); the default counts", name, given);
+      log.log(
+          System.Logger.Level.WARNING,
+          "{0}: {1} (expected: seconds, 0 for no limit); the default counts",
+          name,
+          given);
       return standard;
     }
-    if (seconds == 0 || seconds > LONGEST_LIMIT.toSeconds()) {
+    if (seconds == 0 || seconds > LONGEST_LIMIT) {
       return NO_LIMIT;
     }
     return Duration.ofMillis(Math.max(1, Math.round(seconds * 1000)));
