@@ -1,6 +1,7 @@
 package io.pointsman.engine.prefix;
 
 import io.pointsman.engine.env.LargePages;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,10 +40,15 @@ public final class PrefixIndex {
   /** Behind all ways of a bucket. */
   private static final int RUN_WAY = ClaimTable.WAYS;
 
+  private static final int DISSOLVING = 16;
+
   private final long maxBytes;
   private final Tenancies tenancies;
   private final RunTable runs;
   private final BlockIndex blocks;
+
+  /** Locks, by the head of a group. */
+  private final Object[] dissolving = new Object[DISSOLVING];
 
   /**
    * @param maxBytes most bytes it may ever take; at least 64 KiB
@@ -65,6 +71,7 @@ public final class PrefixIndex {
     blocks =
         new BlockIndex(
             maxBytes - runBytes, maxBytes / BlockIndex.CROWD_SHARE, tenancies, largePages);
+    Arrays.setAll(dissolving, _ -> new Object());
   }
 
   /**
@@ -297,17 +304,27 @@ public final class PrefixIndex {
 
     /** Once a second worker comes to a group, its lengths must be found by themselves. */
     private void dissolve(long head, int claim) {
-      RunTable.Run run = runs.run(head, claim, stamp);
-      int added = 0;
-      for (int i = 0; run != null && i < run.count(); i++) {
-        int before = alone.added + alone.replaced;
-        blocks.put(run.hashes()[i], claim, run.stamp(), alone);
-        added |= alone.added + alone.replaced > before ? 1 << i : 0;
+      // Of several who come at once one does it: what another has put must stay.
+      synchronized (dissolving[(int) head & (DISSOLVING - 1)]) {
+        RunTable.Run run = runs.run(head, claim, stamp);
+        if (run != null) {
+          dissolve(run, head, claim);
+        }
       }
-      if (run != null && !runs.drop(head, claim)) {
-        // Evicted meanwhile, unless another thread has dissolved it: that one's have come first.
-        for (int rest = added; rest != 0; rest &= rest - 1) {
-          blocks.remove(run.hashes()[Integer.numberOfTrailingZeros(rest)], claim);
+    }
+
+    private void dissolve(RunTable.Run run, long head, int claim) {
+      for (int i = 0; i < run.count(); i++) {
+        blocks.put(run.hashes()[i], claim, run.stamp(), alone);
+      }
+      RunTable.Run rest = run;
+      while (rest != null && !runs.drop(head, claim, rest)) {
+        rest = runs.run(head, claim, stamp);
+      }
+      for (int i = 0; i < run.count(); i++) {
+        // Its worker has evicted it from the run meanwhile, and looked no further.
+        if (rest == null || !rest.has(run.hashes()[i])) {
+          blocks.remove(run.hashes()[i], claim);
         }
       }
     }

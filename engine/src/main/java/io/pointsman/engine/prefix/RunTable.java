@@ -270,6 +270,11 @@ final class RunTable implements Partitions.Copying {
       return null;
     }
     int set = set(head, partition);
+    // First, so that whatever becomes of its lengths meanwhile shows when it is dropped.
+    long note = readAcquire(partition, set + row);
+    if (claim(note) != claim) {
+      return null;
+    }
     long[] hashes = new long[ROW];
     int count = 0;
     for (int position = 0; position < ROW; position++) {
@@ -278,26 +283,42 @@ final class RunTable implements Partitions.Copying {
         hashes[count++] = present ^ claimed(claim);
       }
     }
-    return new Run(hashes, count, stamp - age(stamp, read(partition, set + row)));
+    return new Run(hashes, count, stamp - age(stamp, note), note);
   }
 
   /**
    * @param hashes of its lengths, the first {@code count}
    * @param stamp time of last use
+   * @param note as it was when the lengths were read
    */
   @SuppressWarnings("ArrayRecordComponent") // handed from one method to the next
-  record Run(long[] hashes, int count, int stamp) {}
+  record Run(long[] hashes, int count, int stamp, long note) {
+    boolean has(long hash) {
+      for (int i = 0; i < count; i++) {
+        if (hashes[i] == hash) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
 
   /**
-   * Takes a worker's run out that begins with {@code head}. Several may come for one run at once,
-   * of whom one takes it out and counts it.
+   * Takes a worker's run out that begins with {@code head}, if it is still as it was read.
    *
-   * @return false if there is none any more
+   * @return false if it is not, or not there any more
    */
-  boolean drop(long head, int claim) {
+  boolean drop(long head, int claim, Run as) {
     MemorySegment partition = partitions.find(head);
     int row = partition == null ? -1 : own(partition, head, claim);
-    return partition != null && row >= 0 && takeOut(partition, set(head, partition), row, claim);
+    if (partition == null || row < 0) {
+      return false;
+    }
+    boolean was = replace(partition, set(head, partition) + row, as.note, 0L);
+    if (was) {
+      entries.add(-lengths(as.note));
+    }
+    return was;
   }
 
   /**
@@ -343,17 +364,24 @@ final class RunTable implements Partitions.Copying {
     for (int rest = cleared; rest != 0; rest &= rest - 1) {
       write(partition, run + position + Integer.numberOfTrailingZeros(rest), 0L);
     }
-    countOut(partition, set + row, claim, Integer.bitCount(cleared));
-    return cleared;
+    return countOut(partition, set + row, claim, Integer.bitCount(cleared)) ? cleared : 0;
   }
 
-  /** A run that others change at the same time is counted out with all that it had. */
-  private void countOut(MemorySegment partition, int at, int claim, int lengths) {
+  /**
+   * Takes lengths off a run's count, or leaves it to whoever counts all of it out.
+   *
+   * @return false if the run is not there any more
+   */
+  private boolean countOut(MemorySegment partition, int at, int claim, int lengths) {
     long note = read(partition, at);
-    boolean has = claim(note) == claim && lengths(note) > lengths;
-    if (lengths > 0 && has && replace(partition, at, note, note - lengths)) {
-      entries.add(-lengths);
+    while (lengths > 0 && claim(note) == claim && lengths(note) > lengths) {
+      if (replace(partition, at, note, note - lengths)) {
+        entries.add(-lengths);
+        return true;
+      }
+      note = read(partition, at);
     }
+    return claim(note) == claim;
   }
 
   /** Reads the notes and tags that lead to a run, so that they are in the processor's caches. */

@@ -15,6 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Writers that collide in a table far too small for them, readers and a fleet that changes. */
 class PrefixIndexConcurrencyTest {
@@ -68,10 +70,12 @@ class PrefixIndexConcurrencyTest {
   }
 
   /**
-   * Both come to each prompt at about the same time. Two of 160,000 lengths have been seen to stay.
+   * Both come to each prompt at about the same time. What two write into one entry at once may be
+   * lost ({@link ClaimTable}), also that it is empty: a few of all these may stay.
    */
-  @Test
-  void whatOneEvictsWhileAnotherComesToItIsGone() throws Exception {
+  @ParameterizedTest
+  @ValueSource(ints = {0, 4})
+  void whatOneEvictsWhileAnotherComesToItIsGone(int from) throws Exception {
     int prompts = 20_000;
     PrefixIndex roomy = new PrefixIndex(64 << 20, 2);
     for (int i = 0; i < prompts; i++) {
@@ -87,7 +91,7 @@ class PrefixIndexConcurrencyTest {
                     prompts,
                     prompt -> {
                       Lengths lengths = PrefixIndexTest.lengths(prompt);
-                      roomy.remove(lengths, 0, 8, roomy.tenancy(0));
+                      roomy.remove(lengths, from, 8, roomy.tenancy(0));
                     }),
             () ->
                 together(
@@ -95,7 +99,7 @@ class PrefixIndexConcurrencyTest {
 
     int left = 0;
     for (int i = 0; i < prompts; i++) {
-      for (int length = 1; length <= 8; length++) {
+      for (int length = from + 1; length <= 8; length++) {
         left += holders(roomy, prompt(i, 8, 1, 8), length).contains(0) ? 1 : 0;
       }
     }

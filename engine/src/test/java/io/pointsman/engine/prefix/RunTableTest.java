@@ -43,6 +43,13 @@ class RunTableTest {
     table.open(group(run, Group.LENGTHS), tenancies.of(run), stamp, tally);
   }
 
+  private void drop(long head, int claim) {
+    RunTable.Run present = table.run(head, claim, 0);
+    if (present != null) {
+      table.drop(head, claim, present);
+    }
+  }
+
   @Test
   void noteTellsWhenARunWasUsedAndHowManyLengthsItHas() {
     int stamp = 1_000_000_007;
@@ -55,7 +62,7 @@ class RunTableTest {
       assertThat(run.stamp()).isEqualTo(stamp);
       assertThat(table.usedSince(group.head(), 0, group.head(), claim, stamp)).isTrue();
       assertThat(table.usedSince(group.head(), 0, group.head(), claim, stamp + 1)).isFalse();
-      table.drop(group.head(), claim);
+      drop(group.head(), claim);
       assertThat(table.entries()).isEqualTo(-size);
       table.counted(tally.added, tally.replaced);
       tally.added = 0;
@@ -75,7 +82,7 @@ class RunTableTest {
     assertThat(requireNonNull(table.run(whole.head(), claim, 3), "run").stamp()).isEqualTo(2);
     table.clear(whole.head(), claim, 6, whole.prefix().hashes(), 6, 8);
     assertThat(table.entries()).as("nothing twice").isEqualTo(6);
-    table.drop(whole.head(), claim);
+    drop(whole.head(), claim);
     assertThat(table.entries()).isZero();
   }
 
@@ -143,7 +150,7 @@ class RunTableTest {
   }
 
   private void drop(int run) {
-    table.drop(group(run, 8).head(), tenancies.of(run));
+    drop(group(run, 8).head(), tenancies.of(run));
   }
 
   private void clear(int run) {
