@@ -27,8 +27,9 @@ final class InFlight {
   int certain;
 
   /**
-   * Tokens of {@link #certain} whose announcements had come when it was placed, if they were ever
-   * to come; 0 on a worker that announces nothing.
+   * Tokens that requests placed there before have left, by the model of its cache, and whose
+   * announcements had come when it was placed, if they were ever to come; 0 on a worker that
+   * announces nothing.
    */
   int announceable;
 

@@ -289,11 +289,13 @@ final class Progress {
     int from = gone.held;
     for (InFlight heir : pending) {
       int to = Math.min(gone.sharedWith(heir), heir.held);
-      if (to > from) {
-        heir.held -= to - from;
-        aheadTokens += to - from;
-        from = to;
+      // What others have left in the cache, nobody has to compute.
+      int missing = to - Math.max(from, heir.certain);
+      if (missing > 0) {
+        heir.held -= missing;
+        aheadTokens += missing;
       }
+      from = Math.max(from, to);
     }
   }
 
