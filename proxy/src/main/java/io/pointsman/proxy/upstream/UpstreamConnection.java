@@ -213,7 +213,15 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (user != null) {
-      user.writable(channel.isWritable());
+      writable(user);
+    }
+  }
+
+  private void writable(UpstreamUser by) {
+    try {
+      by.writable(channel.isWritable());
+    } catch (RuntimeException | Error e) {
+      threw(by, e);
     }
   }
 }

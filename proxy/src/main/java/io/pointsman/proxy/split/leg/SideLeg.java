@@ -79,6 +79,9 @@ public final class SideLeg extends WorkerCall {
   private boolean surplus;
   private int status;
 
+  /** Whether its owner knows how it has ended, or has ended it. */
+  private boolean told;
+
   /** Whether the answer is a stream of events that can be read. */
   private boolean events;
 
@@ -141,6 +144,7 @@ public final class SideLeg extends WorkerCall {
   /** Ends it: the worker sees a closed connection. */
   public void abort() {
     boolean ended = over();
+    told = true;
     giveUp(null);
     if (trace != null && !ended) {
       trace.aborted();
@@ -206,6 +210,7 @@ public final class SideLeg extends WorkerCall {
   @Override
   protected void refused(HeldAnswer error) {
     traced(null);
+    told = true;
     owner.refused(this, error);
   }
 
@@ -265,6 +270,7 @@ public final class SideLeg extends WorkerCall {
     }
     complete(surplus);
     traced(null);
+    told = true;
     owner.answered(this, whole);
   }
 
@@ -289,6 +295,7 @@ public final class SideLeg extends WorkerCall {
   @Override
   protected void failed(RetryReason reason, ProxyError error) {
     traced(reason);
+    told = true;
     owner.failed(this, reason, error);
   }
 
@@ -298,8 +305,12 @@ public final class SideLeg extends WorkerCall {
     LOG.error("a request to {} failed", lease.worker(), defect);
     boolean ended = over();
     giveUp(null);
+    if (!told) {
+      told = true;
+      owner.failed(this, RetryReason.RESET, ProxyError.INTERNAL);
+    }
     if (!ended) {
-      failed(RetryReason.RESET, ProxyError.INTERNAL);
+      traced(RetryReason.RESET);
     }
   }
 
