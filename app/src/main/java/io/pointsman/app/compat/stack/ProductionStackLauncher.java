@@ -23,9 +23,6 @@ import java.util.Map;
  */
 public final class ProductionStackLauncher {
   private static final String ENGINES_KEY = "VLLM_API_KEY";
-  private static final System.Logger log =
-      System.getLogger(ProductionStackLauncher.class.getName());
-
   private static final String PREFILL_TIMEOUT = "ROUTER_PREFILL_TIMEOUT_SECONDS";
   private static final String DECODE_TIMEOUT = "ROUTER_DECODE_TIMEOUT_SECONDS";
   private static final String PROXY_TIMEOUT = "ROUTER_PROXY_TIMEOUT_SECONDS";
@@ -119,14 +116,13 @@ public final class ProductionStackLauncher {
       Translation into,
       Key<Duration>... keys) {
     String given = environment.getOrDefault(name, "").strip();
-    Duration limit = given.isEmpty() ? standard : limit(name, given, standard);
+    Duration limit = given.isEmpty() ? standard : limit(name, given, into);
     for (Key<Duration> key : keys) {
       into.values().set(key, limit);
     }
   }
 
-  /** As the original reads it: 0 is no limit, and what makes no sense is the default. */
-  private static Duration limit(String name, String given, Duration standard) {
+  private static Duration limit(String name, String given, Translation into) {
     double seconds;
     try {
       seconds = Double.parseDouble(given);
@@ -134,12 +130,8 @@ public final class ProductionStackLauncher {
       seconds = Double.NaN;
     }
     if (Double.isNaN(seconds) || seconds < 0) {
-      log.log(
-          System.Logger.Level.WARNING,
-          "{0}: {1} (expected: seconds, 0 for no limit); the default counts",
-          name,
-          given);
-      return standard;
+      into.problems().add(name + ": " + given + " (expected: seconds, 0 for no limit)");
+      return NO_LIMIT;
     }
     if (seconds == 0 || seconds > LONGEST_LIMIT) {
       return NO_LIMIT;

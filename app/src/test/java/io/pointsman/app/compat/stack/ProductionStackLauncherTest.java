@@ -32,6 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ProductionStackLauncherTest {
   private static final String STATIC =
@@ -281,24 +282,28 @@ class ProductionStackLauncherTest {
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "0, PT0S",
-    "2.5, PT2.5S",
-    "0.0001, PT0.001S",
-    "1e9, PT0S",
-    "-1, PT5M",
-    "nan, PT5M",
-    "soon, PT5M"
-  })
-  void aTimeThatMakesNoSenseIsTheDefault(String given, Duration limit) {
+  @CsvSource({"0, PT0S", "2.5, PT2.5S", "0.0001, PT0.001S", "1e9, PT0S"})
+  void limitsOfTimeAreReadAsTheStackReadsThem(String given, Duration limit) {
     ConfigValues values =
         ProductionStackLauncher.translate(
             List.of(SPLIT.strip().split(" ", -1)),
             Map.of("ROUTER_PREFILL_TIMEOUT_SECONDS", given, "ROUTER_PROXY_TIMEOUT_SECONDS", given));
     assertThat(values.get(DisaggKeys.PREFILL_TIMEOUT)).isEqualTo(limit);
-    Duration whole = limit.equals(Duration.ofMinutes(5)) ? Duration.ZERO : limit;
-    assertThat(values.get(ForwardKeys.TOTAL_TIMEOUT)).isEqualTo(whole);
-    assertThat(values.get(ForwardKeys.STREAM_TOTAL_TIMEOUT)).isEqualTo(whole);
+    assertThat(values.get(ForwardKeys.TOTAL_TIMEOUT)).isEqualTo(limit);
+    assertThat(values.get(ForwardKeys.STREAM_TOTAL_TIMEOUT)).isEqualTo(limit);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"-1", "nan", "soon"})
+  void limitOfTimeThatIsNoneIsRefused(String given) {
+    assertThatExceptionOfType(ConfigException.class)
+        .isThrownBy(
+            () ->
+                ProductionStackLauncher.translate(
+                    List.of(SPLIT.strip().split(" ", -1)),
+                    Map.of("ROUTER_DECODE_TIMEOUT_SECONDS", given)))
+        .withMessageContaining(
+            "ROUTER_DECODE_TIMEOUT_SECONDS: " + given + " (expected: seconds, 0 for no limit)");
   }
 
   @Test
