@@ -47,6 +47,19 @@ final class EngineFaultsTest {
   /** What is not held against an engine: it did send when the time for the whole was over. */
   private static final EngineFault STILL_SENDS = TRICKLES_FOREVER;
 
+  private static final String GOOD = "{\"ok\":true}";
+
+  /** What an engine with a fault answers in place of it, if it is served all the same. */
+  private static final Map<EngineFault, String> OWN_ANSWERS =
+      Map.of(LENGTH_AND_CHUNKS, "", SPEAKS_HTTP_10, "{\"ok\":1}", TRICKLES, "{}");
+
+  /**
+   * What came of events, if anything did, then the error, and nothing behind it. Empty lines end an
+   * event that was cut, and are nothing where none was.
+   */
+  private static final String ENDED_WITH_AN_ERROR =
+      "(data: one\n\n(data: half)?)?\n*data: \\{\"error\":\\{\"message\":[^\n]*}}\n\n";
+
   private static @Nullable FaultRig current;
   private static String currentKey = "";
 
@@ -329,6 +342,22 @@ final class EngineFaultsTest {
   }
 
   private static Seen ask(RawClient client, Row row) throws IOException {
-    return Seen.of(client.send("POST", "/v1/completions", FaultRig.request(row.stream())).read());
+    Answer answer = client.send("POST", "/v1/completions", FaultRig.request(row.stream())).read();
+    Seen seen = Seen.of(answer);
+    if (seen == Seen.SERVED) {
+      assertThat(answer.text()).matches(text -> whole(row, text), "what an engine has answered");
+    } else if (seen == Seen.ERROR_EVENT) {
+      assertThat(answer.text()).matches(ENDED_WITH_AN_ERROR);
+    }
+    return seen;
+  }
+
+  /** Whether it is what the engine with the fault answers, or the healthy one beside it. */
+  private static boolean whole(Row row, String text) {
+    boolean besideIt = text.contains("\"object\":\"text_completion\"");
+    String end = row.stream() ? "data: [DONE]\n\n" : "}";
+    return text.equals(GOOD)
+        || text.equals(OWN_ANSWERS.get(row.fault()))
+        || (besideIt && text.endsWith(end));
   }
 }

@@ -28,6 +28,11 @@ final class ResidueTest {
       lose();
       Residue.tellLostBuffers();
       assertThatThrownBy(log::verify).hasMessageContainingAll("LEAK", "lost on purpose");
+      try (DefectLog later = DefectLog.attach()) {
+        assertThatThrownBy(later::verify).hasMessageContaining("lost on purpose");
+      }
+    } finally {
+      DefectLog.forgetLostBuffers();
     }
   }
 
