@@ -89,7 +89,11 @@ function decisionRow(decision) {
   const expected = decision.expected;
   const measured = decision.measured;
   const shown = opened.has(decision.number);
-  const toggle = element("button", { type: "button", "aria-expanded": String(shown) }, decision.worker);
+  const toggle = element(
+    "button",
+    { type: "button", "aria-expanded": String(shown), "data-number": decision.number },
+    decision.worker,
+  );
   const row = element(
     "tr",
     { class: shown ? "decision open" : "decision" },
@@ -104,8 +108,10 @@ function decisionRow(decision) {
   );
   row.addEventListener("click", () => {
     opened.has(decision.number) ? opened.delete(decision.number) : opened.add(decision.number);
-    row.replaceWith(...decisionRows(decision));
-    row.detail?.remove();
+    keepingFocus(() => {
+      row.replaceWith(...decisionRows(decision));
+      row.detail?.remove();
+    });
   });
   return row;
 }
@@ -118,6 +124,15 @@ function decisionRows(decision) {
   }
   row.detail = element("tr", { class: "detail" }, element("td", { colspan: "8" }, ...detail(decision)));
   return [row, row.detail];
+}
+
+/** Whoever has come to a decision by the keyboard stays there when its row is made anew. */
+function keepingFocus(change) {
+  const number = document.activeElement?.dataset.number;
+  change();
+  if (number !== undefined) {
+    document.querySelector(`button[data-number="${number}"]`)?.focus();
+  }
 }
 
 function detail(decision) {
@@ -178,12 +193,14 @@ function part(kind) {
 
 function show(id, rows, none, columns) {
   const empty = element("tr", {}, element("td", { class: "empty", colspan: String(columns) }, none));
-  document.getElementById(id).replaceChildren(...(rows.length > 0 ? rows : [empty]));
+  keepingFocus(() => document.getElementById(id).replaceChildren(...(rows.length > 0 ? rows : [empty])));
 }
 
 function say(text, failed = false) {
   const state = document.getElementById("state");
-  state.textContent = text;
+  if (state.textContent !== text) {
+    state.textContent = text;
+  }
   state.classList.toggle("failed", failed);
 }
 
@@ -199,7 +216,7 @@ async function update() {
   const [workers, log] = await Promise.all([read("workers"), read(`decisions?limit=${SHOWN}`)]);
   show("workers", workers.workers.map(workerRow), "No workers.", 7);
   show("decisions", log.decisions.flatMap(decisionRows), "None explained yet.", 8);
-  const share = log.sample === 1 ? "all" : log.sample > 0 ? `one of ${number(1 / log.sample)}, drawn by chance` : "none";
+  const share = log.sample === 1 ? "all" : `${+(100 * log.sample).toPrecision(3)} %, drawn by chance`;
   say(`Decisions that are explained: ${share} (decisions.sample).`);
 }
 
