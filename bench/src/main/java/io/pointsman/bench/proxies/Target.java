@@ -74,12 +74,15 @@ record Target(
 
   Outcome judge(Results results) {
     OptionalDouble own = results.median(workload, contender, metric);
-    boolean triedInVain = own.isEmpty() && !results.of(workload, contender).isEmpty();
+    List<Measurement> runs = results.of(workload, contender);
+    long failed = runs.stream().filter(run -> !run.valid()).count();
     String what = "%s, %s of %s".formatted(workload, metric.title(), contender);
+    if (failed > 0) {
+      String text = "%s: %d of %d runs do not count".formatted(what, failed, runs.size());
+      return new Outcome(this, Verdict.MISSED, text);
+    }
     if (own.isEmpty()) {
-      return triedInVain
-          ? new Outcome(this, Verdict.MISSED, what + ": no run counts")
-          : new Outcome(this, Verdict.NOT_MEASURED, what);
+      return new Outcome(this, Verdict.NOT_MEASURED, what);
     }
     if (reference.isEmpty()) {
       return outcome(own.getAsDouble(), what, "");

@@ -110,6 +110,15 @@ final class TargetTest {
   }
 
   @Test
+  void aRunWithAnErrorBesideGoodOnesIsAMiss() {
+    measured("memory-0", "pointsman", Metric.RESIDENT, 100, 100);
+    assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.REACHED);
+    results.add(new Measurement("memory-0", "pointsman", 3, Map.of(), "1 timeout"));
+
+    assertThat(verdict("idle memory, MB")).isEqualTo(Verdict.MISSED);
+  }
+
+  @Test
   void runsWithErrorsDoNotCountAndNoneThatCountsIsAMiss() {
     results.add(
         new Measurement("memory-0", "pointsman", 1, Map.of(Metric.RESIDENT, 1.0), "3 closed"));
