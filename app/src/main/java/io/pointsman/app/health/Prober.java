@@ -45,7 +45,7 @@ public final class Prober implements AutoCloseable {
     SILENT,
     /** It did not answer in time, but has begun to answer requests since it was asked. */
     BUSY,
-    /** Nothing: the router had no file descriptor to ask with. */
+    /** Nothing: the router had no file descriptor or port to ask with. */
     NONE
   }
 

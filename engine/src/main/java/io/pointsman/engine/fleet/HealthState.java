@@ -45,8 +45,8 @@ public final class HealthState {
   }
 
   /**
-   * How often its engine has ended, most likely: a connection was refused to a request, and then a
-   * probe was not answered well either.
+   * How often its engine has ended, most likely: a connection could not be made for a request, and
+   * then a probe, which did not run out of time, was not answered well either.
    */
   public int restarts() {
     return restarts;
