@@ -311,24 +311,17 @@ final class RunTable implements Partitions.Copying {
   boolean drop(long head, int claim, Run as) {
     MemorySegment partition = partitions.find(head);
     int row = partition == null ? -1 : own(partition, head, claim);
-    if (partition == null || row < 0) {
-      return false;
-    }
-    boolean was = replace(partition, set(head, partition) + row, as.note, 0L);
-    if (was) {
-      entries.add(-lengths(as.note));
-    }
-    return was;
+    return partition != null && row >= 0 && takeOut(partition, set(head, partition) + row, as.note);
   }
 
   /**
    * Takes a row out, as it is: without its note it counts for nothing.
    *
-   * @return false if it is not the worker's any more: others took it out, or for a run of theirs
+   * @param at where its note stands
+   * @return false if that is another one by now: others took it out, or changed it
    */
-  private boolean takeOut(MemorySegment partition, int set, int row, int claim) {
-    long note = read(partition, set + row);
-    boolean was = claim(note) == claim && replace(partition, set + row, note, 0L);
+  private boolean takeOut(MemorySegment partition, int at, long note) {
+    boolean was = replace(partition, at, note, 0L);
     if (was) {
       entries.add(-lengths(note));
     }
@@ -359,7 +352,9 @@ final class RunTable implements Partitions.Copying {
       }
     }
     if (position == 0) {
-      return takeOut(partition, set, row, claim) ? cleared : 0;
+      long note = read(partition, set + row);
+      boolean taken = claim(note) == claim && takeOut(partition, set + row, note);
+      return taken ? cleared : 0;
     }
     for (int rest = cleared; rest != 0; rest &= rest - 1) {
       write(partition, run + position + Integer.numberOfTrailingZeros(rest), 0L);
