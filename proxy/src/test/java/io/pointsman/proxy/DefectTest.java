@@ -15,6 +15,7 @@ import io.pointsman.proxy.telemetry.TraceContext;
 import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,20 +44,25 @@ class DefectTest {
         };
   }
 
+  /** The client is told that the router failed, and its next request is served. */
+  private static void assertToldAndServedAgain(ProxyRig rig) throws IOException {
+    WireClient client = rig.connect();
+
+    WireResponse response = client.send(REQUEST).read();
+
+    assertThat(response.status()).isEqualTo(500);
+    assertThat(response.text()).contains("\"code\":\"internal\"");
+    assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
+    assertThat(client.send(REQUEST).read().status()).isEqualTo(200);
+  }
+
   @Test
   void inTheDecision() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       fails(rig);
-      WireClient client = rig.connect();
-
-      WireResponse response = client.send(REQUEST).read();
-
-      assertThat(response.status()).isEqualTo(500);
-      assertThat(response.text()).contains("\"code\":\"internal\"");
-      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
-      assertThat(client.send(REQUEST).read().status()).isEqualTo(200);
+      assertToldAndServedAgain(rig);
     }
   }
 
@@ -157,14 +163,7 @@ class DefectTest {
       rig.worker(engine.url());
       Throwing trace = new Throwing(where);
       rig.tracer = (_, _, _, _) -> trace;
-      WireClient client = rig.connect();
-
-      WireResponse response = client.send(REQUEST).read();
-
-      assertThat(response.status()).isEqualTo(500);
-      assertThat(response.text()).contains("\"code\":\"internal\"");
-      assertThat(rig.outcomes).containsExactly(Outcome.IGNORED);
-      assertThat(client.send(REQUEST).read().status()).isEqualTo(200);
+      assertToldAndServedAgain(rig);
     }
   }
 
