@@ -62,6 +62,7 @@ public final class ProxyServer implements AutoCloseable {
   private final Plane plane;
   private final EventLoopGroup loops;
   private final OpenChannels channels;
+  private final ConnectionLimit clients;
   private final Map<EventExecutor, LoopState> states = new HashMap<>();
   private final Channel listener;
 
@@ -74,6 +75,7 @@ public final class ProxyServer implements AutoCloseable {
     Sockets sockets = waiting.sockets();
     loops = waiting.loops();
     channels = new OpenChannels(loops);
+    clients = new ConnectionLimit(listen.maxConnections());
     NameTable names =
         new NameTable(
             context.lookup(),
@@ -188,6 +190,7 @@ public final class ProxyServer implements AutoCloseable {
             .channel(sockets.listening())
             .option(ChannelOption.SO_BACKLOG, listen.backlog())
             .option(ChannelOption.SO_REUSEADDR, true)
+            .handler(clients)
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, CLIENT_WATER_MARK)
@@ -236,6 +239,11 @@ public final class ProxyServer implements AutoCloseable {
   /** The port that is listened on. */
   public int port() {
     return ((InetSocketAddress) listener.localAddress()).getPort();
+  }
+
+  /** Clients that are connected. */
+  public int clients() {
+    return clients.open();
   }
 
   /** Requests for workers that are under way, those that wait for admission included. */

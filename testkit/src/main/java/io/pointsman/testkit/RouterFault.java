@@ -6,6 +6,8 @@ public enum RouterFault {
   TERMINATED_UNDER_STREAMS,
   /** More connections come than descriptors are left. */
   OUT_OF_DESCRIPTORS,
+  /** More clients come than are let in, and stay. */
+  FLOODED_BY_CLIENTS,
   /** The disk that the log is written to is full. */
   LOG_DISK_FULL,
   /** The disk that requests are captured on is full. */

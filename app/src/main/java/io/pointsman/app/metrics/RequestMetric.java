@@ -53,6 +53,12 @@ enum RequestMetric implements Metric {
       "pointsman_response_bytes_total",
       "bytes",
       "Bytes of answers handed to clients' sockets, heads and framing included."),
+  CLIENT_CONNECTIONS(
+      Kind.GAUGE,
+      "pointsman_client_connections",
+      "connections",
+      "Clients that are connected, idle ones included; who comes beyond limits.max-connections"
+          + " waits to be accepted."),
   QUEUE_LENGTH(
       Kind.GAUGE,
       "pointsman_queue_length",

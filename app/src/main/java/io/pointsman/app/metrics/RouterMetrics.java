@@ -95,6 +95,12 @@ public final class RouterMetrics {
     return split;
   }
 
+  /** Reads the number of clients that are connected. Call once. */
+  public RouterMetrics clients(LongSupplier connected) {
+    meters.pulled(RequestMetric.CLIENT_CONNECTIONS, sink -> sink.put(connected.getAsLong()));
+    return this;
+  }
+
   /** Reads the number of requests that wait for admission. Call once. */
   public RouterMetrics queue(LongSupplier length) {
     meters.pulled(RequestMetric.QUEUE_LENGTH, sink -> sink.put(length.getAsLong()));

@@ -263,7 +263,7 @@ public final class Router implements AutoCloseable {
               dice,
               InetAddress::getByName,
               two == null ? CourseFactory.NONE : courses(two, engine));
-      ProxyServer server = ProxyServer.start(config.proxy(), context);
+      ProxyServer server = ProxyServer.start(ClientRoom.within(config.proxy()), context);
       control.push(server);
       LoopScheduling.request(server);
       measure(policies, server);
@@ -296,7 +296,11 @@ public final class Router implements AutoCloseable {
 
     /** What several policies remember is told as one figure. */
     private void measure(StagePolicies policies, ProxyServer server) {
-      metrics.queue(server::queued).heldBack(server::heldBack).bodies(server.bodies());
+      metrics
+          .clients(server::clients)
+          .queue(server::queued)
+          .heldBack(server::heldBack)
+          .bodies(server.bodies());
       metrics.kvIndex(knowledge.index());
       if (config.metrics().vllmRouterNames()) {
         metrics.withVllmRouterNames(config.policies().affinity() != SessionAffinity.Mode.OFF);

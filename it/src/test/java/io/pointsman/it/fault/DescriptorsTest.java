@@ -29,6 +29,9 @@ final class DescriptorsTest {
   /** The last of the flood, for which there is no descriptor while the others are there. */
   private static final int WAITING = FLOOD - MOST;
 
+  /** Streams at once, for which there must be descriptors besides those of all clients. */
+  private static final int AT_WORK = 20;
+
   /** Half a processor: one that spins takes a whole one. */
   private static final double MOST_BUSY = 0.5;
 
@@ -45,8 +48,14 @@ final class DescriptorsTest {
           "--breaker-failure-threshold=1",
           "--log-level=debug");
 
-  private static String[] flags(String worker) {
+  /** Of a router that keeps no descriptors for workers. */
+  private static String[] letInAll(String worker) {
+    return flags(worker, "--max-connections=" + FLOOD);
+  }
+
+  private static String[] flags(String worker, String... more) {
     List<String> all = new ArrayList<>(List.of("--workers", worker));
+    all.addAll(List.of(more));
     all.addAll(TOUCHY);
     return all.toArray(String[]::new);
   }
@@ -70,7 +79,7 @@ final class DescriptorsTest {
       throws Exception {
     List<RawClient> flood = new ArrayList<>();
     try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, ENDLESS));
-        RouterProcess router = RouterProcess.startFromJars(jars, MOST, flags(engine.url()));
+        RouterProcess router = RouterProcess.startFromJars(jars, MOST, letInAll(engine.url()));
         RawClient stream = RawClient.connect(router.port());
         RawClient kept = RawClient.connect(router.port())) {
       stream.send("POST", "/v1/completions", FaultRig.request(true)).readHead();
@@ -92,6 +101,31 @@ final class DescriptorsTest {
       assertThat(stream.readSome(new byte[100], 100)).isPositive();
       assertThat(router.output()).doesNotContain("is unhealthy", "refused a connection");
       stream.leave();
+      router.verify();
+    }
+  }
+
+  @Test
+  @Shows(RouterFault.FLOODED_BY_CLIENTS)
+  void clientsThatStayLeaveDescriptorsForWorkers(@TempDir Path jars) throws Exception {
+    List<RawClient> flood = new ArrayList<>();
+    try (ScriptedEngine engine = ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, ENDLESS));
+        RouterProcess router = RouterProcess.startFromJars(jars, MOST, flags(engine.url()));
+        RawClient kept = RawClient.connect(router.port())) {
+      assertThat(kept.send("GET", "/readiness", "").read().status()).isEqualTo(200);
+      for (int i = 0; i < FLOOD; i++) {
+        flood.add(RawClient.connect(router.port()));
+      }
+      router.awaitOutput("clients are connected, as many as limits.max-connections lets in");
+      // Each of them has to connect to the worker anew, while all the others have theirs open.
+      for (RawClient each : flood.subList(0, AT_WORK)) {
+        each.send("POST", "/v1/completions", FaultRig.request(true));
+      }
+      for (RawClient each : flood.subList(0, AT_WORK)) {
+        assertThat(each.readHead().status()).isEqualTo(200);
+      }
+      areServedWhenTheOthersLeave(flood);
+      assertThat(router.output()).doesNotContain("Too many open files");
       router.verify();
     }
   }

@@ -50,6 +50,18 @@ public final class FrontKeys {
               "Small refuses bursts; the system has a bound of its own.")
           .flag("--backlog");
 
+  public static final Key<Integer> MAX_CONNECTIONS =
+      Key.of(
+              "limits.max-connections",
+              integer(0, 10_000_000),
+              ListenSettings.DEFAULTS.maxConnections(),
+              "Most clients that are connected at a time; who comes beyond them waits to be"
+                  + " accepted until one has left (listen.backlog).",
+              "0 is three quarters of the file descriptors that the process may have beyond 128,"
+                  + " so that clients leave some for connections to workers; more lets idle"
+                  + " clients take them all.")
+          .flag("--max-connections");
+
   public static final Key<Long> MAX_BODY =
       Key.of(
               "limits.max-body",
@@ -291,6 +303,7 @@ public final class FrontKeys {
         HOST,
         PORT,
         BACKLOG,
+        MAX_CONNECTIONS,
         MAX_BODY,
         MAX_BUFFERED_BODY,
         MAX_BUFFERED_TOTAL,

@@ -1,0 +1,83 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.testkit.Await;
+import io.pointsman.testkit.engine.Faults.Answer;
+import io.pointsman.testkit.engine.ScriptedEngine;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+@SuppressWarnings("try") // closing may be interrupted, as tests may
+@ParameterizedClass
+@EnumSource(
+    value = Transport.class,
+    names = {"AUTO", "EPOLL", "NIO"})
+@Timeout(60)
+class ConnectionLimitTest {
+  private static final int MOST = 4;
+
+  /** What a listener may have accepted by the time that it stops. */
+  private static final int UNDER_WAY = 16;
+
+  private static final int FLOOD = 3 * (MOST + UNDER_WAY);
+
+  /** Requests in a row, in which a loop that went on accepting would have accepted all. */
+  private static final int TURNS = 100;
+
+  private static final String REQUEST = ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}");
+
+  @Parameter Transport transport = Transport.AUTO;
+
+  @Test
+  void whoComesBeyondItWaitsUntilOthersHaveLeft() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, settings(MOST));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      List<WireClient> flood = connect(rig, FLOOD);
+      WireClient last = flood.getLast().send(REQUEST);
+
+      Await.until("as many as may be", () -> rig.server().clients() >= MOST);
+      for (int turn = 0; turn < TURNS; turn++) {
+        assertThat(flood.getFirst().send(REQUEST).read().status()).isEqualTo(200);
+      }
+      assertThat(rig.server().clients()).isLessThanOrEqualTo(MOST + UNDER_WAY);
+
+      for (WireClient each : flood.subList(0, FLOOD - 1)) {
+        each.close();
+      }
+      assertThat(last.read().status()).isEqualTo(200);
+      last.close();
+      Await.until("all have left", () -> rig.server().clients() == 0);
+      assertThat(rig.ask(REQUEST).status()).as("after the flood").isEqualTo(200);
+    }
+  }
+
+  @Test
+  void withoutOneAllAreServed() throws Exception {
+    try (ProxyRig rig = new ProxyRig(transport, settings(0));
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      rig.worker(engine.url());
+      List<WireClient> flood = connect(rig, FLOOD);
+      assertThat(flood.getLast().send(REQUEST).read().status()).isEqualTo(200);
+      Await.until("all are counted", () -> rig.server().clients() == FLOOD);
+    }
+  }
+
+  private static ProxySettings settings(int most) {
+    return ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withMaxConnections(most));
+  }
+
+  private static List<WireClient> connect(ProxyRig rig, int count) throws Exception {
+    List<WireClient> clients = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      clients.add(rig.connect());
+    }
+    return clients;
+  }
+}
