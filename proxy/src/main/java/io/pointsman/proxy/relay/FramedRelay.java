@@ -1,11 +1,11 @@
 package io.pointsman.proxy.relay;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.Channel;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.wire.BodyFraming;
 import io.pointsman.proxy.wire.Decimals;
+import io.pointsman.proxy.wire.Latin1;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
 import java.nio.charset.StandardCharsets;
@@ -129,7 +129,7 @@ abstract sealed class FramedRelay implements Relay permits ResponseRelay, Rewrit
   final void sendErrorEvent(ProxyError error, boolean whole) {
     String event = (whole ? "" : "\n\n") + "data: " + error.json(error.message()) + "\n\n";
     ByteBuf bytes = client.alloc().buffer(event.length());
-    ByteBufUtil.writeAscii(bytes, event);
+    Latin1.write(bytes, event);
     sendPart(bytes);
     endParts();
   }

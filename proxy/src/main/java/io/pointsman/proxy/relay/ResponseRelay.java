@@ -1,12 +1,12 @@
 package io.pointsman.proxy.relay;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.Channel;
 import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.EventTail;
+import io.pointsman.proxy.wire.Latin1;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
 import org.jspecify.annotations.Nullable;
@@ -51,11 +51,11 @@ public final class ResponseRelay extends FramedRelay {
   private ByteBuf writeHead(ResponseHead head, String lines) {
     ByteBuf out = client.alloc().buffer(head.length() + lines.length() + 96 + SENT_WITH_HEAD);
     head.writeTo(out);
-    ByteBufUtil.writeAscii(out, lines);
+    Latin1.write(out, lines);
     if (delimitedByClose() && !request.http10()) {
       out.writeBytes(CHUNKED);
     }
-    ByteBufUtil.writeAscii(out, request.connectionLine(!closesAfter()));
+    Latin1.write(out, request.connectionLine(!closesAfter()));
     out.writeShort(CRLF);
     return out;
   }

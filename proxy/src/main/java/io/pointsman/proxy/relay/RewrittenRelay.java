@@ -1,7 +1,6 @@
 package io.pointsman.proxy.relay;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.pointsman.proxy.course.BodyRewrite;
@@ -9,6 +8,7 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.wire.BodyFraming.Kind;
 import io.pointsman.proxy.wire.ChunkFraming;
 import io.pointsman.proxy.wire.Decimals;
+import io.pointsman.proxy.wire.Latin1;
 import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
 
@@ -45,7 +45,7 @@ public final class RewrittenRelay extends FramedRelay {
     answer.leaveOut("content-length:");
     head = client.alloc().buffer(answer.length() + lines.length() + 128);
     answer.writeTo(head);
-    ByteBufUtil.writeAscii(head, lines);
+    Latin1.write(head, lines);
   }
 
   @Override
@@ -90,7 +90,7 @@ public final class RewrittenRelay extends FramedRelay {
       endParts();
       return;
     }
-    ByteBufUtil.writeAscii(head, "content-length: ");
+    Latin1.write(head, "content-length: ");
     Decimals.write(head, part.readableBytes() + rest.readableBytes());
     head.writeShort(CRLF);
     open();
@@ -113,7 +113,7 @@ public final class RewrittenRelay extends FramedRelay {
 
   private void open() {
     headSent = true;
-    ByteBufUtil.writeAscii(head, request.connectionLine(!closesAfter()));
+    Latin1.write(head, request.connectionLine(!closesAfter()));
     head.writeShort(CRLF);
     send(head);
   }

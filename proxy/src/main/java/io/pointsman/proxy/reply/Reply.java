@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pointsman.proxy.wire.Decimals;
+import io.pointsman.proxy.wire.Latin1;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -58,16 +59,16 @@ public record Reply(int status, Map<String, String> headers, byte[] body) {
   public ByteBuf render(
       ByteBufAllocator allocator, String requestId, String more, boolean withBody) {
     ByteBuf out = allocator.buffer(256 + more.length() + body.length);
-    ByteBufUtil.writeAscii(out, "HTTP/1.1 " + HttpResponseStatus.valueOf(status) + "\r\n");
+    Latin1.write(out, "HTTP/1.1 " + HttpResponseStatus.valueOf(status) + "\r\n");
     headers.forEach((name, value) -> ByteBufUtil.writeUtf8(out, name + ": " + value + "\r\n"));
-    ByteBufUtil.writeAscii(out, "x-request-id: " + requestId + "\r\n");
-    ByteBufUtil.writeAscii(out, more);
+    Latin1.write(out, "x-request-id: " + requestId + "\r\n");
+    Latin1.write(out, more);
     if (status != 204) {
-      ByteBufUtil.writeAscii(out, "content-length: ");
+      Latin1.write(out, "content-length: ");
       Decimals.write(out, body.length);
-      ByteBufUtil.writeAscii(out, "\r\n");
+      Latin1.write(out, "\r\n");
     }
-    ByteBufUtil.writeAscii(out, "\r\n");
+    Latin1.write(out, "\r\n");
     if (withBody) {
       out.writeBytes(body);
     }

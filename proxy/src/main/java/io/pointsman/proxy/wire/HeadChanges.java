@@ -1,7 +1,6 @@
 package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.pointsman.engine.disagg.plan.Header;
 import java.util.List;
 
@@ -56,7 +55,7 @@ public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
 
   void write(ByteBuf out) {
     for (Header header : headers) {
-      ByteBufUtil.writeAscii(out, header.name() + ": " + header.value() + "\r\n");
+      Latin1.write(out, header.name() + ": " + header.value() + "\r\n");
     }
   }
 }

@@ -1,7 +1,6 @@
 package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.pointsman.engine.disagg.plan.Header;
 import io.pointsman.proxy.telemetry.TraceContext;
 import java.nio.charset.StandardCharsets;
@@ -12,7 +11,6 @@ import org.jspecify.annotations.Nullable;
  * without those of the client's hop, with the worker's own. Immutable; one for each worker.
  */
 public final class RequestHeadWriter {
-  private static final byte[] VERSION_HOST = ascii(" HTTP/1.1\r\nhost: ");
   private static final byte[] CRLF = ascii("\r\n");
   private static final byte[] CONTENT_LENGTH = ascii("content-length: ");
   private static final byte[] CHUNKED = ascii("transfer-encoding: chunked\r\n");
@@ -21,7 +19,10 @@ public final class RequestHeadWriter {
   private static final byte[] TRACESTATE = ascii("tracestate: ");
 
   private final byte[] basePath;
-  private final byte[] host;
+
+  /** The rest of the request line, and the first header. */
+  private final byte[] versionAndHost;
+
   private final byte[] rank;
   private final byte[] authorization;
   private final boolean replacesAuthorization;
@@ -37,7 +38,7 @@ public final class RequestHeadWriter {
   public RequestHeadWriter(
       String basePath, String host, int rank, @Nullable String apiKey, boolean replace) {
     this.basePath = ascii(basePath);
-    this.host = ascii(host);
+    versionAndHost = ascii(" HTTP/1.1\r\nhost: " + host + "\r\n");
     this.rank = ascii(rank < 0 ? "" : "x-data-parallel-rank: " + rank + "\r\n");
     authorization = ascii(apiKey == null ? "" : "authorization: Bearer " + apiKey + "\r\n");
     replacesAuthorization = replace && apiKey != null;
@@ -75,14 +76,14 @@ public final class RequestHeadWriter {
       long bodyLength,
       @Nullable TraceContext trace,
       HeadChanges changes) {
-    ByteBufUtil.writeAscii(out, head.method());
+    Latin1.write(out, head.method());
     out.writeByte(' ');
     if (head.uri().startsWith("/")) {
       out.writeBytes(basePath);
     }
-    ByteBufUtil.writeAscii(out, head.uri());
-    out.writeBytes(VERSION_HOST).writeBytes(host).writeBytes(CRLF);
-    if (!changes.has(Header.RANK)) {
+    Latin1.write(out, head.uri());
+    out.writeBytes(versionAndHost);
+    if (rank.length > 0 && !changes.has(Header.RANK)) {
       out.writeBytes(rank);
     }
     int seen = copyHeaders(out, head, trace != null, changes);
@@ -95,7 +96,7 @@ public final class RequestHeadWriter {
     }
     if ((seen & SEEN_REQUEST_ID) == 0 && !changes.has(Header.REQUEST_ID)) {
       out.writeBytes(REQUEST_ID);
-      ByteBufUtil.writeAscii(out, requestId);
+      Latin1.write(out, requestId);
       out.writeBytes(CRLF);
     }
     if (bodyLength == RequestHead.UNKNOWN) {
@@ -110,11 +111,11 @@ public final class RequestHeadWriter {
 
   private static void writeTrace(ByteBuf out, TraceContext trace) {
     out.writeBytes(TRACEPARENT);
-    ByteBufUtil.writeAscii(out, trace.traceparent());
+    Latin1.write(out, trace.traceparent());
     out.writeBytes(CRLF);
     if (!trace.tracestate().isEmpty()) {
       out.writeBytes(TRACESTATE);
-      ByteBufUtil.writeAscii(out, trace.tracestate());
+      Latin1.write(out, trace.tracestate());
       out.writeBytes(CRLF);
     }
   }
