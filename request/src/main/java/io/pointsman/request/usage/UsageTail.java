@@ -139,8 +139,10 @@ public final class UsageTail {
     return matches(name, bytes, at, to) ? number(bytes, at + name.length, to) : -1;
   }
 
+  /** Its closing quotation mark first, which most other names do not have there. */
   private static boolean matches(byte[] name, byte[] bytes, int at, int to) {
     return at + name.length <= to
+        && bytes[at + name.length - 1] == '"'
         && Arrays.equals(name, 0, name.length, bytes, at, at + name.length);
   }
 
