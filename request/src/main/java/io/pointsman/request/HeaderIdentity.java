@@ -18,6 +18,10 @@ final class HeaderIdentity {
   private record Identity(AffinityKey.Kind kind, String source, int header, int detail) {}
 
   private final List<String> names = new ArrayList<>();
+
+  /** How long they are, a bit for each length, so that most headers are passed by at one look. */
+  private long lengths;
+
   private final List<Identity> sessions = new ArrayList<>();
   private final List<Identity> requests = new ArrayList<>();
   private final @Nullable CharSequence[] values;
@@ -78,10 +82,18 @@ final class HeaderIdentity {
       }
     }
     names.add(name);
+    lengths |= bit(name.length());
     return names.size() - 1;
   }
 
+  private static long bit(int length) {
+    return 1L << Math.min(length, Long.SIZE - 1);
+  }
+
   private void collect(CharSequence name, CharSequence value) {
+    if ((lengths & bit(name.length())) == 0) {
+      return;
+    }
     for (int i = 0; i < values.length; i++) {
       if (values[i] == null && same(names.get(i), name) && !blank(value)) {
         values[i] = value;

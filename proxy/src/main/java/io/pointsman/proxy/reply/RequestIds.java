@@ -1,7 +1,10 @@
 package io.pointsman.proxy.reply;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.pointsman.engine.env.Dice;
 import io.pointsman.proxy.wire.RequestHead;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -9,14 +12,19 @@ import java.util.List;
  * vllm-router gives them: a prefix by path and 24 letters and digits.
  */
 public final class RequestIds {
-  private static final String LETTERS =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  private static final byte[] LETTERS =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".getBytes(ISO_8859_1);
 
   /** Letters and digits drawn at a time: 62^4 fits a roll. */
   private static final int GROUP = 4;
 
   private static final int GROUP_BOUND = 62 * 62 * 62 * 62;
   private static final int LENGTH = 24;
+
+  private static final byte[] CHAT = "chatcmpl-".getBytes(ISO_8859_1);
+  private static final byte[] COMPLETION = "cmpl-".getBytes(ISO_8859_1);
+  private static final byte[] GENERATED = "gnt-".getBytes(ISO_8859_1);
+  private static final byte[] OTHER = "req-".getBytes(ISO_8859_1);
 
   /** Longest id taken over from a client. */
   private static final int LONGEST = 256;
@@ -54,24 +62,25 @@ public final class RequestIds {
 
   /** A new id for a request to {@code uri}. */
   public String make(String uri) {
-    StringBuilder id = new StringBuilder(9 + LENGTH).append(prefix(uri));
-    for (int i = 0; i < LENGTH; i += GROUP) {
+    byte[] prefix = prefix(uri);
+    byte[] id = Arrays.copyOf(prefix, prefix.length + LENGTH);
+    for (int i = prefix.length; i < id.length; i += GROUP) {
       int group = dice.roll(GROUP_BOUND);
       for (int k = 0; k < GROUP; k++) {
-        id.append(LETTERS.charAt(group % LETTERS.length()));
-        group /= LETTERS.length();
+        id[i + k] = LETTERS[group % LETTERS.length];
+        group /= LETTERS.length;
       }
     }
-    return id.toString();
+    return new String(id, ISO_8859_1);
   }
 
-  private static String prefix(String uri) {
+  private static byte[] prefix(String uri) {
     if (uri.contains("/chat/completions")) {
-      return "chatcmpl-";
+      return CHAT;
     }
     if (uri.contains("/completions")) {
-      return "cmpl-";
+      return COMPLETION;
     }
-    return uri.contains("/generate") ? "gnt-" : "req-";
+    return uri.contains("/generate") ? GENERATED : OTHER;
   }
 }
