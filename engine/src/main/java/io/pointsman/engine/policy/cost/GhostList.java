@@ -1,5 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
+import io.pointsman.engine.prefix.Lengths;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +33,22 @@ final class GhostList {
   @SuppressWarnings("EnumOrdinal") // nothing is stored beyond the process
   void add(long hash, Fate fate) {
     places.setOpaque(place(hash), (hash & ~FATE_BITS) | (fate.ordinal() + 1));
+  }
+
+  /**
+   * Reads the places of what is about to be added, so that they are in the processor's caches by
+   * then: reads of many are waited for together, writes one after the other.
+   *
+   * @return of no meaning, but for the reads to have a purpose
+   */
+  long touch(Iterable<? extends Lengths> soon) {
+    long read = 0;
+    for (Lengths lengths : soon) {
+      for (long hash : lengths.hashes) {
+        read += places.getOpaque(place(hash));
+      }
+    }
+    return read;
   }
 
   /** How the block was lost last; null if it is not known to have been. */

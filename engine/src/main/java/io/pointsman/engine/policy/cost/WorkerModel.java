@@ -14,6 +14,7 @@ import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -103,7 +104,7 @@ final class WorkerModel {
     drainedAt = joinedAt;
     tenancy = index.tenancy(worker.slot());
     memory = shared.memory().join();
-    cache = new CacheModel(memory, this::evicted, this::withdrawn, index::touch);
+    cache = new CacheModel(memory, this::evicted, this::withdrawn, this::foresee);
     truth = new CacheTruth(worker, announced, kvTokens);
     pool.workers(1);
     progress = new Progress(pool);
@@ -113,6 +114,10 @@ final class WorkerModel {
   private void evicted(Lengths blocks, int from, int to) {
     index.remove(blocks, from, to, tenancy);
     remember(blocks, from, to, GhostList.Fate.EVICTED);
+  }
+
+  private long foresee(List<? extends Lengths> soon) {
+    return index.touch(soon) + ghosts.touch(soon);
   }
 
   private void withdrawn(Lengths blocks, int from, int to) {
