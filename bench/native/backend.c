@@ -3,10 +3,12 @@
  *
  * backend --ports N [--host A] [--answer-bytes B] prints {"ports":[...]} when it listens on N free ports, each of which
  * counts its requests. Any POST gets a chat completion; one with "stream":true gets events, each with the
- * time at which it was sent ("@" and 19 digits, ns of the monotonic clock) as its text.
+ * time at which it was due ("@" and 19 digits, ns of the monotonic clock) as its text: a backend that is behind must not
+ * look like one that is punctual.
  *
  * GET /__set?chunks=100&gap_us=50000&render=1 : events per stream, time between them (0: all at once), and whether
- * the engine call /v1/chat/completions/render is answered. GET /__counts : what was served.
+ * the engine call /v1/chat/completions/render is answered. GET /__counts : what was served, and by how much events
+ * were sent after they were due (late_p99_us, latest_us: since it was last asked).
  */
 #define _GNU_SOURCE
 #include "backend_send.h"
@@ -43,13 +45,14 @@ static void answer_counts(connection *c) {
   }
   at += sprintf(out + at,
       "{\"requests\":%lu,\"body_bytes\":%lu,\"streams\":%lu,\"chunks\":%lu,\"aborted\":%lu,\"renders\":%lu,"
-      "\"tokenizes\":%lu,\"latest_us\":%lu,\"counts\":[",
-      total, body_bytes, streams, chunks_sent, aborted, renders, tokenizes, latest_ns / 1000);
+      "\"tokenizes\":%lu,\"late_p99_us\":%lu,\"latest_us\":%lu,\"now_us\":%lu,\"counts\":[",
+      total, body_bytes, streams, chunks_sent, aborted, renders, tokenizes, percentile(&late, 0.99) / 1000,
+      late.most / 1000, now_ns() / 1000);
   for (int i = 0; i < port_count; i++) {
     at += sprintf(out + at, "%s%lu", i ? "," : "", requests[i]);
   }
   at += sprintf(out + at, "]}");
-  latest_ns = 0;
+  memset(&late, 0, sizeof late);
   respond(c, 200, out, (size_t)at);
   free(out);
 }

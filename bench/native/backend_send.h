@@ -3,6 +3,7 @@
 #define POINTSMAN_BENCH_BACKEND_SEND_H
 
 #include "common.h"
+#include "histogram.h"
 #include <sys/epoll.h>
 
 #define SCRATCH (16 << 10)
@@ -26,11 +27,12 @@ typedef struct connection {
 } connection;
 
 static int epoll, timer, port_count, listeners[MAX_PORTS];
-static uint64_t requests[MAX_PORTS], body_bytes, streams, chunks_sent, aborted, latest_ns, renders, tokenizes;
+static uint64_t requests[MAX_PORTS], body_bytes, streams, chunks_sent, aborted, renders, tokenizes;
 static uint64_t set_chunks = 100, set_gap = 50000000;
 static int set_render;
 static char answer[1 << 20], scratch[SCRATCH], event[512];
 static size_t answer_length, event_length, event_stamp;
+static histogram late; /* by how much events were sent after they were due, ns */
 static connection **heap;
 static size_t heap_size, heap_capacity;
 
@@ -206,7 +208,7 @@ static void burst(connection *c) {
 }
 
 /*
- * Half a gap to one and a half, evenly spread (multiples of the golden ratio). With the same gap for all, streams whose
+ * Half a gap to one and a half (FIRST_GAP_MOST), evenly spread (multiples of the golden ratio). With the same gap for all, streams whose
  * requests came in one batch would send all their events in one batch, so that each proxy would set its own task: one
  * that forwards in batches has fewer, longer bursts to carry.
  */
@@ -233,10 +235,8 @@ static void send_due(void) {
   uint64_t now = now_ns();
   for (int sent = 0; sent < MOST_SENT && heap_size && heap[0]->due <= now; sent++) {
     connection *c = heap[0];
-    if (now - c->due > latest_ns) {
-      latest_ns = now - c->due;
-    }
-    stamp(now);
+    record(&late, now - c->due);
+    stamp(c->due);
     int whole = transmit(c, event, event_length);
     chunks_sent++;
     if (--c->chunks && whole) {

@@ -21,6 +21,9 @@
 #define STAMP_DIGITS 19
 #define NS_PER_S 1000000000ULL
 
+/* A stream's first event is due half a gap to so much after its request. */
+#define FIRST_GAP_MOST(gap) ((gap) + (gap) / 2)
+
 __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

@@ -3,16 +3,20 @@
  *
  * load unary  closed loop: every connection sends its next request when the answer has come
  * load rate   open loop: --rate requests a second, each timed from when it should have been sent
- * load sse    every connection reads one stream after the other; timed from the stamp in each event
+ * load sse    every connection reads one stream after the other; each event is timed from its stamp, when it was due. Events that are
+ *             overdue when the measurement ends (--gap-us between two; 0: all at once) count as if they had come then
  * load hold   as sse, measured only once every stream has had its first event
  *
  * Every body is a valid chat and differs from every other: one of a pool of texts with an id of its own spliced in, by default at
  * the start of the first message (--splice end: at the end of the last, so that texts of one pool entry share their prefix).
- * Prints "begin" when the measurement starts and one line of JSON when it ends. A wrong status, a short or
+ * Prints "begin" when the measurement starts and one line of JSON when it ends; then it keeps its connections for --linger seconds, so
+ * that others can be asked before these are closed. A wrong status, a short or
  * malformed answer, a connection closed early and silence are errors, also before the beginning; with any of them "valid" is false.
  */
 #define _GNU_SOURCE
 #include "load_connection.h"
+
+static unsigned linger_s;
 
 /* ---- time */
 
@@ -116,15 +120,17 @@ static void print_result(uint64_t now) {
   for (int i = 0; i < opened; i++) {
     open += connections[i].busy;
     if (mode >= SSE) {
+      note_overdue(&connections[i], now);
       note_stall(&connections[i]);
     }
   }
   static const char *const modes[] = {"unary", "rate", "sse", "hold"};
   int worked = mode >= SSE ? events_seen > 0 || mode == HOLD : requests > 0;
   printf("{\"mode\":\"%s\",\"valid\":%s,\"connections\":%d,\"seconds\":%.6f,\"requests\":%lu,\"streams\":%lu,\"events\":%lu,"
-      "\"open\":%d,\"request_bytes\":%lu,\"response_bytes\":%lu,\"reconnects\":%lu,\"late_us\":%.1f,\"cpu_seconds\":%.6f,\"errors\":{",
+      "\"overdue\":%lu,\"open\":%d,\"request_bytes\":%lu,\"response_bytes\":%lu,\"reconnects\":%lu,\"late_us\":%.1f,"
+      "\"cpu_seconds\":%.6f,\"errors\":{",
       modes[mode], all == 0 && worked ? "true" : "false", count, (double)(now - begin_at) / 1e9, requests, streams,
-      events_seen, open, sent_bytes, received_bytes, reconnects, (double)late_ns / 1000, cpu_seconds() - cpu_at_begin);
+      events_seen, overdue, open, sent_bytes, received_bytes, reconnects, (double)late_ns / 1000, cpu_seconds() - cpu_at_begin);
   for (int i = 0; i < ERROR_KINDS; i++) {
     printf("%s\"%s\":%lu", i ? "," : "", ERROR_NAMES[i], errors[i]);
   }
@@ -137,6 +143,7 @@ static void print_result(uint64_t now) {
   print_times("delay_us", &delay);
   print_times("stall_us", &stall);
   puts("}");
+  fflush(stdout);
 }
 
 static void read_options(int argc, char **argv) {
@@ -150,7 +157,7 @@ static void read_options(int argc, char **argv) {
   }
   mode = (enum mode)given;
   known_options(argc, argv, 2, " --target --connections --seconds --warmup --ramp --size --message-bytes --pool --splice --rate"
-      " --chunks --timeout --sources --least-body ");
+      " --chunks --gap-us --timeout --linger --sources --least-body ");
   char host[64];
   snprintf(host, sizeof host, "%s", option(argc, argv, "--target", ""));
   char *colon = strchr(host, ':');
@@ -169,6 +176,8 @@ static void read_options(int argc, char **argv) {
   ramp_ns = (uint64_t)(number(argc, argv, "--ramp", 0, 0, 3600) * 1e9);
   timeout_ns = (uint64_t)(number(argc, argv, "--timeout", 15, 0.01, 3600) * 1e9);
   gap_ns = (uint64_t)(1e9 / number(argc, argv, "--rate", 1000, 0.1, 1e6));
+  event_gap_ns = (uint64_t)(number(argc, argv, "--gap-us", 50000, 0, 1e9) * 1e3);
+  linger_s = (unsigned)number(argc, argv, "--linger", 0, 0, 3600);
   sources = (int)number(argc, argv, "--sources", 1, 1, 200);
   wanted_events = (int)number(argc, argv, "--chunks", 100, 1, 1e9);
   least_body = (size_t)number(argc, argv, "--least-body", 100, 0, 1e9);
@@ -220,5 +229,6 @@ int main(int argc, char **argv) {
     }
   }
   print_result(now_ns());
+  sleep(linger_s);
   return 0;
 }

@@ -31,6 +31,7 @@ typedef struct connection {
   uint32_t events;
   int stamp_digits; /* of the stamp being read, -1: none */
   uint64_t stamp, last_progress, worst_delay;
+  uint64_t next_due; /* of a stream: when its next event is due, as far as one can know */
   char tail[8];
 } connection;
 
@@ -40,8 +41,8 @@ static int epoll, timer, count, sources, wanted_events, opened, held, idle_count
 static connection *connections, **idle;
 static request *pool;
 static int pool_size;
-static uint64_t seconds_ns, warmup_ns, ramp_ns, timeout_ns, gap_ns, start, begin_at, end_at, next_tick, armed;
-static uint64_t requests, sent_bytes, received_bytes, streams, events_seen, errors[ERROR_KINDS], reconnects, rated, late_ns;
+static uint64_t seconds_ns, warmup_ns, ramp_ns, timeout_ns, gap_ns, event_gap_ns, start, begin_at, end_at, next_tick, armed;
+static uint64_t requests, sent_bytes, received_bytes, streams, events_seen, errors[ERROR_KINDS], reconnects, rated, late_ns, overdue;
 static size_t least_body;
 static int measuring;
 static double cpu_at_begin;
@@ -134,6 +135,7 @@ static void begin_request(connection *c, uint64_t due) {
   c->worst_delay = 0;
   c->busy = 1;
   c->started = due;
+  c->next_due = due + FIRST_GAP_MOST(event_gap_ns);
   c->last_progress = now_ns();
   uint64_t id = next_random();
   for (int i = 0; i < ID_DIGITS; i++, id >>= 4) {
@@ -146,6 +148,7 @@ static void begin_request(connection *c, uint64_t due) {
 
 static void on_event(connection *c, uint64_t now) {
   c->events++;
+  c->next_due = c->stamp + event_gap_ns;
   uint64_t took = now > c->stamp ? now - c->stamp : 0;
   if (took > c->worst_delay) {
     c->worst_delay = took;
@@ -206,8 +209,23 @@ static void take_body(connection *c, const char *data, size_t length) {
 }
 
 static void note_stall(connection *c) {
-  if (measuring && c->events) {
+  if (measuring && (c->events || c->worst_delay)) {
     record(&stall, c->worst_delay);
+  }
+}
+
+/* Events that were due and have not come: they take at least until now, which counts as if they had come now. */
+static void note_overdue(connection *c, uint64_t now) {
+  if (!c->busy || c->next_due >= now) {
+    return;
+  }
+  if (now - c->next_due > c->worst_delay && c->events < (uint32_t)wanted_events) {
+    c->worst_delay = now - c->next_due;
+  }
+  uint64_t due = c->next_due;
+  for (uint32_t i = c->events; i < (uint32_t)wanted_events && due < now; i++, due += event_gap_ns) {
+    record(&delay, now - due);
+    overdue++;
   }
 }
 

@@ -55,7 +55,7 @@ public final class Backend implements AutoCloseable {
             .formatted(Math.max(1, chunks), gapMicros, render ? 1 : 0));
   }
 
-  /** What it has served. */
+  /** What it has served, and how late, since this was last asked, it sent events. */
   JsonNode counts() throws IOException {
     return JSON.readTree(get("/__counts"));
   }

@@ -14,6 +14,9 @@ final class Load {
   /** Addresses of this machine from which connections come, for more ports than one has. */
   private static final int SOURCES = 8;
 
+  /** Seconds for which the generator keeps its connections; it is ended before. */
+  private static final int LINGER = 30;
+
   private static final int POOL_BYTES = 16 << 20;
 
   /** Conversations that go on, where prompts have a prefix in common. */
@@ -25,11 +28,12 @@ final class Load {
 
   /** What is done around the measurement, by the thread that waits for the generator. */
   interface Window {
-    void begin();
+    void begin() throws IOException;
 
-    void middle();
+    void middle() throws IOException;
 
-    void end();
+    /** The connections are still open, and streams still run. */
+    void end() throws IOException;
   }
 
   Load(NativeTools tools, Duration warmup, Duration measured) {
@@ -83,6 +87,7 @@ final class Load {
     add(line, "--sources", connections > 5_000 ? SOURCES : 1);
     add(line, "--warmup", warmup.toMillis() / 1000.0);
     add(line, "--seconds", measured.toMillis() / 1000.0);
+    add(line, "--linger", LINGER);
     if (shared) {
       add(line, "--splice", "end");
     }
@@ -91,6 +96,7 @@ final class Load {
     }
     if (workload.isStreaming()) {
       add(line, "--chunks", workload.chunks());
+      add(line, "--gap-us", workload.gapMicros());
       // Not all at once, so that streams are out of step with each other.
       add(line, "--ramp", connections / 2_000.0);
       add(line, "--timeout", 30);

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -80,7 +81,9 @@ public final class Proxies implements Callable<Integer> {
 
   @Option(
       names = "--check",
-      description = "Compare with the targets and exit with 1 if one is missed, naming each.")
+      description =
+          "Compare with the targets and exit with 1 if one is missed or could not be judged by the"
+              + " runs that were made, naming each.")
   boolean check;
 
   @Option(names = "--list", description = "Show workloads and contenders and end.")
@@ -182,11 +185,14 @@ public final class Proxies implements Callable<Integer> {
     List<Target.Outcome> unmeasured =
         outcomes.stream().filter(o -> o.verdict() == Target.Verdict.NOT_MEASURED).toList();
     unmeasured.forEach(o -> console.printf("not measured: %s%n", o.target().row()));
-    List<Target.Outcome> missed =
-        outcomes.stream().filter(o -> o.verdict() == Target.Verdict.MISSED).toList();
-    missed.forEach(o -> console.printf("MISSED: %s; %s%n", o.target().row(), o.text()));
+    List<Target.Outcome> failed = outcomes.stream().filter(o -> o.verdict().fails()).toList();
+    failed.forEach(
+        o ->
+            console.printf(
+                "%s: %s; %s%n",
+                o.verdict().title().toUpperCase(Locale.ROOT), o.target().row(), o.text()));
     console.flush();
-    return missed.isEmpty() && unmeasured.size() < outcomes.size() ? 0 : 1;
+    return failed.isEmpty() && unmeasured.size() < outcomes.size() ? 0 : 1;
   }
 
   private List<Workload> workloads() throws IOException {

@@ -41,11 +41,8 @@ record Report(
         .filter(outcome -> outcome.verdict() != Target.Verdict.NOT_MEASURED)
         .map(
             outcome ->
-                "%-8s %s; %s\n"
-                    .formatted(
-                        outcome.verdict().name().toLowerCase(Locale.ROOT),
-                        outcome.target().row(),
-                        outcome.text()))
+                "%-10s %s; %s\n"
+                    .formatted(outcome.verdict().title(), outcome.target().row(), outcome.text()))
         .collect(Collectors.joining("", "targets\n", ""));
   }
 
@@ -79,10 +76,7 @@ record Report(
     for (Target.Outcome outcome : outcomes()) {
       targets.append(
           "| %s | %s | %s |\n"
-              .formatted(
-                  outcome.target().row(),
-                  outcome.text(),
-                  outcome.verdict().name().toLowerCase(Locale.ROOT).replace('_', ' ')));
+              .formatted(outcome.target().row(), outcome.text(), outcome.verdict().title()));
     }
     parts.add(targets.toString());
     return String.join("\n", parts);

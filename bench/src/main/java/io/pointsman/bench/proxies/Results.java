@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalDouble;
+import java.util.stream.Stream;
 
 /** Everything that was measured so far; answers medians over the repetitions that count. */
 final class Results {
@@ -40,9 +41,18 @@ final class Results {
   }
 
   private OptionalDouble measured(String workload, String contender, Metric metric) {
+    return median(of(workload, contender).stream().filter(Measurement::valid), metric);
+  }
+
+  /** The median of runs that do not count because too few events came; not for verdicts. */
+  OptionalDouble medianBehind(String workload, String contender, Metric metric) {
+    return median(
+        of(workload, contender).stream().filter(m -> m.error().isEmpty() && m.isBehind()), metric);
+  }
+
+  private static OptionalDouble median(Stream<Measurement> runs, Metric metric) {
     double[] values =
-        of(workload, contender).stream()
-            .filter(m -> m.valid() && m.values().containsKey(metric))
+        runs.filter(m -> m.values().containsKey(metric))
             .mapToDouble(m -> m.values().getOrDefault(metric, 0.0))
             .sorted()
             .toArray();

@@ -1,5 +1,6 @@
 package io.pointsman.bench.proxies;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.pointsman.bench.contender.Contender;
 import io.pointsman.bench.contender.ProcessTree;
 import io.pointsman.bench.contender.RouterProcess;
@@ -96,7 +97,7 @@ final class Rig {
       String cores,
       Map<Metric, Double> values)
       throws IOException, InterruptedException {
-    CpuWindow window = new CpuWindow(contender, backend.tree());
+    RunWindow window = new RunWindow(contender, backend, workload);
     LoadResult result = new Load(tools, warmup, measured).run(workload, port, cores, window);
     fill(workload, result, window, contender != null, values);
     return result.problem();
@@ -105,7 +106,7 @@ final class Rig {
   private static void fill(
       Workload workload,
       LoadResult result,
-      CpuWindow window,
+      RunWindow window,
       boolean hasProcess,
       Map<Metric, Double> values) {
     double seconds = result.seconds();
@@ -120,6 +121,10 @@ final class Rig {
       values.put(Metric.DELAY_P99, result.millis("delay_us", "p99"));
       values.put(Metric.STALL_P99, result.millis("stall_us", "p99"));
       values.put(Metric.STALL_MAX, result.millis("stall_us", "max"));
+      if (workload.isPaced()) {
+        values.put(Metric.CAME, 100 * result.events() / workload.eventsDue(seconds));
+        values.putAll(window.sent);
+      }
       if (hasProcess && result.events() > 0) {
         values.put(Metric.CPU_PER_CHUNK, 1e6 * window.contender / result.events());
       }
@@ -136,23 +141,33 @@ final class Rig {
     }
   }
 
-  /** CPU time from begin to end, and memory in the middle. */
-  private static final class CpuWindow implements Load.Window {
+  /** CPU time and events of the backend from begin to end, and memory in the middle. */
+  private static final class RunWindow implements Load.Window {
     private final @Nullable ProcessTree process;
-    private final ProcessTree backend;
+    private final Backend backend;
+    private final Workload workload;
+    private final Map<Metric, Double> sent = new EnumMap<>(Metric.class);
 
     private double contender;
     private double backendUsed;
     private double resident;
+    private long sentBefore;
+    private double from;
 
-    CpuWindow(@Nullable ProcessTree process, ProcessTree backend) {
+    RunWindow(@Nullable ProcessTree process, Backend backend, Workload workload) {
       this.process = process;
       this.backend = backend;
+      this.workload = workload;
     }
 
     @Override
-    public void begin() {
+    public void begin() throws IOException {
       add(-1);
+      if (workload.isPaced()) {
+        JsonNode counts = backend.counts();
+        sentBefore = counts.path("chunks").asLong();
+        from = counts.path("now_us").asDouble();
+      }
     }
 
     @Override
@@ -161,13 +176,21 @@ final class Rig {
     }
 
     @Override
-    public void end() {
+    public void end() throws IOException {
       add(1);
+      if (workload.isPaced()) {
+        JsonNode counts = backend.counts();
+        double seconds = (counts.path("now_us").asDouble() - from) / 1e6;
+        long chunks = counts.path("chunks").asLong() - sentBefore;
+        sent.put(Metric.SENT, 100 * chunks / workload.eventsDue(seconds));
+        sent.put(Metric.SENT_LATE_P99, counts.path("late_p99_us").asDouble() / 1000);
+        sent.put(Metric.SENT_LATE_MAX, counts.path("latest_us").asDouble() / 1000);
+      }
     }
 
     private void add(int sign) {
       contender += process == null ? 0 : sign * process.cpuSeconds();
-      backendUsed += sign * backend.cpuSeconds();
+      backendUsed += sign * backend.tree().cpuSeconds();
     }
   }
 }

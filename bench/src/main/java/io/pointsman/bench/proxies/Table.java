@@ -35,7 +35,13 @@ record Table(String title, List<String> header, List<List<String>> rows, List<St
   private static List<String> row(Workload workload, String contender, Results results) {
     List<String> row = new ArrayList<>(List.of(contender));
     for (Metric metric : workload.kind().shown()) {
-      row.add(shown(results.median(workload.name(), contender, metric), metric::format));
+      OptionalDouble median = results.median(workload.name(), contender, metric);
+      OptionalDouble behind = results.medianBehind(workload.name(), contender, metric);
+      // In brackets what does not count: one that is behind is still told by how much.
+      row.add(
+          median.isPresent()
+              ? shown(median, metric::format)
+              : shown(behind, value -> "(" + metric.format(value) + ")"));
       if (metric.isCompared()) {
         row.add(
             shown(
@@ -56,18 +62,14 @@ record Table(String title, List<String> header, List<List<String>> rows, List<St
 
   private static void note(String contender, List<Measurement> runs, List<String> notes) {
     List<String> problems =
-        runs.stream().filter(run -> !run.valid()).map(Measurement::problem).distinct().toList();
+        runs.stream().filter(run -> !run.valid()).map(Measurement::problemLine).distinct().toList();
     if (!problems.isEmpty()) {
       long invalid = runs.stream().filter(run -> !run.valid()).count();
+      String rig = Target.isRigBehind(runs) ? ", so the rig itself cannot do this here" : "";
       notes.add(
-          "%s: %d of %d runs do not count: %s"
-              .formatted(contender, invalid, runs.size(), firstLine(problems.getFirst())));
+          "%s: %d of %d runs do not count: %s%s"
+              .formatted(contender, invalid, runs.size(), problems.getFirst(), rig));
     }
-  }
-
-  private static String firstLine(String text) {
-    String line = text.lines().findFirst().orElse("");
-    return line.length() > 200 ? line.substring(0, 200) + " ..." : line;
   }
 
   String text() {

@@ -26,10 +26,23 @@ record Target(
     double limit,
     String reference) {
 
+  private static final String DIRECT = "direct";
+
   enum Verdict {
     REACHED,
     MISSED,
-    NOT_MEASURED
+    /** Too few events came, but no more with nobody in between: the machine decides. */
+    BEYOND_RIG,
+    NOT_MEASURED;
+
+    /** Whether {@code --check} fails: of what was tried, anything else than reached. */
+    boolean fails() {
+      return this != REACHED && this != NOT_MEASURED;
+    }
+
+    String title() {
+      return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
   }
 
   /**
@@ -75,11 +88,9 @@ record Target(
   Outcome judge(Results results) {
     OptionalDouble own = results.median(workload, contender, metric);
     List<Measurement> runs = results.of(workload, contender);
-    long failed = runs.stream().filter(run -> !run.valid()).count();
     String what = "%s, %s of %s".formatted(workload, metric.title(), contender);
-    if (failed > 0) {
-      String text = "%s: %d of %d runs do not count".formatted(what, failed, runs.size());
-      return new Outcome(this, Verdict.MISSED, text);
+    if (!runs.stream().allMatch(Measurement::valid)) {
+      return failed(what, runs, results.of(workload, DIRECT));
     }
     if (own.isEmpty()) {
       return new Outcome(this, Verdict.NOT_MEASURED, what);
@@ -107,6 +118,31 @@ record Target(
       return new Outcome(this, Verdict.NOT_MEASURED, both);
     }
     return outcome(own.getAsDouble() / other.getAsDouble(), what, " x " + reference);
+  }
+
+  private Outcome failed(String what, List<Measurement> runs, List<Measurement> direct) {
+    List<Measurement> failed = runs.stream().filter(run -> !run.valid()).toList();
+    String text =
+        "%s: %d of %d runs do not count: %s"
+            .formatted(what, failed.size(), runs.size(), failed.getFirst().problemLine());
+    boolean onlyBehind = failed.stream().allMatch(run -> run.error().isEmpty());
+    if (!onlyBehind || !isRigBehind(direct)) {
+      return new Outcome(this, Verdict.MISSED, text);
+    }
+    String rig =
+        direct.stream().filter(Measurement::isBehind).findFirst().orElseThrow().problemLine();
+    return new Outcome(this, Verdict.BEYOND_RIG, text + "; direct itself: " + rig);
+  }
+
+  /**
+   * Whether the rig itself did not keep its pace, in most of its runs.
+   *
+   * @param runs those of {@code direct}; of any other contender they say nothing of the rig
+   */
+  static boolean isRigBehind(List<Measurement> runs) {
+    long behind =
+        runs.stream().filter(run -> run.contender().equals(DIRECT) && run.isBehind()).count();
+    return behind > 0 && 2 * behind >= runs.size();
   }
 
   private Outcome outcome(double figure, String what, String unit) {

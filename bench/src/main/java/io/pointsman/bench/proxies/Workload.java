@@ -56,11 +56,14 @@ record Workload(
     STREAMS(
         CPU_PER_CHUNK,
         CHUNKS,
+        CAME,
         CPU_PER_CHUNK,
         DELAY_P50,
         DELAY_P99,
         STALL_P99,
         STALL_MAX,
+        SENT,
+        SENT_LATE_P99,
         RESIDENT,
         BUSY,
         RIG_BUSY),
@@ -206,5 +209,15 @@ record Workload(
 
   boolean isStreaming() {
     return kind == Kind.STREAMS || kind == Kind.MEMORY;
+  }
+
+  /** Whether its events are due at times that do not depend on who carries them. */
+  boolean isPaced() {
+    return kind == Kind.STREAMS && gapMicros > 0;
+  }
+
+  /** How many events are due in that time, of one that is paced: no stream takes a rest. */
+  double eventsDue(double seconds) {
+    return connections * seconds * 1e6 / gapMicros;
   }
 }

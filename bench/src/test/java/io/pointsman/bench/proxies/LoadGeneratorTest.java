@@ -15,6 +15,7 @@ import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
@@ -25,6 +26,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class LoadGeneratorTest {
   private static final Workload UNARY = workload(Workload.Kind.UNARY, 3_000, 0);
   private static final Workload STREAM = workload(Workload.Kind.STREAMS, 400, 2);
+  private static final Workload PACED =
+      new Workload("test", "test", Workload.Kind.STREAMS, 3, 400, 100, 100_000, 1, false);
+  private static final Duration MEASURED = Duration.ofMillis(1500);
+
+  /** Where an answer says so, events carry the time at which it is written. */
+  private static final String NOW = "NOW_________________";
+
   private static final String BODY = "{\"choices\":[\"" + "x".repeat(100) + "\"]}";
   private static final String OK =
       "HTTP/1.1 200 OK\r\nContent-Length: " + BODY.length() + "\r\n\r\n" + BODY;
@@ -39,7 +47,7 @@ final class LoadGeneratorTest {
   private LoadResult load(Workload workload, String answer, boolean close) throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
     // Long enough for an answer on a machine with much else to do.
-    Load load = new Load(tools, Duration.ZERO, Duration.ofMillis(1500));
+    Load load = new Load(tools, Duration.ZERO, MEASURED);
     try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       Thread.startVirtualThread(() -> accept(server, answer, close));
       return load.run(workload, server.getLocalPort(), "", new NoWindow());
@@ -73,7 +81,10 @@ final class LoadGeneratorTest {
         }
         String length = head.toString().replaceAll("(?s).*Content-Length: (\\d+).*", "$1");
         bodies.add(new String(in.readNBytes(Integer.parseInt(length)), StandardCharsets.UTF_8));
-        socket.getOutputStream().write(answer.getBytes(StandardCharsets.UTF_8));
+        // The generator's clock: nanoseconds of the monotonic one, in 19 digits.
+        String stamp = String.format(Locale.ROOT, "@%019d", System.nanoTime());
+        byte[] bytes = answer.replace(NOW, stamp).getBytes(StandardCharsets.UTF_8);
+        socket.getOutputStream().write(bytes);
         if (close) {
           return;
         }
@@ -132,6 +143,30 @@ final class LoadGeneratorTest {
     assertThat(load(STREAM, stream(2, true), false).problem()).isEmpty();
     assertThat(load(STREAM, stream(1, true), false).problem()).contains("short");
     assertThat(load(STREAM, stream(2, false), false).problem()).contains("short");
+  }
+
+  @Test
+  void eventsThatDoNotComeAreStallsUntilTheEnd() throws Exception {
+    StringBuilder one = new StringBuilder("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    chunk(one, "data: {\"content\":\"" + NOW + " \"}\n\n");
+
+    assertOverdue(load(PACED, one.toString(), false), 3);
+  }
+
+  @Test
+  void streamsThatDoNotBeginAreStallsUntilTheEnd() throws Exception {
+    assertOverdue(load(PACED, "", false), 0);
+  }
+
+  /** All that was due from a fifth of a second on is missing. */
+  private static void assertOverdue(LoadResult result, int most) {
+    double millis = MEASURED.toMillis() * 0.6;
+    // Those that come before the measurement begins are not counted.
+    assertThat(result.events()).isBetween(0L, (long) most);
+    assertThat(result.json().path("overdue").asInt()).isGreaterThan(18);
+    assertThat(result.millis("stall_us", "p50")).isBetween(millis, MEASURED.toMillis() * 1.0);
+    assertThat(result.millis("delay_us", "p99")).isBetween(millis, MEASURED.toMillis() * 1.0);
+    assertThat(result.millis("delay_us", "p50")).isPositive();
   }
 
   private static String stream(int events, boolean done) {

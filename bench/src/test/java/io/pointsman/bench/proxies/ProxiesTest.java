@@ -83,14 +83,32 @@ final class ProxiesTest {
 
   @Test
   void streamsAreTimedAndCounted() throws Exception {
-    Workload few = Workload.streams("few", "streams", 50, 20, 20_000, true);
+    Workload few = Workload.streams("few", "streams", 50, 200, 20_000, true);
 
-    Measurement measurement = rig().measure(pointsman(), few, 1);
+    // A router that has just started takes part of a second for its first streams.
+    Measurement measurement = rig(Duration.ofSeconds(2)).measure(pointsman(), few, 1);
 
     assertThat(measurement.problem()).isEmpty();
     assertThat(measurement.values())
         .containsKeys(Metric.CHUNKS, Metric.CPU_PER_CHUNK, Metric.STALL_P99, Metric.RESIDENT)
+        .containsKeys(Metric.CAME, Metric.SENT, Metric.SENT_LATE_P99, Metric.SENT_LATE_MAX)
         .hasEntrySatisfying(Metric.DELAY_P50, delay -> assertThat(delay).isPositive());
+  }
+
+  /** More is due than any machine can send: 5 million events a second. */
+  @Test
+  void aBackendThatIsBehindIsNoPunctualOne() throws Exception {
+    Workload torrent = Workload.streams("torrent", "streams", 500, 100_000, 100, true);
+
+    Measurement measurement = rig().measure(Contender.direct(), torrent, 1);
+
+    assertThat(measurement.valid()).isFalse();
+    assertThat(measurement.isBehind()).isTrue();
+    assertThat(measurement.problem()).contains("of the events due came (the backend sent ");
+    assertThat(measurement.values())
+        .hasEntrySatisfying(Metric.SENT, sent -> assertThat(sent).isBetween(0.1, 95.0))
+        .hasEntrySatisfying(Metric.SENT_LATE_MAX, late -> assertThat(late).isGreaterThan(100))
+        .hasEntrySatisfying(Metric.DELAY_P50, delay -> assertThat(delay).isGreaterThan(100));
   }
 
   @Test
@@ -144,8 +162,12 @@ final class ProxiesTest {
   }
 
   private static Rig rig() throws Exception {
+    return rig(Duration.ofMillis(200));
+  }
+
+  private static Rig rig(Duration warmup) throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
-    return new Rig(tools, Duration.ofMillis(200), Duration.ofSeconds(1), Machine.cores());
+    return new Rig(tools, warmup, Duration.ofSeconds(1), Machine.cores());
   }
 
   @Test

@@ -12,12 +12,25 @@ import org.junit.jupiter.api.Test;
 
 /** What is judged, and how. */
 final class TargetTest {
+  private static final String STALLS = "10,000 streams x 10 chunks/s, stall p99";
+
   private final Results results = new Results();
 
   private void measured(String workload, String contender, Metric metric, double... values) {
     for (double value : values) {
       results.add(new Measurement(workload, contender, 1, Map.of(metric, value), ""));
     }
+  }
+
+  private void streamed(String contender, double came, String error) {
+    Map<Metric, Double> values =
+        Map.of(
+            Metric.STALL_P99, 100.0,
+            Metric.CAME, came,
+            Metric.SENT, 97.0,
+            Metric.SENT_LATE_P99, 12.0,
+            Metric.SENT_LATE_MAX, 345.0);
+    results.add(new Measurement("sse-10000", contender, 1, values, error));
   }
 
   private static Target target(String row) {
@@ -107,6 +120,63 @@ final class TargetTest {
 
   private String outcomes(Workload workload) {
     return new Report(List.of(), List.of(workload), List.of(), results).targets();
+  }
+
+  @Test
+  void aRunInWhichTooFewEventsCameIsAMissHoweverSmallItsStalls() {
+    streamed("pointsman", 95.1, "");
+    assertThat(verdict(STALLS)).isEqualTo(Verdict.REACHED);
+    streamed("direct", 99, "");
+    streamed("pointsman", 71.2, "");
+
+    assertThat(verdict(STALLS)).isEqualTo(Verdict.MISSED);
+    assertThat(outcomes(Workload.named("sse-10000")))
+        .contains("1 of 2 runs do not count: 71.2 % of the events due came")
+        .contains("the backend sent 97.0 %, of these 99 % within 12 ms", "all within 345)");
+  }
+
+  @Test
+  void whatDirectCannotDoIsBeyondTheRigAndFailsACheck() {
+    streamed("direct", 82.5, "");
+    streamed("pointsman", 71.2, "");
+
+    assertThat(verdict(STALLS)).isEqualTo(Verdict.BEYOND_RIG);
+    assertThat(Verdict.BEYOND_RIG.fails()).isTrue();
+    assertThat(outcomes(Workload.named("sse-10000")))
+        .contains("beyond rig 10,000 streams", "71.2 %", "direct itself: 82.5 %");
+  }
+
+  @Test
+  void errorsAreNotExcusedByTheRig() {
+    streamed("direct", 82.5, "");
+    streamed("pointsman", 71.2, "3 closed");
+
+    assertThat(verdict(STALLS)).isEqualTo(Verdict.MISSED);
+  }
+
+  @Test
+  void whatCameInTimeCountsAlsoWhereDirectWasBehind() {
+    streamed("direct", 82.5, "");
+    streamed("pointsman", 99, "");
+
+    assertThat(verdict(STALLS)).isEqualTo(Verdict.REACHED);
+  }
+
+  @Test
+  void theTableShowsWhoIsBehindInBracketsAndNamesTheRig() {
+    streamed("direct", 82.5, "");
+    streamed("haproxy", 71.2, "");
+    streamed("pointsman", 99, "");
+    List<Contender> contenders = new Contenders(Path.of("..")).all();
+
+    String table = Table.of(Workload.named("sse-10000"), contenders, results).text();
+
+    assertThat(table)
+        .containsPattern("haproxy +\\(71.2\\)")
+        .containsPattern("pointsman +99.0 ")
+        .contains("direct: 1 of 1 runs do not count: 82.5 %", "the rig itself cannot do this here")
+        .contains("haproxy: 1 of 1 runs do not count: 71.2 %");
+    assertThat(table.lines().filter(line -> line.contains("the rig itself"))).hasSize(1);
   }
 
   @Test
