@@ -41,7 +41,7 @@ record Report(
         .filter(outcome -> outcome.verdict() != Target.Verdict.NOT_MEASURED)
         .map(
             outcome ->
-                "%-10s %s; %s\n"
+                "%-17s %s; %s\n"
                     .formatted(outcome.verdict().title(), outcome.target().row(), outcome.text()))
         .collect(Collectors.joining("", "targets\n", ""));
   }

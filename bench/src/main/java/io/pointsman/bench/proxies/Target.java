@@ -33,6 +33,8 @@ record Target(
     MISSED,
     /** Too few events came, but no more with nobody in between: the machine decides. */
     BEYOND_RIG,
+    /** The router's own runs count, but none of what it is compared with does. */
+    REFERENCE_INVALID,
     NOT_MEASURED;
 
     /** Whether {@code --check} fails: of what was tried, anything else than reached. */
@@ -93,17 +95,21 @@ record Target(
       return failed(what, runs, results.of(workload, DIRECT));
     }
     if (own.isEmpty()) {
-      return new Outcome(this, Verdict.NOT_MEASURED, what);
+      // What is added to direct is no figure without direct.
+      return metric.addedTo() == null
+          ? new Outcome(this, Verdict.NOT_MEASURED, what)
+          : without(DIRECT, results.of(workload, DIRECT), what);
     }
     if (reference.isEmpty()) {
       return outcome(own.getAsDouble(), what, "");
     }
-    OptionalDouble other =
-        reference.startsWith("@")
-            ? results.median(reference.substring(1), contender, metric)
-            : results.median(workload, reference, metric);
+    boolean itself = reference.startsWith("@");
+    String otherWorkload = itself ? reference.substring(1) : workload;
+    String otherContender = itself ? contender : reference;
+    OptionalDouble other = results.median(otherWorkload, otherContender, metric);
+    List<Measurement> otherRuns = results.of(otherWorkload, otherContender);
     if (other.isEmpty()) {
-      return new Outcome(this, Verdict.NOT_MEASURED, what + ": nothing of " + reference);
+      return without(reference, otherRuns, what);
     }
     if (other.getAsDouble() <= 0) {
       // Added latencies are differences of two runs: below what the rig tells apart.
@@ -117,7 +123,27 @@ record Target(
               reference);
       return new Outcome(this, Verdict.NOT_MEASURED, both);
     }
-    return outcome(own.getAsDouble() / other.getAsDouble(), what, " x " + reference);
+    return outcome(
+        own.getAsDouble() / other.getAsDouble(), what, " x " + reference + counting(otherRuns));
+  }
+
+  /** There is nothing to compare with: nobody ran it, or nothing of it counts. */
+  private Outcome without(String missing, List<Measurement> runs, String what) {
+    if (runs.isEmpty()) {
+      return new Outcome(this, Verdict.NOT_MEASURED, what + ": nothing of " + missing);
+    }
+    String text =
+        "%s: the reference's own run failed: %s: %s"
+            .formatted(what, missing, runs.getFirst().problemLine());
+    return new Outcome(this, Verdict.REFERENCE_INVALID, text);
+  }
+
+  /** How many runs of a reference decide, if not all. */
+  private static String counting(List<Measurement> runs) {
+    long valid = runs.stream().filter(Measurement::valid).count();
+    return valid == runs.size()
+        ? ""
+        : " (of which %d of %d runs count)".formatted(valid, runs.size());
   }
 
   private Outcome failed(String what, List<Measurement> runs, List<Measurement> direct) {

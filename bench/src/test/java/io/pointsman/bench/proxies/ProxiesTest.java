@@ -148,6 +148,36 @@ final class ProxiesTest {
     assertThat(exit).as(result).isEqualTo(missed ? 1 : 0);
   }
 
+  /** Not what this router does decides, but that HAProxy could not be run. */
+  @Test
+  void aReferenceThatDoesNotRunFailsACheck() {
+    Contender broken =
+        new Contender(
+            "haproxy", "", "", "", false, _ -> new Contender.Launch(List.of("false"), Map.of()));
+    Proxies command = new Proxies(BuiltRouter.home(), List.of(pointsman(), broken), List.of());
+    PrintWriter out = new PrintWriter(said, true);
+
+    int exit =
+        new CommandLine(command)
+            .setOut(out)
+            .execute(
+                "--check",
+                "--workloads",
+                "unary-32k",
+                "--reps",
+                "1",
+                "--seconds",
+                "1",
+                "--warmup",
+                "0.2");
+
+    assertThat(said.toString())
+        .contains("REFERENCE INVALID: 32 KB POST; unary-32k")
+        .contains("the reference's own run failed: haproxy: ended; false")
+        .doesNotContain("MISSED: ");
+    assertThat(exit).isEqualTo(1);
+  }
+
   @Test
   void unknownNamesAreRefused() {
     assertThat(run("--workloads", "unary-3k")).isEqualTo(2);

@@ -143,7 +143,7 @@ final class TargetTest {
     assertThat(verdict(STALLS)).isEqualTo(Verdict.BEYOND_RIG);
     assertThat(Verdict.BEYOND_RIG.fails()).isTrue();
     assertThat(outcomes(Workload.named("sse-10000")))
-        .contains("beyond rig 10,000 streams", "71.2 %", "direct itself: 82.5 %");
+        .contains("beyond rig        10,000 streams", "71.2 %", "direct itself: 82.5 %");
   }
 
   @Test
@@ -177,6 +177,58 @@ final class TargetTest {
         .contains("direct: 1 of 1 runs do not count: 82.5 %", "the rig itself cannot do this here")
         .contains("haproxy: 1 of 1 runs do not count: 71.2 %");
     assertThat(table.lines().filter(line -> line.contains("the rig itself"))).hasSize(1);
+  }
+
+  @Test
+  void aReferenceThatFailedIsNamedAndFailsACheck() {
+    measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
+    assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.NOT_MEASURED);
+    results.add(new Measurement("unary-2k", "haproxy", 1, Map.of(), "3 closed"));
+
+    assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.REFERENCE_INVALID);
+    assertThat(Verdict.REFERENCE_INVALID.fails()).isTrue();
+    assertThat(outcomes(Workload.named("unary-2k")))
+        .contains("reference invalid 2 KB POST, one core; ")
+        .contains("the reference's own run failed: haproxy: 3 closed")
+        .doesNotContain("Envoy, 2 KB");
+    assertThat(verdict("Envoy, 2 KB")).isEqualTo(Verdict.NOT_MEASURED);
+  }
+
+  @Test
+  void aReferenceOfWhichSomeRunsFailedIsComparedWithTheOthersAndSaysSo() {
+    measured("unary-2k", "pointsman", Metric.CAPACITY, 111);
+    measured("unary-2k", "haproxy", Metric.CAPACITY, 100);
+    results.add(new Measurement("unary-2k", "haproxy", 2, Map.of(), "3 closed"));
+
+    assertThat(outcomes(Workload.named("unary-2k")))
+        .contains("1.110 x haproxy (of which 1 of 2 runs count) (target");
+  }
+
+  @Test
+  void addedLatencyWithoutARunOfDirectThatCountsHasNoReference() {
+    measured("rate-1000", "vllm-router-render", Metric.P99, 5);
+    measured("rate-1000", "pointsman", Metric.P99, 2.9);
+    String row = "vllm-router cache_aware with render, added p99 at 1,000/s";
+    assertThat(verdict(row)).isEqualTo(Verdict.NOT_MEASURED);
+    results.add(new Measurement("rate-1000", "direct", 1, Map.of(), "1 timeout"));
+
+    assertThat(verdict(row)).isEqualTo(Verdict.REFERENCE_INVALID);
+  }
+
+  @Test
+  void theOtherWorkloadOfTheRouterItselfCanFailToo() {
+    measured("workers-4000", "pointsman", Metric.CAPACITY, 89);
+    results.add(new Measurement("workers-4", "pointsman", 1, Map.of(), "2 status"));
+
+    assertThat(verdict("4,000 workers")).isEqualTo(Verdict.REFERENCE_INVALID);
+  }
+
+  @Test
+  void whereTheRouterItselfFailedTooItIsAMiss() {
+    results.add(new Measurement("unary-2k", "haproxy", 1, Map.of(), "3 closed"));
+    results.add(new Measurement("unary-2k", "pointsman", 1, Map.of(), "1 timeout"));
+
+    assertThat(verdict("2 KB POST, one core")).isEqualTo(Verdict.MISSED);
   }
 
   @Test
