@@ -9,6 +9,7 @@
  *
  * Every body is a valid chat and differs from every other: one of a pool of texts with an id of its own spliced in, by default at
  * the start of the first message (--splice end: at the end of the last, so that texts of one pool entry share their prefix).
+ * Bytes are those of bodies: no heads, no framing of chunks.
  * Prints "begin" when the measurement starts and one line of JSON when it ends; then it keeps its connections for --linger seconds, so
  * that others can be asked before these are closed. A wrong status, a short or
  * malformed answer, a connection closed early and silence are errors, also before the beginning; with any of them "valid" is false.

@@ -8,7 +8,7 @@
 
 typedef struct {
   char *bytes;
-  size_t length, splice; /* where the id goes */
+  size_t length, body, splice; /* of all, of the body alone; where the id goes */
 } request;
 
 static uint64_t random_state;
@@ -73,6 +73,7 @@ static void prepare(request *r, int stream, size_t size, size_t message_bytes, i
       "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", host, at);
   memcpy(r->bytes + head, body, at);
   r->length = (size_t)head + at;
+  r->body = at;
   r->splice = (size_t)head + splice;
   free(body);
 }

@@ -240,7 +240,7 @@ static void finish(connection *c) {
   if (measuring) {
     requests++;
     streams += mode >= SSE;
-    sent_bytes += c->sending->length;
+    sent_bytes += c->sending->body;
     record(&latency, now - c->started);
   }
   note_stall(c);

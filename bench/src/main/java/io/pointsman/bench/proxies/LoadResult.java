@@ -9,9 +9,17 @@ import java.util.stream.Collectors;
  * What the load generator saw.
  *
  * @param problem what went wrong, empty if nothing did
+ * @param requestBytes of the bodies of requests that were answered, without heads
+ * @param responseBytes of the bodies of answers, without heads and the framing of chunks
  */
 record LoadResult(
-    String problem, double seconds, long requests, long events, long requestBytes, JsonNode json) {
+    String problem,
+    double seconds,
+    long requests,
+    long events,
+    long requestBytes,
+    long responseBytes,
+    JsonNode json) {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /**
@@ -36,7 +44,13 @@ record LoadResult(
         json.path("requests").asLong(),
         json.path("events").asLong(),
         json.path("request_bytes").asLong(),
+        json.path("response_bytes").asLong(),
         json);
+  }
+
+  /** Megabytes of bodies in both directions. */
+  double bodyMb() {
+    return (requestBytes + responseBytes) / 1e6;
   }
 
   /** CPU seconds that the generator itself used. */

@@ -12,7 +12,7 @@ enum Metric {
   RATE("req/s", "requests answered per second", 0),
   CAPACITY("req/CPU s", "requests per second of the contender's CPU time", 0),
   CPU_PER_1000("CPU s/1,000", "contender's CPU seconds per 1,000 requests", 4),
-  CPU_PER_MB("CPU ms/MB", "contender's CPU milliseconds per MB sent by clients", 3),
+  CPU_PER_MB("CPU ms/MB", "contender's CPU milliseconds per MB of bodies, both ways", 3),
   P50("p50 ms", "median latency", 3),
   P99("p99 ms", "99th percentile of latency", 3),
   P999("p99.9 ms", "99.9th percentile of latency", 3),

@@ -137,7 +137,7 @@ final class Rig {
     if (hasProcess && result.requests() > 0 && window.contender > 0) {
       values.put(Metric.CAPACITY, result.requests() / window.contender);
       values.put(Metric.CPU_PER_1000, 1_000 * window.contender / result.requests());
-      values.put(Metric.CPU_PER_MB, 1_000 * window.contender / (result.requestBytes() / 1e6));
+      values.put(Metric.CPU_PER_MB, 1_000 * window.contender / result.bodyMb());
     }
   }
 

@@ -106,6 +106,20 @@ final class LoadGeneratorTest {
         .isEqualTo("user");
   }
 
+  @Test
+  void bytesAreThoseOfBodiesAlone() throws Exception {
+    LoadResult result = load(UNARY, OK, false);
+
+    // As many as there are connections may have come by half when it began or ended.
+    long requests = result.requests();
+    assertThat(requests).isGreaterThan(10);
+    assertThat(result.requestBytes()).isEqualTo(requests * 3_000);
+    assertThat(result.responseBytes())
+        .isBetween((requests - 3) * BODY.length(), (requests + 3) * BODY.length());
+    assertThat(result.bodyMb())
+        .isEqualTo((result.requestBytes() + result.responseBytes()) / 1_000_000.0);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "HTTP/1.1 503 Service Unavailable~Content-Length: 0~~, status",

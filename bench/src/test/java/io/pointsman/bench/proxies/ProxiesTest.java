@@ -71,6 +71,9 @@ final class ProxiesTest {
         .extracting(line -> line.split(",", -1)[3])
         .contains("rate", "capacity", "cpu_per_1000", "cpu_per_mb", "p50", "p99", "resident")
         .contains("busy", "rig_busy");
+    // A request of 2,048 bytes and an answer of less than 400; heads, of 150 and 80, are no part.
+    double perRequest = 1e6 * figure("cpu_per_1000") / figure("cpu_per_mb");
+    assertThat(perRequest).isBetween(2_048.0 + 350, 2_048.0 + 400);
     assertThat(Files.readAllLines(directory.resolve("proxies.csv")))
         .filteredOn(line -> line.startsWith("rate-1000,direct,1,"))
         .extracting(line -> line.split(",", -1)[3])
@@ -79,6 +82,16 @@ final class ProxiesTest {
     assertThat(directory.resolve("proxies.svg")).content().startsWith("<svg").contains("pointsman");
     assertThat(said.toString()).contains("absent: left out, not installed");
     assertThat(said.toString()).doesNotContain("do not count");
+  }
+
+  /** Of this router's one run with requests of 2 KB. */
+  private double figure(String metric) throws Exception {
+    String start = "unary-2k,pointsman,1," + metric + ",";
+    return Files.readAllLines(directory.resolve("proxies.csv")).stream()
+        .filter(line -> line.startsWith(start))
+        .mapToDouble(line -> Double.parseDouble(line.substring(start.length()).split(",", -1)[0]))
+        .findFirst()
+        .orElseThrow();
   }
 
   @Test
