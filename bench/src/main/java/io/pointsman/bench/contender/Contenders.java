@@ -3,14 +3,13 @@ package io.pointsman.bench.contender;
 import io.pointsman.bench.contender.Contender.Launch;
 import io.pointsman.bench.contender.Contender.Launcher;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** All contenders, each as its users run it. */
 public final class Contenders {
@@ -186,7 +185,7 @@ public final class Contenders {
     return new Contender(
         "production-stack",
         READS_AND_FORWARDS,
-        "",
+        command == null ? "" : version(words(command), List.of("--version")),
         command == null ? "no command for it (PRODUCTION_STACK_ROUTER names it)" : "",
         false,
         launcher);
@@ -249,23 +248,14 @@ public final class Contenders {
     return new Contender(
         name,
         "not read",
-        found ? versionSaid(name, version) : "",
+        found ? version(List.of(name), version) : "",
         found ? "" : NOT_INSTALLED,
         false,
         launcher);
   }
 
-  private static String versionSaid(String name, List<String> flags) {
-    List<String> line = new ArrayList<>(List.of(name));
-    line.addAll(flags);
-    try {
-      Process process = new ProcessBuilder(line).redirectErrorStream(true).start();
-      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      Matcher number = Pattern.compile("\\d+\\.\\d+(\\.\\d+)?").matcher(said);
-      return number.find() ? number.group() : "";
-    } catch (IOException e) {
-      return "";
-    }
+  private static String version(List<String> command, List<String> flags) {
+    return Versions.saidBy(Stream.concat(command.stream(), flags.stream()).toList());
   }
 
   private Path peer(String name) {

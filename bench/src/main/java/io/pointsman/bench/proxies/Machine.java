@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 /** On what was measured, and what. */
 public final class Machine {
   private static final long SPARE_DESCRIPTORS = 400;
+  private static final String UNKNOWN_COMMIT = "of an unknown commit";
 
   private Machine() {}
 
@@ -22,22 +23,43 @@ public final class Machine {
   public static List<String> description(Path home, List<Contender> contenders) throws IOException {
     List<String> lines = new ArrayList<>();
     lines.add(
-        "%s; %d cores, %s, %s MB; Linux %s; load %s"
+        "Measured on %s: %d cores, %s, %s MB; Linux %s; load %s"
             .formatted(
                 LocalDateTime.now(ZoneId.systemDefault())
                     .format(DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm")),
                 cores(),
-                field("/proc/cpuinfo", "model name"),
+                processor(),
                 Long.parseLong(field("/proc/meminfo", "MemTotal").replaceAll("[^0-9]", "")) / 1024,
                 System.getProperty("os.version"),
                 Files.readString(Path.of("/proc/loadavg")).strip().split(" ", -1)[0]));
     lines.add("pointsman " + commit(home) + ", Java " + Runtime.version());
-    lines.add(
+    String others =
         contenders.stream()
-            .filter(c -> !c.version().isEmpty())
-            .map(c -> c.name() + " " + c.version())
-            .collect(Collectors.joining(", ")));
+            .filter(contender -> !isOfThisCommit(contender))
+            .map(Machine::withVersion)
+            .collect(Collectors.joining(", "));
+    if (!others.isEmpty()) {
+      lines.add(others);
+    }
     return lines;
+  }
+
+  /** Hosts of virtual machines hide the name of the model, not its number. */
+  private static String processor() throws IOException {
+    String name = field("/proc/cpuinfo", "model name");
+    String family = field("/proc/cpuinfo", "cpu family");
+    String model = field("/proc/cpuinfo", "model\t");
+    String shown = name.isEmpty() ? System.getProperty("os.arch") : name;
+    return family.isEmpty() ? shown : "%s (family %s, model %s)".formatted(shown, family, model);
+  }
+
+  private static boolean isOfThisCommit(Contender contender) {
+    return contender.isDirect() || contender.name().startsWith("pointsman");
+  }
+
+  private static String withVersion(Contender contender) {
+    String version = contender.version().isEmpty() ? "(version unknown)" : contender.version();
+    return contender.name() + " " + version;
   }
 
   public static int cores() {
@@ -68,12 +90,12 @@ public final class Machine {
               .redirectErrorStream(true)
               .start();
       byte[] said = git.getInputStream().readAllBytes();
-      return git.waitFor() == 0 ? new String(said, StandardCharsets.UTF_8).strip() : "";
+      return git.waitFor() == 0 ? new String(said, StandardCharsets.UTF_8).strip() : UNKNOWN_COMMIT;
     } catch (IOException e) {
-      return "";
+      return UNKNOWN_COMMIT;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return "";
+      return UNKNOWN_COMMIT;
     }
   }
 }

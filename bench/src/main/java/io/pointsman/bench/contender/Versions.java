@@ -1,0 +1,56 @@
+package io.pointsman.bench.contender;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What programs say of their version when they are asked. Each is asked once. */
+final class Versions {
+  /** A program in Python reads its packages first. */
+  private static final Duration LIMIT = Duration.ofSeconds(20);
+
+  private static final Pattern NUMBER = Pattern.compile("\\d+\\.\\d+(\\.\\d+)*");
+  private static final Map<List<String>, String> SAID = new ConcurrentHashMap<>();
+
+  private Versions() {}
+
+  /** The first number with dots that it prints; empty if it says none, fails or does not end. */
+  static String saidBy(List<String> command) {
+    return SAID.computeIfAbsent(command, line -> ask(line, LIMIT));
+  }
+
+  static String ask(List<String> command, Duration limit) {
+    try {
+      Path said = Files.createTempFile("pointsman-bench-version", ".txt");
+      try {
+        return ask(command, limit, said);
+      } finally {
+        Files.delete(said);
+      }
+    } catch (IOException e) {
+      return "";
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return "";
+    }
+  }
+
+  private static String ask(List<String> command, Duration limit, Path said)
+      throws IOException, InterruptedException {
+    Process process =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile()).start();
+    if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+      process.destroyForcibly();
+      return "";
+    }
+    Matcher number = NUMBER.matcher(Files.readString(said));
+    return process.exitValue() == 0 && number.find() ? number.group() : "";
+  }
+}
