@@ -109,7 +109,14 @@ record Workload(
             FEW_WORKERS,
             true));
     all.add(streams("sse-1000", "streams x 20 chunks/s, one core", 1_000, 100, 50_000, true));
-    all.add(streams("sse-10000", "streams x 10 chunks/s", 10_000, 1_000, 100_000, false));
+    all.add(
+        streams(
+            "sse-10000",
+            "streams x 10 chunks/s, all cores for all, nothing pinned",
+            10_000,
+            1_000,
+            100_000,
+            false));
     all.add(streams("burst", "streams of 200 chunks at once, one core", 64, 200, 0, true));
     all.add(
         new Workload(
