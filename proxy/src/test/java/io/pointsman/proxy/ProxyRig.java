@@ -306,11 +306,17 @@ final class ProxyRig implements AutoCloseable {
     Await.until(what, condition);
   }
 
-  @Override
-  public void close() throws Exception {
+  /** Closes what is to be closed before the proxy is, clients above all. */
+  void leave() throws Exception {
     for (AutoCloseable resource : toClose) {
       resource.close();
     }
+    toClose.clear();
+  }
+
+  @Override
+  public void close() throws Exception {
+    leave();
     await("no request under way", () -> server.running() == 0);
     await("no body kept", () -> server.bodies().taken() == 0);
     server.close();

@@ -4,11 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.proxy.admission.AdmissionSettings;
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.engine.EngineScript;
+import io.pointsman.testkit.engine.Faults.Answer;
 import io.pointsman.testkit.engine.Faults.HangBeforeHeaders;
 import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -19,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The fault {@code SENDS_AHEAD}: a client goes on sending while it is not its turn. Whatever its
- * request waits for, the client has to wait as well, since nothing that it sends is read.
+ * The fault {@code SENDS_AHEAD}: clients go on sending while it is not their turn. Whatever their
+ * requests wait for, the clients have to wait as well, since nothing that they send is read.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @ParameterizedClass
@@ -38,6 +42,11 @@ class SentAheadTest {
   private static final long SOCKETS_HOLD = 24L << 20;
 
   private static final long SENT = 3 * SOCKETS_HOLD;
+
+  private static final ProxySettings SETTINGS =
+      ProxySettings.DEFAULTS.withUpstream(Aftermath.POOLS);
+
+  private static final String NORMAL = ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}");
 
   @Parameter Transport transport = Transport.AUTO;
 
@@ -58,34 +67,45 @@ class SentAheadTest {
 
   @Test
   void behindAnUploadThatWasStreamed() throws Exception {
-    try (ProxyRig rig = new ProxyRig(transport);
-        ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
-      rig.worker(engine.url());
-      WireClient client = rig.connect().send(ProxyRig.post("/x", " ".repeat(LARGE)));
-      engine.awaitRequest();
+    CountDownLatch end = new CountDownLatch(1);
+    try (ProxyRig rig = new ProxyRig(transport, SETTINGS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      Aftermath aftermath = before(rig, engine, answeringTheFirst(end));
+      List<WireClient> clients = many(rig, ProxyRig.post("/1", " ".repeat(LARGE)));
+      awaitMany(engine);
 
-      assertWaits(client.send(huge("")));
+      for (WireClient client : clients) {
+        client.send(huge(""));
+      }
+      assertWait(clients);
+
+      rig.leave();
+      end.countDown(); // what was sent ahead hides until its turn that its client has left
+      verify(aftermath, engine);
     }
   }
 
   @Test
   void behindTheHeadOfARequestThatWaitsForAPlace() throws Exception {
     ProxySettings settings =
-        ProxySettings.DEFAULTS.withAdmission(
-            new AdmissionSettings(1, 5, Duration.ofSeconds(50), 503));
+        SETTINGS.withAdmission(
+            new AdmissionSettings(Residue.FOUND, 2 * Residue.FOUND, Duration.ofSeconds(50), 503));
     CountDownLatch end = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(transport, settings);
-        ScriptedEngine engine = ScriptedEngine.start(answeringTheFirst(end))) {
-      rig.worker(engine.url());
-      WireClient client = rig.connect().send(ProxyRig.post("/1", "") + huge("") + "begin");
-      engine.awaitRequest();
-      rig.connect().send(ProxyRig.post("/2", ""));
-      ProxyRig.await("the other waits", () -> rig.server().queued() == 1);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      Aftermath aftermath = before(rig, engine, answeringTheFirst(end));
+      List<WireClient> clients = many(rig, ProxyRig.post("/1", "") + huge("") + "begin");
+      awaitMany(engine);
+      many(rig, ProxyRig.post("/2", ""));
+      ProxyRig.await("the others wait", () -> rig.server().queued() == Residue.FOUND);
       end.countDown();
-      assertThat(client.read().text()).isEqualTo("first");
-      ProxyRig.await("the other has its turn", () -> engine.requests().size() == 2);
+      assertTheFirstIsAnswered(clients);
+      ProxyRig.await(
+          "the others have their turn", () -> engine.requests().size() == 2 * Residue.FOUND);
 
-      assertWaits(client);
+      assertWait(clients);
+
+      verify(aftermath, engine);
     }
   }
 
@@ -93,20 +113,59 @@ class SentAheadTest {
   void behindTheHeadOfARequestWhoseCallerIsAskedFor() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     CountDownLatch asked = new CountDownLatch(1);
-    try (ProxyRig rig = new ProxyRig(transport);
-        ScriptedEngine engine = ScriptedEngine.start(answeringTheFirst(end))) {
-      rig.worker(engine.url());
+    try (ProxyRig rig = new ProxyRig(transport, SETTINGS);
+        ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
+      Aftermath aftermath = before(rig, engine, answeringTheFirst(end));
       rig.callers = new Asks(asked);
-      WireClient client = rig.connect();
-      client.send(ProxyRig.post("/1", "") + huge("authorization: Bearer new\r\n") + "begin");
-      engine.awaitRequest();
+      String second = huge("authorization: Bearer new\r\n") + "begin";
+      List<WireClient> clients = many(rig, ProxyRig.post("/1", "") + second);
+      awaitMany(engine);
       end.countDown();
-      assertThat(client.read().text()).isEqualTo("first");
+      assertTheFirstIsAnswered(clients);
 
-      assertWaits(client);
+      assertWait(clients);
 
       asked.countDown();
-      assertThat(client.read().status()).isEqualTo(401);
+      for (WireClient client : clients) {
+        assertThat(client.read().status()).isEqualTo(401);
+      }
+      verify(aftermath, engine);
+    }
+  }
+
+  /** The engine serves normal requests, and then does as its script says. */
+  private static Aftermath before(ProxyRig rig, ScriptedEngine engine, EngineScript script)
+      throws IOException {
+    rig.worker(engine.url());
+    Aftermath aftermath = Aftermath.of(rig, NORMAL);
+    engine.forget();
+    engine.now(script);
+    return aftermath;
+  }
+
+  private static void verify(Aftermath aftermath, ScriptedEngine engine) throws Exception {
+    engine.now(Answer.ok());
+    aftermath.verify(engine);
+  }
+
+  /** Many clients, each of which has sent {@code request}. */
+  private static List<WireClient> many(ProxyRig rig, String request) throws IOException {
+    List<WireClient> clients = new ArrayList<>();
+    for (int i = 0; i < Residue.FOUND; i++) {
+      clients.add(rig.connect().send(request));
+    }
+    return clients;
+  }
+
+  private static void awaitMany(ScriptedEngine engine) throws InterruptedException {
+    for (int i = 0; i < Residue.FOUND; i++) {
+      engine.awaitRequest();
+    }
+  }
+
+  private static void assertTheFirstIsAnswered(List<WireClient> clients) throws IOException {
+    for (WireClient client : clients) {
+      assertThat(client.read().text()).isEqualTo("first");
     }
   }
 
@@ -128,17 +187,18 @@ class SentAheadTest {
     }
   }
 
-  /** Sends until nothing more is taken; that must be long before the end. */
-  private static void assertWaits(WireClient client) throws InterruptedException {
-    Flood flood = new Flood(client);
+  /** Send until nothing more is taken of any; that must be long before the end. */
+  private static void assertWait(List<WireClient> clients) throws InterruptedException {
+    List<Flood> floods = clients.stream().map(Flood::new).toList();
     long before = -1;
     long taken = 0;
-    while (taken > before && taken < SENT) {
+    while (taken > before) {
       before = taken;
       TimeUnit.MILLISECONDS.sleep(500);
-      taken = flood.taken();
+      taken = floods.stream().mapToLong(Flood::taken).sum();
     }
-    assertThat(taken).as("bytes taken").isLessThan(SOCKETS_HOLD);
+    assertThat(floods)
+        .allSatisfy(flood -> assertThat(flood.taken()).as("bytes taken").isLessThan(SOCKETS_HOLD));
   }
 
   /** Sends without end. */

@@ -23,10 +23,15 @@ public final class Await {
 
   /** The same with a message made when it is needed. */
   public static void until(Supplier<String> what, BooleanSupplier condition) {
+    until(what, LONG, condition);
+  }
+
+  /** The same with a limit of its own. */
+  public static void until(Supplier<String> what, Duration limit, BooleanSupplier condition) {
     long start = System.nanoTime();
     while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - start > LONG.toNanos()) {
-        throw new AssertionError("still not so after " + LONG.toSeconds() + " s: " + what.get());
+      if (System.nanoTime() - start > limit.toNanos()) {
+        throw new AssertionError("still not so after " + limit.toMillis() + " ms: " + what.get());
       }
       try {
         TimeUnit.MILLISECONDS.sleep(1);

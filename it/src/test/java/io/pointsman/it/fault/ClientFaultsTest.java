@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.client.ClientFault;
 import io.pointsman.testkit.engine.EngineScript;
 import java.io.IOException;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.client.Cut;
 import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;

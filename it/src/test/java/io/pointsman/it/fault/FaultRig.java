@@ -6,6 +6,7 @@ import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
 import io.pointsman.it.support.Crowd;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.engine.EngineFault;
 import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.EngineScript;
@@ -65,7 +66,7 @@ final class FaultRig implements AutoCloseable {
 
   /** With so many scripted and so many healthy engines, each in its turn. */
   static FaultRig of(int scripted, int healthy, Map<String, Object> settings) throws IOException {
-    Residue.watchBuffers();
+    LostBuffers.watch();
     Cluster.Setup setup =
         Cluster.of(healthy)
             .policy("round_robin")
@@ -265,7 +266,7 @@ final class FaultRig implements AutoCloseable {
     cluster.awaitQuiet();
     awaitFewConnections();
     before.verify();
-    Residue.tellLostBuffers();
+    LostBuffers.tell();
     cluster.verify();
   }
 

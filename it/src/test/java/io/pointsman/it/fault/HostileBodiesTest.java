@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.RawClient;
+import io.pointsman.testkit.Residue;
 import io.pointsman.testkit.client.HostileBody;
 import java.io.IOException;
 import java.util.Arrays;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.buffer.ByteBufAllocator;
 import io.pointsman.it.support.DefectLog;
+import io.pointsman.testkit.Residue;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.time.Duration;
@@ -23,10 +24,10 @@ final class ResidueTest {
 
   @Test
   void aBufferThatNobodyReleasesIsFound() {
-    Residue.watchBuffers();
+    LostBuffers.watch();
     try (DefectLog log = DefectLog.attach()) {
       lose();
-      Residue.tellLostBuffers();
+      LostBuffers.tell();
       assertThatThrownBy(log::verify).hasMessageContainingAll("LEAK", "lost on purpose");
       try (DefectLog later = DefectLog.attach()) {
         assertThatThrownBy(later::verify).hasMessageContaining("lost on purpose");

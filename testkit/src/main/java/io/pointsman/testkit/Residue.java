@@ -1,9 +1,5 @@
-package io.pointsman.it.fault;
+package io.pointsman.testkit;
 
-import io.netty.buffer.ByteBufAllocator;
-import io.netty.util.ResourceLeakDetector;
-import io.pointsman.it.support.Await;
-import io.pointsman.testkit.Garbage;
 import java.io.File;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -13,12 +9,11 @@ import java.util.function.IntSupplier;
 
 /**
  * What this process held before a fault, to be compared with what it holds after it: threads and
- * file descriptors. Has every buffer of Netty's watched from then on; one that is lost is told to
- * the log, which {@link io.pointsman.it.support.Cluster} listens to.
+ * file descriptors.
  */
-final class Residue {
+public final class Residue {
   /** If so many lose one each, it is more than what is forgiven. */
-  static final int FOUND = 16;
+  public static final int FOUND = 16;
 
   /** Threads of the JDK's own that may have come meanwhile. */
   private static final int MORE_THREADS = 12;
@@ -37,22 +32,22 @@ final class Residue {
     this.descriptors = descriptors;
   }
 
-  static void watchBuffers() {
-    ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
-  }
-
   /** What there is now. */
-  static Residue now() {
+  public static Residue now() {
     return new Residue(threads(), descriptors());
   }
 
-  /** Waits until no more is held than before, but for a few. */
-  void verify() {
+  /**
+   * Waits until no more is held than before, but for a few.
+   *
+   * @throws AssertionError if it still is after {@link Await#LONG}
+   */
+  public void verify() {
     verify(Await.LONG);
   }
 
   /** The same with a limit of its own. */
-  void verify(Duration limit) {
+  public void verify(Duration limit) {
     awaitAtMost("threads", limit, Residue::threads, threads + MORE_THREADS);
     awaitAtMost("descriptors", limit, Residue::descriptors, descriptors + MORE_DESCRIPTORS);
   }
@@ -62,12 +57,6 @@ final class Residue {
         () -> what + ": " + count.getAsInt() + " (expected: at most " + most + ")",
         limit,
         () -> count.getAsInt() <= most);
-  }
-
-  /** Has every buffer that was lost until now told to the log. */
-  static void tellLostBuffers() {
-    Garbage.collect();
-    ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty looks when it makes a new one
   }
 
   private static int threads() {
