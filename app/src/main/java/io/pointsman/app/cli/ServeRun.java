@@ -49,7 +49,8 @@ public final class ServeRun {
       throws InterruptedException {
     CountDownLatch stop = new CountDownLatch(1);
     try (LogSetup _ = startLog(config.log())) {
-      try (Router router = Router.start(config, VersionCommand.version())) {
+      Router router = Router.start(config, VersionCommand.version());
+      try (router) {
         Signals.onFirst(stop::countDown);
         openJars();
         onStart.accept(router);
@@ -57,7 +58,7 @@ public final class ServeRun {
         stop.await();
         log.info("stopping, {} requests in flight", router.inFlight());
       }
-      log.info("stopped");
+      log.info("stopped, {} requests in flight", router.inFlight());
     }
     return 0;
   }

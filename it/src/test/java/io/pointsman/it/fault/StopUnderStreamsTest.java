@@ -27,7 +27,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(180)
 final class StopUnderStreamsTest {
   private static final int STREAMS = 500;
-  private static final int DRAIN_SECONDS = 15;
+  private static final int DRAIN_SECONDS = 20;
+
+  private static final int BETWEEN_EVENTS_MILLIS = 200;
 
   /** Behind the drain time, for the last stream to end: what a busy machine may take for them. */
   private static final int LAST_END_SECONDS = 10;
@@ -58,10 +60,18 @@ final class StopUnderStreamsTest {
       long told = System.nanoTime();
       router.terminate();
       stopping.countDown();
+      Await.until(
+          () -> "half of them have ended: " + ends,
+          Await.LONG,
+          () -> ends.getOrDefault("done", new AtomicInteger()).get() == STREAMS / 2);
+      router.verifyBeside(STREAMS / 2, BETWEEN_EVENTS_MILLIS);
+      assertThat(ends).as("ends before the drain time").containsOnlyKeys("done");
       for (Thread client : clients) {
         client.join();
       }
       assertThat(router.awaitExit()).isZero();
+      // No lease is open, by the router's own last word.
+      assertThat(router.output()).contains("stopped, 0 requests in flight");
       long millis = (System.nanoTime() - told) / 1_000_000;
       long last = (lastEnd.get() - told) / 1_000_000;
       Scale.report(
@@ -93,7 +103,7 @@ final class StopUnderStreamsTest {
       stopping.await();
       for (int i = 0; i < 5 || !ends; i++) {
         connection.chunk("data: more\n\n");
-        Thread.sleep(200); // a generation takes its time
+        Thread.sleep(BETWEEN_EVENTS_MILLIS); // a generation takes its time
       }
       connection.chunk("data: [DONE]\n\n").lastChunk();
     };

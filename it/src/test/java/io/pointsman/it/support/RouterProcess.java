@@ -44,6 +44,9 @@ public final class RouterProcess implements AutoCloseable {
   /** Threads, and descriptors, that may have come meanwhile without being lost. */
   private static final int MORE = 12;
 
+  /** One to the client and one to the engine. */
+  private static final int DESCRIPTORS_OF_A_STREAM = 2;
+
   private static final Pattern METRICS = Pattern.compile("metrics on http://\\S+:(\\d+)");
 
   private static final Pattern ALL_HEALTHY =
@@ -248,16 +251,42 @@ public final class RouterProcess implements AutoCloseable {
    * when it was ready, but for a few; then looks for buffers that were lost.
    */
   public void verify() throws IOException, InterruptedException {
-    Await.until(() -> "in flight: " + inFlight(), Await.LONG, () -> inFlight() == 0);
-    awaitAtMost("descriptors", this::descriptors, descriptorsAtFirst + MORE);
-    awaitAtMost("threads", this::threads, threadsAtFirst + MORE);
-    Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
+    awaitLeft(0);
     for (int i = 0; i < 2; i++) {
-      runSilently(jcmd.toString(), "" + process.pid(), "GC.run");
+      collectGarbage();
       // Netty looks for what was lost when it makes new buffers.
       RawClient.call(port, "GET", "/readiness", "");
     }
     verifyOutput();
+  }
+
+  /**
+   * The same while it drains and serves nobody anew: nothing is left but what so many streams hold,
+   * whose events make the new buffers.
+   *
+   * @param betweenEventsMillis of one of the streams, at most
+   */
+  public void verifyBeside(int streams, int betweenEventsMillis)
+      throws IOException, InterruptedException {
+    awaitLeft(streams);
+    for (int i = 0; i < 2; i++) {
+      collectGarbage();
+      Await.pause(2L * betweenEventsMillis);
+    }
+    verifyOutput();
+  }
+
+  /** Waits until it holds no more than it did at first, and what so many streams take. */
+  private void awaitLeft(int streams) {
+    Await.until(() -> "in flight: " + inFlight(), Await.LONG, () -> inFlight() == streams);
+    int held = descriptorsAtFirst + DESCRIPTORS_OF_A_STREAM * streams;
+    awaitAtMost("descriptors", this::descriptors, held + MORE);
+    awaitAtMost("threads", this::threads, threadsAtFirst + MORE);
+  }
+
+  private void collectGarbage() throws IOException, InterruptedException {
+    Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
+    runSilently(jcmd.toString(), "" + process.pid(), "GC.run");
   }
 
   private static void awaitAtMost(String what, IntSupplier count, int most) {
