@@ -1,6 +1,7 @@
 package io.pointsman.it.fault;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pointsman.it.support.Await;
 import io.pointsman.it.support.Cluster;
@@ -12,27 +13,78 @@ import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The disk that the log is written to is full: played by a limit on the size of files, under which
- * every write to one fails (with EFBIG, where a full disk says ENOSPC). Standard error goes to a
- * file as well. Each reload logs a line, and that it took place shows in who serves.
+ * The disk that the log is written to is full: a device that is (ENOSPC), and a limit on the size
+ * of files, under which every write to one fails (EFBIG), also to the one behind standard error.
+ * Each reload logs a line, and that it took place shows in who serves.
  */
 @Timeout(180)
 final class LogDiskFullTest {
   private static final int ROUNDS = 10;
   private static final String LINE = "configuration reloaded";
 
+  /** Linux has it everywhere: whoever writes to it is told that no space is left. */
+  private static final Path FULL = Path.of("/dev/full");
+
   @TempDir Path directory;
   private int reloads;
 
   @Test
   @Shows(RouterFault.LOG_DISK_FULL)
-  void requestsAreServedAndTheLogGoesOnWhenThereIsRoomAgain() throws Exception {
+  void requestsAreServedAndTheLogGoesOnWhenThereIsSpaceAgain() throws Exception {
+    assertThatThrownBy(() -> Files.write(FULL, new byte[1], StandardOpenOption.WRITE))
+        .hasMessageContaining("No space left on device");
+    Path file = directory.resolve("pointsman.log");
+    Path configuration = directory.resolve("router.yaml");
+    try (ScriptedEngine always = engine();
+        ScriptedEngine first = engine();
+        ScriptedEngine second = engine()) {
+      configure(configuration, always, second);
+      try (RouterProcess router =
+          RouterProcess.start(
+              "--config", configuration.toString(), "--log-directory", directory.toString())) {
+        reload(router, configuration, always, first);
+        Await.until("it logs a reload", Await.LONG, () -> lines(file) == 1);
+        // A file is opened anew once writing has failed: from then on it is the full device.
+        router.failFileWrites(true);
+        Files.delete(file);
+        Files.createSymbolicLink(file, FULL);
+        reload(router, configuration, always, second);
+        router.failFileWrites(false);
+        Await.until(
+            "it writes to the full device",
+            Await.LONG,
+            () -> {
+              reload(router, configuration, always, reloads % 2 == 0 ? first : second);
+              return router.hasOpen(FULL);
+            });
+        for (int i = 0; i < ROUNDS; i++) {
+          reload(router, configuration, always, reloads % 2 == 0 ? first : second);
+        }
+        assertThat(router.hasOpen(FULL)).isTrue();
+        assertThat(Files.readSymbolicLink(file)).isEqualTo(FULL);
+        Files.delete(file); // the next one of that name lies on a disk with space
+        awaitLogged(
+            file, 1, () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
+        assertThat(lines(file)).as("lines of %d reloads", reloads).isLessThan(reloads - ROUNDS / 2);
+        assertThat(router.output().lines().filter(line -> line.contains(LINE)))
+            .as("lines on standard error, which has space")
+            .hasSizeGreaterThan(ROUNDS);
+        router.verify();
+        router.terminate();
+        assertThat(router.awaitExit()).isZero();
+      }
+    }
+  }
+
+  @Test
+  void requestsAreServedAndTheLogGoesOnWhenFilesMayGrowAgain() throws Exception {
     Path file = directory.resolve("pointsman.log");
     Path configuration = directory.resolve("router.yaml");
     try (ScriptedEngine always = engine();
@@ -51,14 +103,8 @@ final class LogDiskFullTest {
         }
         assertThat(Files.size(file)).isEqualTo(before);
         router.failFileWrites(false);
-        Await.until(
-            "it logs again",
-            Duration.ofSeconds(90),
-            () -> {
-              reload(router, configuration, always, reloads % 2 == 0 ? first : second);
-              Await.pause(100); // the log is written by a thread of its own
-              return lines(file) > 1;
-            });
+        awaitLogged(
+            file, 2, () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
         // One in the buffer of the file may have been written after all.
         assertThat(lines(file)).as("lines of %d reloads", reloads).isLessThan(reloads - ROUNDS / 2);
         router.verify();
@@ -66,6 +112,18 @@ final class LogDiskFullTest {
         assertThat(router.awaitExit()).isZero();
       }
     }
+  }
+
+  /** Reloads until so many lines have come to the file, which is tried again in longer and longer intervals. */
+  private static void awaitLogged(Path file, int lines, Runnable reload) {
+    Await.until(
+        "it logs again",
+        Duration.ofSeconds(90),
+        () -> {
+          reload.run();
+          Await.pause(100); // the log is written by a thread of its own
+          return Files.isRegularFile(file) && lines(file) >= lines;
+        });
   }
 
   private static ScriptedEngine engine() throws IOException {

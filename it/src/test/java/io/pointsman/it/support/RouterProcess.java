@@ -217,6 +217,20 @@ public final class RouterProcess implements AutoCloseable {
     return open == null ? 0 : open.length;
   }
 
+  /** Whether it has this file open. */
+  public boolean hasOpen(Path file) {
+    String[] open = new File("/proc/" + process.pid() + "/fd").list();
+    return open != null && Stream.of(open).anyMatch(number -> isOf(number, file));
+  }
+
+  private boolean isOf(String number, Path file) {
+    try {
+      return Files.readSymbolicLink(Path.of("/proc", "" + process.pid(), "fd", number)).equals(file);
+    } catch (IOException e) {
+      return false; // closed meanwhile
+    }
+  }
+
   private int threads() {
     String[] tasks = new File("/proc/" + process.pid() + "/task").list();
     return tasks == null ? 0 : tasks.length;
