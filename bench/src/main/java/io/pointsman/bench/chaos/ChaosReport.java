@@ -24,11 +24,11 @@ public final class ChaosReport {
    * What engines and router say.
    *
    * @param cutOnEngines requests that engines cut, stalled or garbled, by their own count
-   * @param leastAvailable the fewest workers that the router had available at a fault
+   * @param availability workers that the router had available, all the time
    * @param leftInFlight requests that the router or an engine still counted at the very end
    * @param leftOpen descriptors that the router had more at the very end than before the run
    */
-  record Witness(long cutOnEngines, int leastAvailable, int leftInFlight, int leftOpen) {}
+  record Witness(long cutOnEngines, Availability availability, int leftInFlight, int leftOpen) {}
 
   /** Probes come and go. */
   private static final int OPEN_SLACK = 8;
@@ -60,14 +60,15 @@ public final class ChaosReport {
    * Whether clients saw nothing but streams that were cut on an engine and ended in order with an
    * error event, no more of them than engines say that they cut; the router had a worker available
    * all the time, and in the end nothing is in flight any more and no connection left open. A run
-   * in which no engine cut anything, or one of a minute and more without each kind of fault, shows
-   * nothing.
+   * in which no engine cut anything, or whose workers were looked at more rarely than faults came,
+   * or one of a minute and more without each kind of fault, shows nothing.
    */
   public boolean reached() {
     Map<End, Integer> ends = tally.ends();
     return witness.leftInFlight() == 0
         && witness.leftOpen() <= OPEN_SLACK
-        && witness.leastAvailable() > 0
+        && witness.availability().least() > 0
+        && witness.availability().looks() > strikes.size()
         && ends.getOrDefault(End.SERVED, 0) > 0
         && witness.cutOnEngines() > 0
         && cutStreams() <= witness.cutOnEngines()
@@ -90,9 +91,9 @@ public final class ChaosReport {
     return tally.ends().getOrDefault(End.valueOf(end), 0);
   }
 
-  /** The fewest workers that the router had available when a fault struck. */
+  /** The fewest workers that the router had available at any look. */
   public int leastAvailable() {
-    return witness.leastAvailable();
+    return witness.availability().least();
   }
 
   public int strikes() {
@@ -151,11 +152,14 @@ public final class ChaosReport {
     line(
         out,
         "%nRequests that engines cut, stalled or garbled, by their own count: %,d. Workers that the"
-            + " router had available, at least: %d. In flight at the end: %d; descriptors more than"
+            + " router had available, at least: %d (%,d looks, the longest time between two %d ms)."
+            + " In flight at the end: %d; descriptors more than"
             + " before: %d. Answers that are no streams: p50 %.0f ms, p99 %.0f ms, p99.9 %.0f ms."
             + " Retries by reason: %s. Target %s.",
         witness.cutOnEngines(),
-        witness.leastAvailable(),
+        witness.availability().least(),
+        witness.availability().looks(),
+        witness.availability().longestGapMillis(),
         witness.leftInFlight(),
         witness.leftOpen(),
         tally.wholeMillis(50),
@@ -197,7 +201,8 @@ public final class ChaosReport {
     tally.ends().forEach((end, count) -> line(out, "end,%s,%d", end, count));
     byFault().forEach((fault, figures) -> line(out, "fault,%s,%d", fault, figures[0]));
     line(out, "engines,cut,%d", witness.cutOnEngines());
-    line(out, "workers,available,%d", witness.leastAvailable());
+    line(out, "workers,available,%d", witness.availability().least());
+    line(out, "workers,looks,%d", witness.availability().looks());
     line(out, "left,in-flight,%d", witness.leftInFlight());
     line(out, "left,descriptors,%d", witness.leftOpen());
     return out.toString();

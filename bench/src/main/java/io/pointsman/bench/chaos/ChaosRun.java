@@ -54,7 +54,7 @@ public final class ChaosRun {
   private final List<Sample> samples = new ArrayList<>();
   private double heapMb;
   private double directMb;
-  private int leastAvailable = Integer.MAX_VALUE;
+  private final Availability availability = new Availability();
 
   private ChaosRun(Setup setup) {
     this.setup = setup;
@@ -97,11 +97,13 @@ public final class ChaosRun {
     long end = start + TimeUnit.SECONDS.toNanos(setup.seconds());
     Queue<Throwable> trouble = new ConcurrentLinkedQueue<>();
     try (Traffic traffic = new Traffic(router.url(), tally, afflictions, texts, setup.seed())) {
-      Thread striking = background("strikes", trouble, () -> strike(engines, urls, router, start));
+      Thread striking = background("strikes", trouble, () -> strike(engines, urls, start));
+      Thread watching = background("availability", trouble, () -> watch(router, start, end));
       Thread sampling = background("samples", trouble, () -> sample(router, start, end));
       traffic.run(setup.rate(), end);
       traffic.awaitEnd();
       striking.join();
+      watching.join();
       sampling.join();
     }
     if (!trouble.isEmpty()) {
@@ -118,7 +120,7 @@ public final class ChaosRun {
     engines.tell("cut");
     long cut = Long.parseLong(engines.line());
     int opened = leftOpen(router, openedBefore);
-    ChaosReport.Witness witness = new ChaosReport.Witness(cut, leastAvailable, left, opened);
+    ChaosReport.Witness witness = new ChaosReport.Witness(cut, availability, left, opened);
     return new ChaosReport(
         setup, seconds, strikes, witness, tally, samples, router.metrics(), router.log());
   }
@@ -141,7 +143,7 @@ public final class ChaosRun {
             });
   }
 
-  private void strike(Child engines, List<String> urls, RouterUnderTest router, long start)
+  private void strike(Child engines, List<String> urls, long start)
       throws IOException, InterruptedException {
     for (Strikes.Strike strike : strikes) {
       sleepUntil(start + TimeUnit.MILLISECONDS.toNanos(strike.atMillis()));
@@ -151,8 +153,20 @@ public final class ChaosRun {
         afflictions.add(worker, System.nanoTime(), strike.lastsMillis());
       }
       engines.tell(strike.fault() + " " + strike.engine() + " " + strike.lastsMillis());
+    }
+  }
+
+  /** Looks at the workers all the time; a look that comes late is not made up for. */
+  private void watch(RouterUnderTest router, long start, long end)
+      throws IOException, InterruptedException {
+    long every = TimeUnit.MILLISECONDS.toNanos(Availability.EVERY_MILLIS);
+    long next = start;
+    while (next - end <= 0) {
+      sleepUntil(next);
       int available = (int) router.metrics().sum("pointsman_workers", "state=\"available\"");
-      leastAvailable = Math.min(leastAvailable, available);
+      long now = System.nanoTime();
+      availability.saw(available, now);
+      next = now - next > every ? now + every : next + every;
     }
   }
 

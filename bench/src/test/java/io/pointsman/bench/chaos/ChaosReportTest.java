@@ -16,14 +16,19 @@ class ChaosReportTest {
   private List<Strikes.Strike> strikes = List.of();
   private int seconds = 1;
   private int available = 1;
+  private int looks = 100;
   private int leftInFlight;
   private int leftOpen;
 
   private boolean reached(long cutOnEngines) {
     ChaosRun.Setup setup = new ChaosRun.Setup(List.of(), seconds, 2, 10, 1, 1000, 1);
     RouterUnderTest.Metrics metrics = new RouterUnderTest.Metrics("");
+    Availability availability = new Availability();
+    for (int i = 0; i < looks; i++) {
+      availability.saw(i == looks / 2 ? available : 2, i * SECOND / 10);
+    }
     ChaosReport.Witness witness =
-        new ChaosReport.Witness(cutOnEngines, available, leftInFlight, leftOpen);
+        new ChaosReport.Witness(cutOnEngines, availability, leftInFlight, leftOpen);
     return new ChaosReport(setup, 1, strikes, witness, tally, List.of(), metrics, "").reached();
   }
 
@@ -73,6 +78,32 @@ class ChaosReportTest {
     leftOpen = 9;
 
     assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void aRunThatWasLookedAtMoreRarelyThanFaultsCameShowsNothing() {
+    ended(End.SERVED, 10);
+    strikes =
+        Stream.of(EngineFault.values())
+            .map(fault -> new Strikes.Strike(0, 0, fault, 1000))
+            .toList();
+    looks = strikes.size() + 1;
+    assertThat(reached(5)).isTrue();
+
+    looks = strikes.size();
+    assertThat(reached(5)).isFalse();
+  }
+
+  @Test
+  void theFewestWorkersOfAllLooksAreTold() {
+    Availability availability = new Availability();
+    availability.saw(3, SECOND);
+    availability.saw(1, 2 * SECOND);
+    availability.saw(8, 5 * SECOND);
+
+    assertThat(availability.least()).isEqualTo(1);
+    assertThat(availability.looks()).isEqualTo(3);
+    assertThat(availability.longestGapMillis()).isEqualTo(3000);
   }
 
   @Test
