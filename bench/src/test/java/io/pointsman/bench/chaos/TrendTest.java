@@ -32,6 +32,29 @@ class TrendTest {
     assertThat(RESIDENT.over(resident(180, i -> i == 170 ? 900 : 100)).grows()).isFalse();
   }
 
+  private static boolean p99Grows(int count, IntToDoubleFunction millis) {
+    List<Sample> samples =
+        IntStream.range(0, count)
+            .mapToObj(i -> new Sample(i, 0, 0, 0, 0, 0, 0, 300, millis.applyAsDouble(i), 0))
+            .toList();
+    return Trend.BOUNDS.stream()
+        .filter(trend -> trend.column().equals(Sample.P99))
+        .map(trend -> trend.over(samples))
+        .findFirst()
+        .orElseThrow()
+        .grows();
+  }
+
+  @Test
+  void slowAnswersThatGetSlowerAreFoundThoughTheMedianStays() {
+    assertThat(p99Grows(180, i -> 3_000 + i * 35)).isTrue();
+  }
+
+  @Test
+  void answersThatMeetASilentEngineNowAndThenAreNoTrend() {
+    assertThat(p99Grows(180, i -> i < 90 ? 1_700 : 3_700)).isFalse();
+  }
+
   @Test
   void mediansOfTheQuartersAreCompared() {
     Trend.Finding finding = RESIDENT.over(resident(8, i -> i));
