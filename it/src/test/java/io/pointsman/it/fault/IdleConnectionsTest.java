@@ -57,7 +57,10 @@ final class IdleConnectionsTest {
     try (ScriptedEngine engine =
             ScriptedEngine.start(new Faults.Healthy(Cluster.MODEL, Faults.Answer.ok()));
         RouterProcess router =
-            RouterProcess.serve(List.of(engine.url()), "--timeouts-client-idle", "10m")) {
+            RouterProcess.serve(
+                List.of(engine.url()),
+                "--timeouts-client-idle=10m",
+                "--max-connections=" + (connections + BESIDE))) {
       try {
         int before = router.descriptors();
         long kbBefore = router.residentKb();
