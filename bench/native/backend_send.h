@@ -208,14 +208,14 @@ static void burst(connection *c) {
 }
 
 /*
- * Half a gap to one and a half (FIRST_GAP_MOST), evenly spread (multiples of the golden ratio). With the same gap for all, streams whose
+ * Half a gap to one and a half, evenly spread (multiples of the golden ratio). With the same gap for all, streams whose
  * requests came in one batch would send all their events in one batch, so that each proxy would set its own task: one
  * that forwards in batches has fewer, longer bursts to carry.
  */
 static uint64_t first_gap(uint64_t gap) {
   static uint32_t phase;
   phase += 2654435769u;
-  return gap / 2 + (gap * (phase >> 16) >> 16);
+  return FIRST_GAP_MOST(gap) - gap + (gap * (phase >> 16) >> 16);
 }
 
 static void begin_stream(connection *c) {

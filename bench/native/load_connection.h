@@ -216,7 +216,8 @@ static void note_stall(connection *c) {
 
 /* Events that were due and have not come: they take at least until now, which counts as if they had come now. */
 static void note_overdue(connection *c, uint64_t now) {
-  if (!c->busy || c->next_due >= now) {
+  /* With no gap between them none is due at a time of its own. */
+  if (!c->busy || !event_gap_ns || c->next_due >= now) {
     return;
   }
   if (now - c->next_due > c->worst_delay && c->events < (uint32_t)wanted_events) {

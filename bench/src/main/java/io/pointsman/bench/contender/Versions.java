@@ -46,11 +46,14 @@ final class Versions {
       throws IOException, InterruptedException {
     Process process =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(said.toFile()).start();
-    if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+    try {
+      boolean ended = process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
+      Matcher number = NUMBER.matcher(Files.readString(said));
+      return ended && process.exitValue() == 0 && number.find() ? number.group() : "";
+    } finally {
+      // One that serves instead must not go on beside what is measured.
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
-      return "";
     }
-    Matcher number = NUMBER.matcher(Files.readString(said));
-    return process.exitValue() == 0 && number.find() ? number.group() : "";
   }
 }

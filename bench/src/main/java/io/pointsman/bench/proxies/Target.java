@@ -96,7 +96,7 @@ record Target(
     }
     if (own.isEmpty()) {
       // What is added to direct is no figure without direct.
-      return metric.addedTo() == null
+      return metric.addedTo() == null || runs.isEmpty()
           ? new Outcome(this, Verdict.NOT_MEASURED, what)
           : without(DIRECT, results.of(workload, DIRECT), what);
     }
@@ -161,7 +161,7 @@ record Target(
   }
 
   /**
-   * Whether the rig itself did not keep its pace, in most of its runs.
+   * Whether the rig itself did not keep its pace, in at least half of its runs.
    *
    * @param runs those of {@code direct}; of any other contender they say nothing of the rig
    */

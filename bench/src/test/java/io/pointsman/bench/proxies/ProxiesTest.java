@@ -101,7 +101,8 @@ final class ProxiesTest {
     // A router that has just started takes part of a second for its first streams.
     Measurement measurement = rig(Duration.ofSeconds(2)).measure(pointsman(), few, 1);
 
-    assertThat(measurement.problem()).isEmpty();
+    // Whether enough came in so short a time is for the machine to say.
+    assertThat(measurement.error()).isEmpty();
     assertThat(measurement.values())
         .containsKeys(Metric.CHUNKS, Metric.CPU_PER_CHUNK, Metric.STALL_P99, Metric.RESIDENT)
         .containsKeys(Metric.CAME, Metric.SENT, Metric.SENT_LATE_P99, Metric.SENT_LATE_MAX)

@@ -216,6 +216,14 @@ final class TargetTest {
   }
 
   @Test
+  void addedLatencyOfWhatWasNotRunIsNotMeasuredWhateverDirectGave() {
+    measured("rate-1000", "direct", Metric.P99, 1);
+    String row = "vllm-router cache_aware with render, added p99 at 1,000/s";
+
+    assertThat(verdict(row)).isEqualTo(Verdict.NOT_MEASURED);
+  }
+
+  @Test
   void theOtherWorkloadOfTheRouterItselfCanFailToo() {
     measured("workers-4000", "pointsman", Metric.CAPACITY, 89);
     results.add(new Measurement("workers-4", "pointsman", 1, Map.of(), "2 status"));
