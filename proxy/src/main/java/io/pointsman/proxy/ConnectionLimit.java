@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Counts the clients that are connected, and stops accepting while they are as many as may be: who
- * comes then waits in the system's queue until one has left. So clients never take the descriptors
- * that connections to workers need. For the pipeline of one listener.
+ * comes then waits in the system's queue until one has left. So idle clients do not take the
+ * descriptors that connections to workers need. For the pipeline of one listener.
  */
 @SuppressWarnings(
     "FutureReturnValueIgnored") // that a channel has closed is heard of, not waited for
@@ -20,7 +20,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private final int most;
   private final AtomicInteger open = new AtomicInteger();
 
-  /** Only for the listener's loop: a flood is told of once. */
+  /** Only for the listener's loop: each flood is told of once. */
   private boolean told;
 
   /**
@@ -38,8 +38,10 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   @Override
   public void channelRead(ChannelHandlerContext context, Object accepted) {
     Channel listener = context.channel();
+    int connected = open.incrementAndGet();
+    told &= connected > most / 2;
     // A few more may come that the system has accepted by now: reading stops behind them.
-    if (open.incrementAndGet() >= most) {
+    if (connected >= most) {
       listener.config().setAutoRead(false);
       tell();
     }
@@ -57,7 +59,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
 
   /** On the loop of the client that has left. */
   private void left(Channel listener) {
-    if (open.decrementAndGet() == most - 1) {
+    if (open.decrementAndGet() == most - 1 && listener.isOpen()) {
       // Behind the stop if that is under way, or it would be the last word.
       listener.eventLoop().execute(() -> resume(listener));
     }

@@ -246,6 +246,11 @@ public final class ProxyServer implements AutoCloseable {
     return clients.open();
   }
 
+  /** How many clients may be connected; 0 for as many as come. */
+  public int clientsLimit() {
+    return settings.listen().maxConnections();
+  }
+
   /** Requests for workers that are under way, those that wait for admission included. */
   public int running() {
     return states.values().stream().mapToInt(LoopState::running).sum();

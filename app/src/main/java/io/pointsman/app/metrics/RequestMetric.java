@@ -59,6 +59,11 @@ enum RequestMetric implements Metric {
       "connections",
       "Clients that are connected, idle ones included; who comes beyond limits.max-connections"
           + " waits to be accepted."),
+  CLIENT_CONNECTIONS_LIMIT(
+      Kind.GAUGE,
+      "pointsman_client_connections_limit",
+      "connections",
+      "How many clients may be connected (limits.max-connections); 0 if as many as come."),
   QUEUE_LENGTH(
       Kind.GAUGE,
       "pointsman_queue_length",

@@ -95,8 +95,13 @@ public final class RouterMetrics {
     return split;
   }
 
-  /** Reads the number of clients that are connected. Call once. */
-  public RouterMetrics clients(LongSupplier connected) {
+  /**
+   * Reads the number of clients that are connected. Call once.
+   *
+   * @param limit how many may be; 0 for as many as come
+   */
+  public RouterMetrics clients(LongSupplier connected, long limit) {
+    meters.pulled(RequestMetric.CLIENT_CONNECTIONS_LIMIT, sink -> sink.put(limit));
     meters.pulled(RequestMetric.CLIENT_CONNECTIONS, sink -> sink.put(connected.getAsLong()));
     return this;
   }

@@ -7,37 +7,40 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.OperatingSystemMXBean;
 
 /** How many clients may be connected where nothing is said of it. */
-final class ClientRoom {
-  /** For the program's own files, its listeners, and calls to workers besides requests. */
-  private static final int OWN = 128;
-
-  /** Of the others; the rest is for connections to workers, which idle clients need none of. */
+final class DefaultConnectionLimit {
+  /** Of the descriptors that are left; the rest is for connections to workers. */
   private static final double CLIENTS_SHARE = 0.75;
 
-  private ClientRoom() {}
+  /** For what is opened later: listeners, scrapes, probes, logs. */
+  private static final int LATER = 64;
+
+  /** For what each event loop opens, one for each processor. */
+  private static final int PER_LOOP = 4;
+
+  private DefaultConnectionLimit() {}
 
   /** The settings, with a bound of clients where the system has one of descriptors. */
-  static ProxySettings within(ProxySettings settings) {
-    ListenSettings listen = settings.listen();
-    return listen.maxConnections() == 0
-        ? settings.withListen(listen.withMaxConnections(clients(descriptors())))
+  static ProxySettings in(ProxySettings settings) {
+    OperatingSystemMXBean os = ManagementFactory.getOperatingSystemMXBean();
+    return os instanceof UnixOperatingSystemMXBean unix
+        ? in(settings, unix.getMaxFileDescriptorCount(), unix.getOpenFileDescriptorCount())
         : settings;
   }
 
   /**
-   * So many clients leave enough descriptors.
+   * The same of a process with so many descriptors.
    *
-   * @param descriptors that the process may have; 0 or less if that is not known
-   * @return 0 for as many as come
+   * @param most that it may have; 0 or less if that is not known
+   * @param open that it has by now
    */
-  static int clients(long descriptors) {
-    return descriptors <= 0
-        ? 0
-        : Math.clamp((long) ((descriptors - OWN) * CLIENTS_SHARE), 1, Integer.MAX_VALUE);
-  }
-
-  private static long descriptors() {
-    OperatingSystemMXBean os = ManagementFactory.getOperatingSystemMXBean();
-    return os instanceof UnixOperatingSystemMXBean unix ? unix.getMaxFileDescriptorCount() : 0;
+  static ProxySettings in(ProxySettings settings, long most, long open) {
+    ListenSettings listen = settings.listen();
+    if (listen.maxConnections() != 0 || most <= 0) {
+      return settings;
+    }
+    long own = open + LATER + PER_LOOP * (long) Runtime.getRuntime().availableProcessors();
+    long clients = (long) ((most - own) * CLIENTS_SHARE);
+    return settings.withListen(
+        listen.withMaxConnections(Math.clamp(clients, 1, Integer.MAX_VALUE)));
   }
 }

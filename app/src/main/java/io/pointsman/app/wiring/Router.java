@@ -263,7 +263,7 @@ public final class Router implements AutoCloseable {
               dice,
               InetAddress::getByName,
               two == null ? CourseFactory.NONE : courses(two, engine));
-      ProxyServer server = ProxyServer.start(ClientRoom.within(config.proxy()), context);
+      ProxyServer server = ProxyServer.start(DefaultConnectionLimit.in(config.proxy()), context);
       control.push(server);
       LoopScheduling.request(server);
       measure(policies, server);
@@ -297,7 +297,7 @@ public final class Router implements AutoCloseable {
     /** What several policies remember is told as one figure. */
     private void measure(StagePolicies policies, ProxyServer server) {
       metrics
-          .clients(server::clients)
+          .clients(server::clients, server.clientsLimit())
           .queue(server::queued)
           .heldBack(server::heldBack)
           .bodies(server.bodies());

@@ -263,11 +263,12 @@ class RouterMetricsTest {
   @Test
   void waitingIsMeasured() {
     metrics.proxyListener().waited(Duration.ofMillis(60).toNanos(), true);
-    metrics.queue(() -> 5).heldBack(() -> 0).clients(() -> 7);
+    metrics.queue(() -> 5).heldBack(() -> 0).clients(() -> 7, 9);
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.05\"}")).isZero();
     assertThat(scraped().value("pointsman_queue_wait_seconds_bucket{le=\"0.1\"}")).isEqualTo(1);
     assertThat(scraped().value("pointsman_queue_length")).isEqualTo(5);
     assertThat(scraped().value("pointsman_client_connections")).isEqualTo(7);
+    assertThat(scraped().value("pointsman_client_connections_limit")).isEqualTo(9);
   }
 
   @Test
@@ -515,7 +516,7 @@ class RouterMetricsTest {
     metrics
         .queue(() -> 0)
         .heldBack(() -> 0)
-        .clients(() -> 0)
+        .clients(() -> 0, 0)
         .bodies(new BodyBudget(0))
         .sessions(() -> 0)
         .prefixIndex(List.of(new PrefixIndex(64 << 10, 8)));

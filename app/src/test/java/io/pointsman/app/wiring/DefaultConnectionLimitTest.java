@@ -6,27 +6,30 @@ import io.pointsman.proxy.ListenSettings;
 import io.pointsman.proxy.ProxySettings;
 import org.junit.jupiter.api.Test;
 
-class ClientRoomTest {
+class DefaultConnectionLimitTest {
+  private static final int OWN = 100 + 64 + 4 * Runtime.getRuntime().availableProcessors();
+
   @Test
-  void clientsLeaveAQuarterOfTheDescriptors() {
-    assertThat(ClientRoom.clients(20_128)).isEqualTo(15_000);
-    assertThat(ClientRoom.clients(100)).as("of very few").isEqualTo(1);
-    assertThat(ClientRoom.clients(Long.MAX_VALUE)).isEqualTo(Integer.MAX_VALUE);
+  void clientsLeaveAQuarterOfWhatTheProcessDoesNotNeedItself() {
+    assertThat(limit(20_000 + OWN, 100)).isEqualTo(15_000);
+    assertThat(limit(50, 100)).as("of very few").isEqualTo(1);
+    assertThat(limit(Long.MAX_VALUE, 100)).isEqualTo(Integer.MAX_VALUE);
   }
 
   @Test
   void withoutABoundOfDescriptorsAsManyAsComeAreLetIn() {
-    assertThat(ClientRoom.clients(0)).isZero();
-    assertThat(ClientRoom.clients(-1)).isZero();
+    assertThat(limit(0, 100)).isZero();
+    assertThat(limit(-1, 100)).isZero();
   }
 
   @Test
   void whatIsSaidIsKept() {
     ProxySettings said =
         ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withMaxConnections(7));
-    assertThat(ClientRoom.within(said)).isEqualTo(said);
-    assertThat(ClientRoom.within(ProxySettings.DEFAULTS).listen().maxConnections())
-        .as("of the machine's descriptors")
-        .isPositive();
+    assertThat(DefaultConnectionLimit.in(said, 20_000, 100)).isEqualTo(said);
+  }
+
+  private static int limit(long most, long open) {
+    return DefaultConnectionLimit.in(ProxySettings.DEFAULTS, most, open).listen().maxConnections();
   }
 }

@@ -57,9 +57,10 @@ public final class FrontKeys {
               ListenSettings.DEFAULTS.maxConnections(),
               "Most clients that are connected at a time; who comes beyond them waits to be"
                   + " accepted until one has left (listen.backlog).",
-              "0 is three quarters of the file descriptors that the process may have beyond 128,"
-                  + " so that clients leave some for connections to workers; more lets idle"
-                  + " clients take them all.")
+              "0 is three quarters of the file descriptors that the process may have beyond those"
+                  + " that it needs itself, so that clients leave some for connections to workers;"
+                  + " more lets idle clients take them all. Small has probes wait too that come to"
+                  + " this port: let a liveness probe ask for /health on the metrics port.")
           .flag("--max-connections");
 
   public static final Key<Long> MAX_BODY =
