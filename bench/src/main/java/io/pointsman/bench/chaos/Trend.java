@@ -12,9 +12,9 @@ import java.util.List;
  */
 record Trend(Sample.Column column, double factor, double slack) {
   /**
-   * What p99 may be larger by than half of itself, in ms. It depends on whether more than one answer
-   * in a hundred met an engine that was silent, which costs the router's patience of 3 s: over all
-   * stretches of two minutes of a run of 30 it went beyond the half by up to 1.9 s.
+   * What p99 may be larger by than half of itself, in ms. It depends on whether more than one
+   * answer in a hundred met an engine that was silent, which costs the router's patience of 3 s:
+   * over all stretches of two minutes of a run of 30 it went beyond the half by up to 1.9 s.
    */
   private static final double SLACK_OF_P99 = 2000;
 

@@ -71,7 +71,9 @@ final class LogDiskFullTest {
         assertThat(Files.readSymbolicLink(file)).isEqualTo(FULL);
         Files.delete(file); // the next one of that name lies on a disk with space
         awaitLogged(
-            file, 1, () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
+            file,
+            1,
+            () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
         assertThat(lines(file)).as("lines of %d reloads", reloads).isLessThan(reloads - ROUNDS / 2);
         assertThat(router.output().lines().filter(line -> line.contains(LINE)))
             .as("lines on standard error, which has space")
@@ -104,7 +106,9 @@ final class LogDiskFullTest {
         assertThat(Files.size(file)).isEqualTo(before);
         router.failFileWrites(false);
         awaitLogged(
-            file, 2, () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
+            file,
+            2,
+            () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
         // One in the buffer of the file may have been written after all.
         assertThat(lines(file)).as("lines of %d reloads", reloads).isLessThan(reloads - ROUNDS / 2);
         router.verify();
@@ -114,7 +118,10 @@ final class LogDiskFullTest {
     }
   }
 
-  /** Reloads until so many lines have come to the file, which is tried again in longer and longer intervals. */
+  /**
+   * Reloads until so many lines have come to the file, which is tried again in longer and longer
+   * intervals.
+   */
   private static void awaitLogged(Path file, int lines, Runnable reload) {
     Await.until(
         "it logs again",

@@ -225,7 +225,8 @@ public final class RouterProcess implements AutoCloseable {
 
   private boolean isOf(String number, Path file) {
     try {
-      return Files.readSymbolicLink(Path.of("/proc", "" + process.pid(), "fd", number)).equals(file);
+      return Files.readSymbolicLink(Path.of("/proc", "" + process.pid(), "fd", number))
+          .equals(file);
     } catch (IOException e) {
       return false; // closed meanwhile
     }
