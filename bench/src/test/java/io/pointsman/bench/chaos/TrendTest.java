@@ -47,7 +47,7 @@ class TrendTest {
 
   @Test
   void slowAnswersThatGetSlowerAreFoundThoughTheMedianStays() {
-    assertThat(p99Grows(180, i -> 3_000 + i * 35)).isTrue();
+    assertThat(p99Grows(180, i -> 3_000 + i * 80)).isTrue();
   }
 
   @Test
