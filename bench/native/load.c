@@ -4,7 +4,7 @@
  * load unary  closed loop: every connection sends its next request when the answer has come
  * load rate   open loop: --rate requests a second, each timed from when it should have been sent
  * load sse    every connection reads one stream after the other; each event is timed from its stamp, when it was due. Events that are
- *             overdue when the measurement ends (--gap-us between two; 0: all at once) count as if they had come then
+ *             overdue when the measurement ends (--gap-us between two; 0: all at once, none is overdue) count as if they had come then
  * load hold   as sse, measured only once every stream has had its first event
  *
  * Every body is a valid chat and differs from every other: one of a pool of texts with an id of its own spliced in, by default at

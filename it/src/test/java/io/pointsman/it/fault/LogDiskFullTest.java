@@ -33,60 +33,68 @@ final class LogDiskFullTest {
   private static final Path FULL = Path.of("/dev/full");
 
   @TempDir Path directory;
-  private int reloads;
 
   @Test
   @Shows(RouterFault.LOG_DISK_FULL)
   void requestsAreServedAndTheLogGoesOnWhenThereIsSpaceAgain() throws Exception {
     assertThatThrownBy(() -> Files.write(FULL, new byte[1], StandardOpenOption.WRITE))
         .hasMessageContaining("No space left on device");
-    Path file = directory.resolve("pointsman.log");
-    Path configuration = directory.resolve("router.yaml");
-    try (ScriptedEngine always = engine();
-        ScriptedEngine first = engine();
-        ScriptedEngine second = engine()) {
-      configure(configuration, always, second);
-      try (RouterProcess router =
-          RouterProcess.start(
-              "--config", configuration.toString(), "--log-directory", directory.toString())) {
-        reload(router, configuration, always, first);
-        Await.until("it logs a reload", Await.LONG, () -> lines(file) == 1);
-        // A file is opened anew once writing has failed: from then on it is the full device.
-        router.failFileWrites(true);
-        Files.delete(file);
-        Files.createSymbolicLink(file, FULL);
-        reload(router, configuration, always, second);
-        router.failFileWrites(false);
-        Await.until(
-            "it writes to the full device",
-            Await.LONG,
-            () -> {
-              reload(router, configuration, always, reloads % 2 == 0 ? first : second);
-              return router.hasOpen(FULL);
-            });
-        for (int i = 0; i < ROUNDS; i++) {
-          reload(router, configuration, always, reloads % 2 == 0 ? first : second);
-        }
-        assertThat(router.hasOpen(FULL)).isTrue();
-        assertThat(Files.readSymbolicLink(file)).isEqualTo(FULL);
-        Files.delete(file); // the next one of that name lies on a disk with space
-        awaitLogged(
-            file,
-            1,
-            () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
-        assertThat(lines(file)).as("lines of %d reloads", reloads).isLessThan(reloads - ROUNDS / 2);
-        assertThat(router.output().lines().filter(line -> line.contains(LINE)))
-            .as("lines on standard error, which has space")
-            .hasSizeGreaterThan(ROUNDS);
-        router.verify();
-        router.terminate();
-        assertThat(router.awaitExit()).isZero();
-      }
-    }
+    play(
+        (router, file, reloads) -> {
+          // A file is opened anew once writing has failed: from then on it is the full device.
+          router.failFileWrites(true);
+          Files.delete(file);
+          Files.createSymbolicLink(file, FULL);
+          reloads.next();
+          router.failFileWrites(false);
+          Await.until(
+              "it writes to the full device",
+              Await.LONG,
+              () -> {
+                reloads.next();
+                return router.hasOpen(FULL);
+              });
+          for (int i = 0; i < ROUNDS; i++) {
+            reloads.next();
+          }
+          assertThat(router.hasOpen(FULL)).isTrue();
+          assertThat(Files.readSymbolicLink(file)).isEqualTo(FULL);
+          Files.delete(file); // the next one of that name lies on a disk with space
+          awaitLogged(file, 1, reloads);
+          assertThat(lines(file))
+              .as("lines of %d reloads", reloads.count)
+              .isLessThan(reloads.count - ROUNDS / 2);
+          assertThat(router.output().lines().filter(line -> line.contains(LINE)))
+              .as("lines on standard error, which has space")
+              .hasSizeGreaterThan(ROUNDS);
+        });
   }
 
   @Test
   void requestsAreServedAndTheLogGoesOnWhenFilesMayGrowAgain() throws Exception {
+    play(
+        (router, file, reloads) -> {
+          router.failFileWrites(true);
+          long before = Files.size(file);
+          for (int i = 0; i < ROUNDS; i++) {
+            reloads.next();
+          }
+          assertThat(Files.size(file)).isEqualTo(before);
+          router.failFileWrites(false);
+          awaitLogged(file, 2, reloads);
+          // One in the buffer of the file may have been written after all.
+          assertThat(lines(file))
+              .as("lines of %d reloads", reloads.count)
+              .isLessThan(reloads.count - ROUNDS / 2);
+        });
+  }
+
+  /** What becomes of the disk, once a reload has been logged. */
+  private interface Fault {
+    void strike(RouterProcess router, Path log, Reloads reloads) throws Exception;
+  }
+
+  private void play(Fault fault) throws Exception {
     Path file = directory.resolve("pointsman.log");
     Path configuration = directory.resolve("router.yaml");
     try (ScriptedEngine always = engine();
@@ -96,21 +104,10 @@ final class LogDiskFullTest {
       try (RouterProcess router =
           RouterProcess.start(
               "--config", configuration.toString(), "--log-directory", directory.toString())) {
-        reload(router, configuration, always, first);
+        Reloads reloads = new Reloads(router, configuration, always, first, second);
+        reloads.next();
         Await.until("it logs a reload", Await.LONG, () -> lines(file) == 1);
-        router.failFileWrites(true);
-        long before = Files.size(file);
-        for (int i = 0; i < ROUNDS; i++) {
-          reload(router, configuration, always, i % 2 == 0 ? second : first);
-        }
-        assertThat(Files.size(file)).isEqualTo(before);
-        router.failFileWrites(false);
-        awaitLogged(
-            file,
-            2,
-            () -> reload(router, configuration, always, reloads % 2 == 0 ? first : second));
-        // One in the buffer of the file may have been written after all.
-        assertThat(lines(file)).as("lines of %d reloads", reloads).isLessThan(reloads - ROUNDS / 2);
+        fault.strike(router, file, reloads);
         router.verify();
         router.terminate();
         assertThat(router.awaitExit()).isZero();
@@ -122,12 +119,12 @@ final class LogDiskFullTest {
    * Reloads until so many lines have come to the file, which is tried again in longer and longer
    * intervals.
    */
-  private static void awaitLogged(Path file, int lines, Runnable reload) {
+  private static void awaitLogged(Path file, int lines, Reloads reloads) {
     Await.until(
         "it logs again",
         Duration.ofSeconds(90),
         () -> {
-          reload.run();
+          reloads.next();
           Await.pause(100); // the log is written by a thread of its own
           return Files.isRegularFile(file) && lines(file) >= lines;
         });
@@ -143,27 +140,47 @@ final class LogDiskFullTest {
     Files.writeString(file, text);
   }
 
-  /**
-   * Has the configuration with another second worker read, and waits until it serves; every request
-   * is served meanwhile.
-   */
-  private void reload(
-      RouterProcess router, Path configuration, ScriptedEngine always, ScriptedEngine other) {
-    try {
-      configure(configuration, always, other);
-      router.hangUp();
-      reloads++;
-    } catch (IOException | InterruptedException e) {
-      throw new AssertionError(e);
+  /** Reads of the configuration, in each of which the second worker is the other of two. */
+  private static final class Reloads {
+    private final RouterProcess router;
+    private final Path configuration;
+    private final ScriptedEngine always;
+    private final ScriptedEngine first;
+    private final ScriptedEngine second;
+    private int count;
+
+    Reloads(
+        RouterProcess router,
+        Path configuration,
+        ScriptedEngine always,
+        ScriptedEngine first,
+        ScriptedEngine second) {
+      this.router = router;
+      this.configuration = configuration;
+      this.always = always;
+      this.first = first;
+      this.second = second;
     }
-    long before = served(other);
-    Await.until(
-        "the new worker serves",
-        Await.LONG,
-        () -> {
-          assertThat(status(router.port())).isEqualTo(200);
-          return served(other) > before;
-        });
+
+    /** Waits until the new worker serves; every request is served meanwhile. */
+    void next() {
+      ScriptedEngine other = count % 2 == 0 ? first : second;
+      try {
+        configure(configuration, always, other);
+        router.hangUp();
+        count++;
+      } catch (IOException | InterruptedException e) {
+        throw new AssertionError(e);
+      }
+      long before = served(other);
+      Await.until(
+          "the new worker serves",
+          Await.LONG,
+          () -> {
+            assertThat(status(router.port())).isEqualTo(200);
+            return served(other) > before;
+          });
+    }
   }
 
   private static int status(int port) {

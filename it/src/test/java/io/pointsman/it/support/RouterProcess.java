@@ -213,14 +213,17 @@ public final class RouterProcess implements AutoCloseable {
 
   /** File descriptors that it has open. */
   public int descriptors() {
-    String[] open = new File("/proc/" + process.pid() + "/fd").list();
-    return open == null ? 0 : open.length;
+    return openNumbers().length;
   }
 
   /** Whether it has this file open. */
   public boolean hasOpen(Path file) {
+    return Stream.of(openNumbers()).anyMatch(number -> isOf(number, file));
+  }
+
+  private String[] openNumbers() {
     String[] open = new File("/proc/" + process.pid() + "/fd").list();
-    return open != null && Stream.of(open).anyMatch(number -> isOf(number, file));
+    return open == null ? new String[0] : open;
   }
 
   private boolean isOf(String number, Path file) {
