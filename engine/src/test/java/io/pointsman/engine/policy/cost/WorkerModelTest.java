@@ -111,6 +111,17 @@ class WorkerModelTest {
   }
 
   @Test
+  void whatAThirdOneHasLeftNobodyHasToCompute() {
+    WorkerModel model = model(1 << 20);
+    Lease first = placed(model, Prompt.of(1, 1000));
+    model.ended(placed(model, Prompt.of(1, 256)), Outcome.SUCCEEDED, fleet.now());
+    placed(model, Prompt.of(1, 1000));
+
+    model.ended(first, Outcome.IGNORED, fleet.now());
+    assertThat(ahead(model)).isEqualTo((1000 - 256) * 16);
+  }
+
+  @Test
   void workOfOneThatIsComputedIsNobodys() {
     WorkerModel model = model(1 << 20);
     Lease first = placed(model, Prompt.of(1, 1000));
