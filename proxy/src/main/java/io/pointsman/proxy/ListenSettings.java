@@ -39,6 +39,11 @@ public record ListenSettings(
     }
   }
 
+  /** Threads that move bytes, at least 1. */
+  public int loops() {
+    return eventLoops > 0 ? eventLoops : Runtime.getRuntime().availableProcessors();
+  }
+
   /** The same at another address. */
   public ListenSettings at(String host, int port) {
     return new ListenSettings(host, port, eventLoops, transport, backlog, maxConnections);

@@ -70,7 +70,7 @@ public final class ProxyServer implements AutoCloseable {
     this.settings = settings;
     plane = plane(settings, context);
     ListenSettings listen = settings.listen();
-    int count = loopCount(listen);
+    int count = listen.loops();
     Waiting waiting = waiting(listen.transport(), count, this::coalescing);
     Sockets sockets = waiting.sockets();
     loops = waiting.loops();
@@ -228,12 +228,6 @@ public final class ProxyServer implements AutoCloseable {
       throw new IllegalStateException("loop: " + loop + " (expected: one of the server's)");
     }
     return state;
-  }
-
-  private static int loopCount(ListenSettings listen) {
-    return listen.eventLoops() > 0
-        ? listen.eventLoops()
-        : Runtime.getRuntime().availableProcessors();
   }
 
   /** The port that is listened on. */

@@ -14,7 +14,7 @@ final class DefaultConnectionLimit {
   /** For what is opened later: listeners, scrapes, probes, logs. */
   private static final int LATER = 64;
 
-  /** For what each event loop opens, one for each processor. */
+  /** For what each event loop opens. */
   private static final int PER_LOOP = 4;
 
   private DefaultConnectionLimit() {}
@@ -38,7 +38,7 @@ final class DefaultConnectionLimit {
     if (listen.maxConnections() != 0 || most <= 0) {
       return settings;
     }
-    long own = open + LATER + PER_LOOP * (long) Runtime.getRuntime().availableProcessors();
+    long own = open + LATER + (long) PER_LOOP * listen.loops();
     long clients = (long) ((most - own) * CLIENTS_SHARE);
     return settings.withListen(
         listen.withMaxConnections(Math.clamp(clients, 1, Integer.MAX_VALUE)));

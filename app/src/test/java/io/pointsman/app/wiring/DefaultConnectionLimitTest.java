@@ -7,7 +7,13 @@ import io.pointsman.proxy.ProxySettings;
 import org.junit.jupiter.api.Test;
 
 class DefaultConnectionLimitTest {
-  private static final int OWN = 100 + 64 + 4 * Runtime.getRuntime().availableProcessors();
+  private static final int LOOPS = 3;
+
+  /** Of which 100 are open. */
+  private static final int OWN = 100 + 64 + 4 * LOOPS;
+
+  private static final ProxySettings SETTINGS =
+      ProxySettings.DEFAULTS.withListen(ListenSettings.DEFAULTS.withEventLoops(LOOPS));
 
   @Test
   void clientsLeaveAQuarterOfWhatTheProcessDoesNotNeedItself() {
@@ -30,6 +36,6 @@ class DefaultConnectionLimitTest {
   }
 
   private static int limit(long most, long open) {
-    return DefaultConnectionLimit.in(ProxySettings.DEFAULTS, most, open).listen().maxConnections();
+    return DefaultConnectionLimit.in(SETTINGS, most, open).listen().maxConnections();
   }
 }
