@@ -80,7 +80,7 @@ final class Exchange implements Conversation, Place.Holder {
   public void begin() {
     state.count(1);
     plane.listener().started(endpoint);
-    state.budget().deposit();
+    state.budget().deposit(report.startedAt());
     if (head.contentLength() > plane.limits().maxBodyBytes()) {
       reply(ProxyError.BODY_TOO_LARGE, client.tooLarge());
     } else if (!body.fits()) {

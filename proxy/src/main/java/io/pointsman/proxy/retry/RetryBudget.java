@@ -3,45 +3,62 @@ package io.pointsman.proxy.retry;
 /**
  * A bucket of tokens, one for each retry: it fills with a share of the traffic and at a small
  * steady rate, so that retries stay a fraction of what was asked for however many workers fail. It
- * starts full. One for each event loop, to which it belongs.
+ * keeps what traffic has earned of late: a worker that falls silent takes the requests of seconds
+ * with it, which are to be tried again at once. It starts with what the steady rate may save up.
+ * One for each event loop, to which it belongs.
  */
 public final class RetryBudget {
-  /** Tokens kept at most for each token per second: what one bad moment may use up. */
-  private static final double BURST_SECONDS = 30;
+  /** So many seconds of the steady rate may be saved up. */
+  private static final double STEADY_SECONDS = 30;
+
+  /** So many seconds of what traffic earns may be saved up; it is forgotten with this constant. */
+  private static final double EARNED_SECONDS = 10;
 
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final double share;
   private final double perSecond;
-  private final double most;
+  private final double steady;
+
+  /** What traffic has earned of late. */
+  private double earned;
+
   private double tokens;
   private long filledAt;
 
   /**
-   * @param loops event loops among which the steady rate is divided, and what one bad moment may
-   *     use up, of which each has enough for one request; at least 1
+   * @param loops event loops among which the steady rate is divided, and what it may save up, of
+   *     which each has enough for one request; at least 1
    */
   public RetryBudget(RetrySettings settings, int loops, long now) {
     share = settings.budgetShare();
     perSecond = settings.budgetPerSecond() / loops;
-    most = Math.max(settings.maxAttempts(), perSecond * BURST_SECONDS);
-    tokens = settings.budgetPerSecond() > 0 ? most : 0;
+    steady = Math.max(settings.maxAttempts(), perSecond * STEADY_SECONDS);
+    tokens = settings.budgetPerSecond() > 0 ? steady : 0;
     filledAt = now;
   }
 
   /** A request came. */
-  public void deposit() {
-    tokens = Math.min(most, tokens + share);
+  public void deposit(long now) {
+    fill(now);
+    earned += share;
+    tokens += share;
   }
 
   /** Takes a token for a retry; false if there is none. */
   public boolean withdraw(long now) {
-    tokens = Math.min(most, tokens + (now - filledAt) / NANOS_PER_SECOND * perSecond);
-    filledAt = now;
+    fill(now);
     if (tokens < 1) {
       return false;
     }
     tokens -= 1;
     return true;
+  }
+
+  private void fill(long now) {
+    double seconds = (now - filledAt) / NANOS_PER_SECOND;
+    filledAt = now;
+    earned *= Math.exp(-seconds / EARNED_SECONDS);
+    tokens = Math.min(steady + earned, tokens + seconds * perSecond);
   }
 }

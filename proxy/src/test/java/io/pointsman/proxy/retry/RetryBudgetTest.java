@@ -39,16 +39,29 @@ class RetryBudgetTest {
     RetryBudget budget = new RetryBudget(RetrySettings.DEFAULTS.withBudget(0.25, 0), 1, 0);
     assertThat(drain(budget, 0)).isZero();
     for (int i = 0; i < 12; i++) {
-      budget.deposit();
+      budget.deposit(SECOND);
     }
     assertThat(drain(budget, SECOND)).isEqualTo(3);
   }
 
+  /** A worker that falls silent takes with it what came to it until that was noticed. */
   @Test
-  void neverHoldsMoreThanItsBound() {
-    RetryBudget budget = new RetryBudget(RetrySettings.DEFAULTS, 1, 0);
+  void whatTrafficHasEarnedOfLateMayBeUsedAtOnce() {
+    RetryBudget budget = new RetryBudget(RetrySettings.DEFAULTS.withBudget(0.2, 10), 1, 0);
+    int perSecond = 500;
+    int seconds = 60;
+    for (long i = 1; i <= (long) perSecond * seconds; i++) {
+      budget.deposit(i * SECOND / perSecond);
+    }
+    assertThat(drain(budget, seconds * SECOND)).isBetween(1290, 1300);
+    assertThat(drain(budget, seconds * SECOND)).isZero();
+  }
+
+  @Test
+  void whatTrafficHasEarnedLongAgoIsForgotten() {
+    RetryBudget budget = new RetryBudget(RetrySettings.DEFAULTS.withBudget(0.2, 10), 1, 0);
     for (int i = 0; i < 100_000; i++) {
-      budget.deposit();
+      budget.deposit(0);
     }
     assertThat(drain(budget, 1_000_000 * SECOND)).isEqualTo(300);
   }

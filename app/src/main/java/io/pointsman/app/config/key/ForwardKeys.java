@@ -77,7 +77,9 @@ public final class ForwardKeys {
           "retry.budget-share",
           decimal(0, 1),
           RETRY.budgetShare(),
-          "Retries allowed for each request, as a share; retry.budget-per-second comes on top.",
+          "Retries allowed for each request, as a share; retry.budget-per-second comes on top."
+              + " What about ten seconds have earned may be made at once: a worker that falls"
+              + " silent leaves the requests of seconds behind.",
           "Small gives up early when a worker dies; 1 lets a failing fleet see double traffic.");
 
   public static final Key<Double> RETRY_PER_SECOND =
