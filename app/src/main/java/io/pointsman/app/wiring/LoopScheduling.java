@@ -39,11 +39,13 @@ final class LoopScheduling {
 
   /**
    * How much nicer the optimizing compiler is by the processor time that it has used: with 5 a loop
-   * has three quarters of a core, with 10 nine tenths.
+   * has three quarters of a core, with 10 nine tenths, with 15 all but a thirtieth. That is left to
+   * it for good: a router that is saturated must be compiled anew where its work changes.
    */
   enum Phase {
     MOSTLY_COMPILED(Duration.ofMillis(2500), 5),
-    COMPILED(Duration.ofSeconds(4), 10);
+    COMPILED(Duration.ofSeconds(4), 10),
+    SELDOM_USED(Duration.ofSeconds(6), 15);
 
     final Duration used;
     final int niceness;
