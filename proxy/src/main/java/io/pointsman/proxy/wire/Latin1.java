@@ -9,8 +9,8 @@ public final class Latin1 {
   private Latin1() {}
 
   /**
-   * Appends a text, one byte for each character; what has none becomes a question mark. By one copy
-   * of the whole: character by character, each would be checked on its way into the buffer.
+   * Appends a text, one byte for each code point; what has none becomes a question mark. By one
+   * copy of the whole: character by character, each would be checked on its way into the buffer.
    */
   public static void write(ByteBuf out, String text) {
     out.writeBytes(text.getBytes(ISO_8859_1));
