@@ -6,6 +6,7 @@ import io.pointsman.engine.fleet.Failure;
 import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.proxy.retry.RetrySettings;
+import io.pointsman.proxy.settings.LimitSettings;
 import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.testkit.FakeClock;
 import io.pointsman.testkit.engine.EngineScript;
@@ -191,6 +192,26 @@ class RetryTest {
         served += rig.ask(ProxyRig.post(CHAT, BODY)).status() == 200 ? 1 : 0;
       }
       assertThat(served).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void whatIsRefusedEarnsNoRetries() throws Exception {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withRetry(RetrySettings.DEFAULTS.withBudget(0.25, 0))
+            .withLimits(LimitSettings.DEFAULTS.withMaxBodyBytes(100))
+            .withListen(ListenSettings.DEFAULTS.withEventLoops(1));
+    try (ProxyRig rig = new ProxyRig(transport, settings);
+        ScriptedEngine one = ScriptedEngine.start(new Answer(500, "{}"));
+        ScriptedEngine two = ScriptedEngine.start(new Answer(500, "{}"))) {
+      rig.worker(one.url());
+      rig.worker(two.url());
+      for (int i = 0; i < 8; i++) {
+        assertThat(rig.ask(ProxyRig.post(CHAT, BODY + " ".repeat(100))).status()).isEqualTo(413);
+      }
+      assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(500);
+      assertThat(rig.retried).isEmpty();
     }
   }
 

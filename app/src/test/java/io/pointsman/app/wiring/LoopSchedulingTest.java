@@ -39,6 +39,18 @@ class LoopSchedulingTest {
   }
 
   @Test
+  void compilerIsNicerTheMoreItHasUsed() {
+    Duration used = Duration.ZERO;
+    int niceness = LoopScheduling.COMPILER_NICENESS;
+    for (LoopScheduling.Phase phase : LoopScheduling.Phase.values()) {
+      assertThat(phase.used).isGreaterThan(used);
+      assertThat(phase.niceness).isBetween(niceness + 1, 19);
+      used = phase.used;
+      niceness = phase.niceness;
+    }
+  }
+
+  @Test
   void threadsOfOneNameBecomeNicerAndNoOthersAndNoneLessNice() throws Exception {
     if (!SchedulerCalls.available()) {
       return;

@@ -80,7 +80,6 @@ final class Exchange implements Conversation, Place.Holder {
   public void begin() {
     state.count(1);
     plane.listener().started(endpoint);
-    state.budget().deposit(report.startedAt());
     if (head.contentLength() > plane.limits().maxBodyBytes()) {
       reply(ProxyError.BODY_TOO_LARGE, client.tooLarge());
     } else if (!body.fits()) {
@@ -217,6 +216,8 @@ final class Exchange implements Conversation, Place.Holder {
     if (attempts == null) {
       throw new IllegalStateException("placed before it was read");
     }
+    // Not sooner: what is refused burdens no worker, and earns no retry.
+    state.budget().deposit(state.now());
     attempts.decide();
   }
 

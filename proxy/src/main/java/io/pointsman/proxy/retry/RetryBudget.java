@@ -2,10 +2,10 @@ package io.pointsman.proxy.retry;
 
 /**
  * A bucket of tokens, one for each retry: it fills with a share of the traffic and at a small
- * steady rate, so that retries stay a fraction of what was asked for however many workers fail. It
- * keeps what traffic has earned of late: a worker that falls silent takes the requests of seconds
- * with it, which are to be tried again at once. It starts with what the steady rate may save up.
- * One for each event loop, to which it belongs.
+ * steady rate, so that in the long run retries stay a fraction of what is asked for however many
+ * workers fail. It keeps what traffic has earned of late: a worker that falls silent takes the
+ * requests of seconds with it, which are to be tried again at once. It starts with what the steady
+ * rate may save up. One for each event loop, to which it belongs.
  */
 public final class RetryBudget {
   /** So many seconds of the steady rate may be saved up. */
@@ -18,7 +18,9 @@ public final class RetryBudget {
 
   private final double share;
   private final double perSecond;
-  private final double steady;
+
+  /** Tokens that may be saved up whatever the traffic. */
+  private final double least;
 
   /** What traffic has earned of late. */
   private double earned;
@@ -33,12 +35,12 @@ public final class RetryBudget {
   public RetryBudget(RetrySettings settings, int loops, long now) {
     share = settings.budgetShare();
     perSecond = settings.budgetPerSecond() / loops;
-    steady = Math.max(settings.maxAttempts(), perSecond * STEADY_SECONDS);
-    tokens = settings.budgetPerSecond() > 0 ? steady : 0;
+    least = Math.max(settings.maxAttempts(), perSecond * STEADY_SECONDS);
+    tokens = settings.budgetPerSecond() > 0 ? least : 0;
     filledAt = now;
   }
 
-  /** A request came. */
+  /** A request is to be sent to a worker. */
   public void deposit(long now) {
     fill(now);
     earned += share;
@@ -59,6 +61,6 @@ public final class RetryBudget {
     double seconds = (now - filledAt) / NANOS_PER_SECOND;
     filledAt = now;
     earned *= Math.exp(-seconds / EARNED_SECONDS);
-    tokens = Math.min(steady + earned, tokens + seconds * perSecond);
+    tokens = Math.min(least + earned, tokens + seconds * perSecond);
   }
 }

@@ -80,7 +80,8 @@ public final class ForwardKeys {
           "Retries allowed for each request, as a share; retry.budget-per-second comes on top."
               + " What about ten seconds have earned may be made at once: a worker that falls"
               + " silent leaves the requests of seconds behind.",
-          "Small gives up early when a worker dies; 1 lets a failing fleet see double traffic.");
+          "Small gives up early when a worker dies; 1 lets a failing fleet see double traffic in"
+              + " the long run, and retry.max-attempts times as much for seconds.");
 
   public static final Key<Double> RETRY_PER_SECOND =
       Key.of(
@@ -90,7 +91,7 @@ public final class ForwardKeys {
           "Retries per second allowed whatever the traffic. Half a minute's worth of them may be"
               + " made at once, divided among the event loops, but by each as many as"
               + " retry.max-attempts.",
-          "0 leaves light traffic without retries.");
+          "0 leaves the first requests without retries, and light traffic with its share alone.");
 
   public static final Key<Boolean> RETRY_AFTER_TIMEOUT =
       Key.of(
