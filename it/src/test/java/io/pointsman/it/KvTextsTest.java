@@ -158,24 +158,32 @@ final class KvTextsTest {
     assertThat(answer.status()).as(answer.text()).isEqualTo(200);
   }
 
+  private static Failure rendering(Fault fault) {
+    return Failure.always(fault).on("/v1/chat/completions/render");
+  }
+
   /** Each time another way to fail; the answers come as ever. */
   @Test
   void engineThatDoesNotRenderFailsNoRequestAndDelaysNone() throws Exception {
-    try (Cluster cluster = cluster(2, "kv_aware", true, "500ms")) {
+    try (Cluster cluster = cluster(2, "kv_aware", true, "5s")) {
       awaitLive(cluster, 2);
+      Map<SimEngine, Integer> hanging = new HashMap<>();
       for (SimEngine engine : cluster.engines()) {
-        engine.failures().add(Failure.always(new Fault.Hang(0)).on("/v1/chat/completions/render"));
+        hanging.put(engine, engine.failures().add(rendering(new Fault.Hang(0))));
       }
       for (int i = 0; i < 10; i++) {
         ask(cluster.port(), turn(i, 1));
       }
+      assertThat(cluster.router().metric(TOKENS, "failed"))
+          .as("given up before all were answered")
+          .isZero();
       awaitMetric(cluster.router(), TOKENS, "failed", 1);
-      for (SimEngine engine : cluster.engines()) {
-        engine.failures().clear();
-        engine
-            .failures()
-            .add(Failure.always(new Fault.Status(500, 0)).on("/v1/chat/completions/render"));
-      }
+      // At no time does an engine render.
+      hanging.forEach(
+          (engine, hang) -> {
+            engine.failures().add(rendering(new Fault.Status(500, 0)));
+            engine.failures().remove(hang);
+          });
       for (int i = 10; i < 20; i++) {
         ask(cluster.port(), turn(i, 1));
       }
