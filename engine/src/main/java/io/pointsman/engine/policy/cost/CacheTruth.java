@@ -29,6 +29,17 @@ final class CacheTruth {
   private final int configured;
   private double share = 1;
   private int lost;
+
+  /** Those of them that found nothing at all. */
+  private int nothing;
+
+  /** What {@link #share} was before the first of those lost in a row. */
+  private double shareBefore;
+
+  /** When the first of these was placed. */
+  private long nothingSince;
+
+  private long goneUntil;
   private int clears;
   private int outages;
 
@@ -82,14 +93,23 @@ final class CacheTruth {
     outages = out;
     restarts = ends;
     if (news) {
-      settled();
+      beginsAnew();
     }
     return news;
+  }
+
+  /** What was lost was not evicted. */
+  private void beginsAnew() {
+    if (lost > 0) {
+      share = shareBefore;
+    }
+    settled();
   }
 
   /** Nothing is doubted: it has begun anew, or has lived on. */
   private void settled() {
     lost = 0;
+    nothing = 0;
     doubted = false;
     wasOut = false;
   }
@@ -104,7 +124,15 @@ final class CacheTruth {
     return declared() * share;
   }
 
-  /** Learns from a request's end; whether the cache must be taken to be empty. */
+  /** Until when what was placed there is gone, by what {@link #restarted} has found. */
+  long goneUntil() {
+    return goneUntil;
+  }
+
+  /**
+   * Learns from a request's end; whether its engine must be taken to have started anew. Those that
+   * found nothing have been computed since.
+   */
   boolean restarted(InFlight entry, Outcome outcome, Usage usage, long now) {
     boolean restarted =
         switch (outcome) {
@@ -113,7 +141,8 @@ final class CacheTruth {
           case Outcome.Succeeded _, Outcome.Ignored _ -> foundNothing(entry, outcome, usage);
         };
     if (restarted) {
-      settled();
+      goneUntil = outcome instanceof Outcome.Failed ? now : nothingSince - 1;
+      beginsAnew();
     }
     return restarted;
   }
@@ -143,10 +172,21 @@ final class CacheTruth {
       settled();
       share = Math.min(1, share * GROW);
     } else if (found < 0.5 * expected) {
-      lost++;
-      share = Math.max(LEAST, share * SHRINK);
+      loses(entry, usage.cachedTokens() == 0);
     }
     return usage.cachedTokens() == 0
         && (lost >= LOST_IN_A_ROW || ((doubted || wasOut) && lost > 0));
+  }
+
+  private void loses(InFlight entry, boolean all) {
+    if (lost == 0) {
+      shareBefore = share;
+    }
+    if (all && (nothing == 0 || entry.placedAt - nothingSince < 0)) {
+      nothingSince = entry.placedAt;
+    }
+    lost++;
+    nothing += all ? 1 : 0;
+    share = Math.max(LEAST, share * SHRINK);
   }
 }

@@ -46,7 +46,7 @@ public final class CostInsight implements Insight {
 
   @Override
   public List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
-    HeldBlocks holdings = learner.held(request, now);
+    HeldBlocks holdings = learner.heldAgain(request, now);
     List<Looked> looked = new ArrayList<>();
     Looked winner = null;
     for (int i : indexes(pool, chosen, holdings)) {
@@ -126,8 +126,7 @@ public final class CostInsight implements Insight {
     }
     double tie = settings.tieMillis();
     if (estimate.cost() <= least + tie && winner.cost() <= least + tie) {
-      int more = Integer.compare(looked.inFlight, chosen.inFlight);
-      return more > 0 ? Verdict.MORE_LOAD : more == 0 ? Verdict.CHANCE : Verdict.PASSED_OVER;
+      return tied(looked, estimate, chosen, winner);
     }
     if (estimate.cost() < winner.cost()) {
       return Verdict.PASSED_OVER;
@@ -138,5 +137,13 @@ public final class CostInsight implements Insight {
       return Verdict.LONGER_WAIT;
     }
     return estimate.uncached() > winner.uncached() ? Verdict.LESS_CACHED : Verdict.SLOWER;
+  }
+
+  /** Of those whose cost is about the same, in the order of {@link CostPolicy}. */
+  private static Verdict tied(Looked looked, Estimate estimate, Looked chosen, Estimate winner) {
+    if (looked.inFlight != chosen.inFlight) {
+      return looked.inFlight > chosen.inFlight ? Verdict.MORE_LOAD : Verdict.PASSED_OVER;
+    }
+    return estimate.uncached() > winner.uncached() ? Verdict.LESS_CACHED : Verdict.CHANCE;
   }
 }

@@ -122,6 +122,11 @@ public final class CostLearner implements AnswerLearner {
     return HeldBlocks.of(index, kv, credits, request, now);
   }
 
+  /** The same for a decision that was made already, without counting what is looked up. */
+  @Nullable HeldBlocks heldAgain(RoutingRequest request, long now) {
+    return HeldBlocks.of(index, unseen, credits, request, now);
+  }
+
   /** Caches that are announced to be empty, or whose engines have started anew, hold nothing. */
   private synchronized void emptyModels(long now) {
     clearsSeen = kv.index().allClears();
@@ -245,10 +250,7 @@ public final class CostLearner implements AnswerLearner {
   /** Blocks that a request's worker holds, if announcements tell. */
   private int told(RoutingRequest request, Lease lease) {
     int slot = lease.worker().slot();
-    HeldBlocks held =
-        kv.index().comparable(slot)
-            ? HeldBlocks.of(index, unseen, credits, request, lease.placedAt())
-            : null;
+    HeldBlocks held = kv.index().comparable(slot) ? heldAgain(request, lease.placedAt()) : null;
     return held == null ? HeldBlocks.UNTOLD : held.told(slot);
   }
 

@@ -361,7 +361,7 @@ final class WorkerModel {
     entry.mayBeEvicted = cache.everFull() && !entry.usedOfLate;
     entry.emptied = truth.restarted(entry, outcome, usage, now);
     if (entry.emptied) {
-      emptied(now);
+      emptied(truth.goneUntil());
     }
     if (usage.completionTokens() > 0) {
       pool.answered(usage.completionTokens());

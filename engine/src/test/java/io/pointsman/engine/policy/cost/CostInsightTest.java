@@ -48,6 +48,19 @@ class CostInsightTest {
   }
 
   @Test
+  void amongEqualsTheOneThatHoldsMostIsChosen() {
+    Worker holder = on.served(Prompt.of(1, 8), 0).worker();
+    RoutingRequest request = asked(Prompt.of(1, 8));
+    on.place(request);
+
+    assertThat(of(request, holder).verdict()).isEqualTo(Verdict.CHOSEN);
+    double tie = CostSettings.DEFAULTS.tieMillis();
+    assertThat(request.notes().candidates().subList(1, 4))
+        .allMatch(each -> each.verdict() == Verdict.LESS_CACHED)
+        .allMatch(each -> each.costMillis() <= request.notes().predictedMillis() + tie);
+  }
+
+  @Test
   void othersHoldLessOfThePrompt() {
     Worker holder = on.served(Prompt.of(1, 500), 0).worker();
     RoutingRequest request = asked(Prompt.of(1, 500));

@@ -181,15 +181,31 @@ class CostPolicyTest {
   @Test
   void engineThatFindsNothingAnyMoreHasStartedAnew() {
     PrefixBlocks prompt = Prompt.of(1, 100);
-    serve(place(prompt), 50);
+    Worker holder = served(prompt);
+    PrefixBlocks old = Prompt.of(1, 80, 2, 400);
+    assertThat(served(old)).isSameAs(holder);
+    PrefixBlocks since = Prompt.of(1, 80, 3, 400);
     for (int i = 0; i < 4; i++) {
       Lease lease = place(prompt);
+      assertThat(lease.worker()).isSameAs(holder);
       assertThat(lease.cachedTokens()).isPositive();
       lease.reported(new Usage(1600, 0, 10));
       serve(lease, 50);
+      if (i == 1) {
+        assertThat(served(since)).isSameAs(holder);
+      }
     }
 
-    assertThat(place(prompt).cachedTokens()).isZero();
+    assertThat(expected(old)).as("as much as those since share with it").isEqualTo(1280);
+    assertThat(expected(since)).as("computed by the new engine").isGreaterThan(7000);
+    assertThat(expected(prompt)).isGreaterThan(1500);
+  }
+
+  /** Tokens of a prompt that are expected to be found. */
+  private int expected(PrefixBlocks prompt) {
+    Lease lease = place(prompt);
+    serve(lease, 50);
+    return lease.cachedTokens();
   }
 
   @Test

@@ -282,15 +282,19 @@ class LostHitsTest {
   @Test
   void workerThatFindsNothingAnyMoreHasStartedAnew() {
     CostFleet one = new CostFleet(1, CostSettings.DEFAULTS);
+    PrefixBlocks old = Prompt.of(2, 100);
+    one.served(old, 0);
     one.served(Prompt.of(1, 100), 0);
     for (int i = 0; i < 3; i++) {
       assertLoses(one, Prompt.of(1, 100), LostHit.TOKENS_DIFFER, 1600);
     }
 
     assertLoses(one, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
-    // It was emptied of this one too.
-    one.served(Prompt.of(2, 100), 0);
-    assertLoses(one, Prompt.of(1, 100), LostHit.WORKER_GONE, 1600);
+    assertLoses(one, old, LostHit.WORKER_GONE, 1600);
+    // The new one has computed this four times.
+    long lost = one.lostTokens();
+    one.served(Prompt.of(1, 100), 1599);
+    assertThat(one.lostTokens()).isEqualTo(lost);
   }
 
   @Test
