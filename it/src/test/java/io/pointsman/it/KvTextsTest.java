@@ -10,12 +10,16 @@ import io.pointsman.it.support.RunningRouter;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Failure;
+import io.pointsman.sim.failure.FailureTable;
 import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.zmq.EventFormat;
 import io.pointsman.sim.zmq.EventOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -165,7 +169,7 @@ final class KvTextsTest {
   /** Each time another way to fail; the answers come as ever. */
   @Test
   void engineThatDoesNotRenderFailsNoRequestAndDelaysNone() throws Exception {
-    try (Cluster cluster = cluster(2, "kv_aware", true, "5s")) {
+    try (Cluster cluster = cluster(2, "kv_aware", true, "10s")) {
       awaitLive(cluster, 2);
       Map<SimEngine, Integer> hanging = new HashMap<>();
       for (SimEngine engine : cluster.engines()) {
@@ -184,27 +188,42 @@ final class KvTextsTest {
             engine.failures().add(rendering(new Fault.Status(500, 0)));
             engine.failures().remove(hang);
           });
-      for (int i = 10; i < 20; i++) {
-        ask(cluster.port(), turn(i, 1));
-      }
+      int[] next = {10};
+      askUntil(cluster, next, "an engine is asked and fails", () -> struck(cluster) > 0);
       assertThat(cluster.router().metric(TOKENS, "learned")).isZero();
       assertThat(cluster.router().metric("pointsman_errors_total", "")).isZero();
       for (SimEngine engine : cluster.engines()) {
         engine.failures().clear();
       }
-      // Workers that failed rest for a while; each prompt is new, so that one is asked for again.
-      int[] next = {100};
-      Await.until(
+      askUntil(
+          cluster,
+          next,
           "prompts are learned again",
-          Await.LONG,
-          () -> {
-            try {
-              ask(cluster.port(), turn(next[0]++, 1));
-            } catch (IOException e) {
-              throw new AssertionError(e);
-            }
-            return cluster.router().metric(TOKENS, "learned") > 0;
-          });
+          () -> cluster.router().metric(TOKENS, "learned") > 0);
     }
+  }
+
+  /** Questions that met a failure that is switched on. */
+  private static int struck(Cluster cluster) {
+    return cluster.engines().stream()
+        .flatMap(engine -> engine.failures().active().stream())
+        .mapToInt(FailureTable.Active::struck)
+        .sum();
+  }
+
+  /** Asks with new prompts; workers that failed rest for a while. */
+  private static void askUntil(Cluster cluster, int[] next, String what, BooleanSupplier holds)
+      throws Exception {
+    Await.until(
+        what,
+        Await.LONG,
+        () -> {
+          try {
+            ask(cluster.port(), turn(next[0]++, 1));
+          } catch (IOException e) {
+            throw new AssertionError(e);
+          }
+          return holds.getAsBoolean();
+        });
   }
 }

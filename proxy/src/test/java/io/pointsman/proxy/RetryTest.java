@@ -196,7 +196,7 @@ class RetryTest {
   }
 
   @Test
-  void whatIsRefusedEarnsNoRetries() throws Exception {
+  void whatIsNotAdmittedEarnsNoRetries() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS
             .withRetry(RetrySettings.DEFAULTS.withBudget(0.25, 0))

@@ -35,7 +35,7 @@ public record Candidate(
     CHANCE,
     /** Dearer, most of all because the request would have waited for others. */
     LONGER_WAIT,
-    /** Dearer, most of all because it holds less of the prompt. */
+    /** Dearer, most of all because it holds less of the prompt; or as good but for that. */
     LESS_CACHED,
     /** Dearer, most of all because it computes more slowly or decodes more. */
     SLOWER,

@@ -224,7 +224,7 @@ final class EngineFaultsTest {
     int from = rig.engine().requests().size();
     int opened = rig.engine().connections();
     if (CLOSE_KEPT_CONNECTIONS.contains(row.fault())) {
-      assertThat(Crowd.of(REQUESTS, _ -> () -> askInTurn(rig, row))).containsOnly(Seen.SERVED);
+      assertThat(Crowd.of(REQUESTS, 2, _ -> () -> askInTurn(rig, row))).containsOnly(Seen.SERVED);
       assertThat(rig.onUsedConnections(from))
           .as("requests that met the fault")
           .isGreaterThanOrEqualTo(ENOUGH);

@@ -216,7 +216,7 @@ final class Exchange implements Conversation, Place.Holder {
     if (attempts == null) {
       throw new IllegalStateException("placed before it was read");
     }
-    // Not sooner: what is refused burdens no worker, and earns no retry.
+    // Not sooner: what is refused before it has a place burdens no worker.
     state.budget().deposit(state.now());
     attempts.decide();
   }

@@ -40,7 +40,7 @@ public final class RetryBudget {
     filledAt = now;
   }
 
-  /** A request is to be sent to a worker. */
+  /** A request was admitted. */
   public void deposit(long now) {
     fill(now);
     earned += share;

@@ -81,7 +81,7 @@ public final class ForwardKeys {
               + " What about ten seconds have earned may be made at once: a worker that falls"
               + " silent leaves the requests of seconds behind.",
           "Small gives up early when a worker dies; 1 lets a failing fleet see double traffic in"
-              + " the long run, and retry.max-attempts times as much for seconds.");
+              + " the long run, and a multiple of that for seconds.");
 
   public static final Key<Double> RETRY_PER_SECOND =
       Key.of(

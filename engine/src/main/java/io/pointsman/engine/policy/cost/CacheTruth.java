@@ -30,15 +30,19 @@ final class CacheTruth {
   private double share = 1;
   private int lost;
 
-  /** Those of them that found nothing at all. */
+  /** Those of them that found nothing at all, since the last doubt arose. */
   private int nothing;
-
-  /** What {@link #share} was before the first of those lost in a row. */
-  private double shareBefore;
 
   /** When the first of these was placed. */
   private long nothingSince;
 
+  /** Whether a prompt was found since the engine started: it keeps a cache. */
+  private boolean found;
+
+  /** Whether it was noticed to have started anew, when, and until when all was gone then. */
+  private boolean noticed;
+
+  private long noticedAt;
   private long goneUntil;
   private int clears;
   private int outages;
@@ -89,7 +93,10 @@ final class CacheTruth {
     int out = worker.health().outages();
     int ends = worker.health().restarts();
     boolean news = ends != restarts;
-    wasOut |= out != outages;
+    if (out != outages) {
+      wasOut = true;
+      nothing = 0;
+    }
     outages = out;
     restarts = ends;
     if (news) {
@@ -98,11 +105,12 @@ final class CacheTruth {
     return news;
   }
 
-  /** What was lost was not evicted. */
+  /** What was lost was not evicted, unless the engine keeps nothing at all. */
   private void beginsAnew() {
-    if (lost > 0) {
-      share = shareBefore;
+    if (found) {
+      share = Math.min(1, share / Math.pow(SHRINK, nothing));
     }
+    found = false;
     settled();
   }
 
@@ -130,8 +138,9 @@ final class CacheTruth {
   }
 
   /**
-   * Learns from a request's end; whether its engine must be taken to have started anew. Those that
-   * found nothing have been computed since.
+   * Learns from a request's end; whether its engine must be taken to have started anew. What was
+   * placed from the first on of those that found nothing is held by the new one, if it was known to
+   * keep a cache.
    */
   boolean restarted(InFlight entry, Outcome outcome, Usage usage, long now) {
     boolean restarted =
@@ -141,7 +150,10 @@ final class CacheTruth {
           case Outcome.Succeeded _, Outcome.Ignored _ -> foundNothing(entry, outcome, usage);
         };
     if (restarted) {
-      goneUntil = outcome instanceof Outcome.Failed ? now : nothingSince - 1;
+      boolean kept = found && nothing > 0 && !(outcome instanceof Outcome.Failed);
+      goneUntil = kept ? nothingSince - 1 : now;
+      noticed = true;
+      noticedAt = now;
       beginsAnew();
     }
     return restarted;
@@ -154,6 +166,7 @@ final class CacheTruth {
     }
     doubted = true;
     doubtedAt = now;
+    nothing = 0;
     return false;
   }
 
@@ -163,15 +176,17 @@ final class CacheTruth {
       doubted &= !(outcome instanceof Outcome.Succeeded(boolean served) && served);
       return false;
     }
-    if (entry.certain < WORTH_TOKENS) {
+    // What those counted on that were placed before is known to be gone.
+    if (entry.certain < WORTH_TOKENS || (noticed && entry.placedAt - noticedAt <= 0)) {
       return false;
     }
     double expected = (double) entry.certain / entry.tokens;
-    double found = (double) usage.cachedTokens() / usage.promptTokens();
-    if (found >= 0.9 * expected) {
+    double cached = (double) usage.cachedTokens() / usage.promptTokens();
+    if (cached >= 0.9 * expected) {
       settled();
+      found = true;
       share = Math.min(1, share * GROW);
-    } else if (found < 0.5 * expected) {
+    } else if (cached < 0.5 * expected) {
       loses(entry, usage.cachedTokens() == 0);
     }
     return usage.cachedTokens() == 0
@@ -179,9 +194,6 @@ final class CacheTruth {
   }
 
   private void loses(InFlight entry, boolean all) {
-    if (lost == 0) {
-      shareBefore = share;
-    }
     if (all && (nothing == 0 || entry.placedAt - nothingSince < 0)) {
       nothingSince = entry.placedAt;
     }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** What {@code cost} can tell of its decisions. Computes anew what the pick has computed. */
 public final class CostInsight implements Insight {
   /** A worker and what a request would cost there; the estimate is null if it may not be chosen. */
-  private record Looked(Worker worker, int inFlight, @Nullable Estimate estimate) {
+  private record Looked(Worker worker, int inFlight, int held, @Nullable Estimate estimate) {
     double cost() {
       return estimate == null ? Double.POSITIVE_INFINITY : estimate.cost();
     }
@@ -56,7 +56,7 @@ public final class CostInsight implements Insight {
           worker != chosen && pool.loadIfEligible(i, now, request.tried()) == Pool.NOT_ELIGIBLE;
       int held = holdings == null ? 0 : holdings.blocks(worker.slot());
       Estimate estimate = model == null || out ? null : estimate(model, request, held, now);
-      Looked each = new Looked(worker, pool.inFlight(i), estimate);
+      Looked each = new Looked(worker, pool.inFlight(i), held, estimate);
       looked.add(each);
       winner = worker == chosen ? each : winner;
     }
@@ -126,7 +126,7 @@ public final class CostInsight implements Insight {
     }
     double tie = settings.tieMillis();
     if (estimate.cost() <= least + tie && winner.cost() <= least + tie) {
-      return tied(looked, estimate, chosen, winner);
+      return tied(looked, chosen);
     }
     if (estimate.cost() < winner.cost()) {
       return Verdict.PASSED_OVER;
@@ -140,10 +140,13 @@ public final class CostInsight implements Insight {
   }
 
   /** Of those whose cost is about the same, in the order of {@link CostPolicy}. */
-  private static Verdict tied(Looked looked, Estimate estimate, Looked chosen, Estimate winner) {
+  private static Verdict tied(Looked looked, Looked chosen) {
     if (looked.inFlight != chosen.inFlight) {
       return looked.inFlight > chosen.inFlight ? Verdict.MORE_LOAD : Verdict.PASSED_OVER;
     }
-    return estimate.uncached() > winner.uncached() ? Verdict.LESS_CACHED : Verdict.CHANCE;
+    if (looked.held != chosen.held) {
+      return looked.held < chosen.held ? Verdict.LESS_CACHED : Verdict.PASSED_OVER;
+    }
+    return Verdict.CHANCE;
   }
 }

@@ -1,6 +1,7 @@
 package io.pointsman.engine.policy.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.pointsman.engine.TestFleet;
 import io.pointsman.engine.fleet.Outcome;
@@ -35,6 +36,7 @@ class CacheTruthTest {
 
   @Test
   void fourThatFoundNothingTellThatTheEngineIsANewOneOfTheSameSize() {
+    assertThat(restarted(100, TOKENS - 1)).isFalse();
     assertThat(restarted(1000, 0)).isFalse();
     assertThat(restarted(1100, 0)).isFalse();
     assertThat(restarted(900, 0)).isFalse();
@@ -42,7 +44,28 @@ class CacheTruthTest {
 
     assertThat(restarted(1200, 0)).isTrue();
     assertThat(truth.goneUntil()).as("just before the first of them was placed").isEqualTo(899);
-    assertThat(truth.tokens()).isEqualTo(100_000);
+    assertThat(truth.tokens()).isCloseTo(100_000, within(1.0));
+  }
+
+  @Test
+  void oneRestartIsNoticedOnceByThoseThatWereInFlight() {
+    assertThat(restarted(100, TOKENS - 1)).isFalse();
+    int restarts = 0;
+    for (int i = 0; i < 12; i++) {
+      restarts += restarted(1000 + i, 0) ? 1 : 0;
+    }
+    assertThat(restarts).isEqualTo(1);
+  }
+
+  @Test
+  void anEngineWithoutACacheIsThoughtToHoldLessAndLess() {
+    for (int i = 1; i <= 16; i++) {
+      assertThat(restarted(1000L * i, 0)).isEqualTo(i % 4 == 0);
+      if (i % 4 == 0) {
+        assertThat(truth.goneUntil()).as("all, when the last ended").isEqualTo(1000L * i + 50);
+      }
+    }
+    assertThat(truth.tokens()).isLessThan(65_000);
   }
 
   @Test
@@ -52,13 +75,16 @@ class CacheTruthTest {
     assertThat(truth.tokens()).isBetween(97_000.0, 97_500.0);
   }
 
-  /** It holds something, so that what was lost before was evicted. */
   @Test
-  void oneThatFindsAPartIsNoSignOfANewEngine() {
+  void whatWasFoundInPartWasEvictedAllTheSame() {
+    assertThat(restarted(100, TOKENS - 1)).isFalse();
     for (int i = 0; i < 6; i++) {
       assertThat(restarted(1000 + i, 400)).isFalse();
     }
+    double before = truth.tokens();
+    assertThat(before).isLessThan(84_000);
     assertThat(restarted(2000, 0)).isTrue();
     assertThat(truth.goneUntil()).isEqualTo(1999);
+    assertThat(truth.tokens()).isCloseTo(before, within(1.0));
   }
 }

@@ -184,6 +184,9 @@ class CostPolicyTest {
     Worker holder = served(prompt);
     PrefixBlocks old = Prompt.of(1, 80, 2, 400);
     assertThat(served(old)).isSameAs(holder);
+    Lease found = place(prompt);
+    found.reported(new Usage(1600, 1599, 10));
+    serve(found, 50);
     PrefixBlocks since = Prompt.of(1, 80, 3, 400);
     for (int i = 0; i < 4; i++) {
       Lease lease = place(prompt);

@@ -285,6 +285,7 @@ class LostHitsTest {
     PrefixBlocks old = Prompt.of(2, 100);
     one.served(old, 0);
     one.served(Prompt.of(1, 100), 0);
+    one.served(Prompt.of(1, 100), 1599);
     for (int i = 0; i < 3; i++) {
       assertLoses(one, Prompt.of(1, 100), LostHit.TOKENS_DIFFER, 1600);
     }
