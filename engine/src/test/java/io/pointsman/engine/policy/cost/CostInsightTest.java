@@ -47,29 +47,36 @@ class CostInsightTest {
     assertThat(all.subList(1, 4)).allMatch(each -> each.verdict() == Verdict.CHANCE);
   }
 
-  @Test
-  void amongEqualsTheOneThatHoldsMostIsChosen() {
-    Worker holder = on.served(Prompt.of(1, 8), 0).worker();
-    RoutingRequest request = asked(Prompt.of(1, 8));
+  /** A prompt that one worker holds and that has been placed there again, for what it holds. */
+  private RoutingRequest placedOnItsHolder(PrefixBlocks prompt) {
+    Worker holder = on.served(prompt, 0).worker();
+    RoutingRequest request = asked(prompt);
     on.place(request);
 
     assertThat(of(request, holder).verdict()).isEqualTo(Verdict.CHOSEN);
+    assertThat(others(request)).allMatch(each -> each.verdict() == Verdict.LESS_CACHED);
+    return request;
+  }
+
+  private static List<Candidate> others(RoutingRequest request) {
+    return request.notes().candidates().subList(1, 4);
+  }
+
+  @Test
+  void amongEqualsTheOneThatHoldsMostIsChosen() {
+    RoutingRequest request = placedOnItsHolder(Prompt.of(1, 8));
+
     double tie = CostSettings.DEFAULTS.tieMillis();
-    assertThat(request.notes().candidates().subList(1, 4))
-        .allMatch(each -> each.verdict() == Verdict.LESS_CACHED)
+    assertThat(others(request))
         .allMatch(each -> each.costMillis() <= request.notes().predictedMillis() + tie);
   }
 
   @Test
   void othersHoldLessOfThePrompt() {
-    Worker holder = on.served(Prompt.of(1, 500), 0).worker();
-    RoutingRequest request = asked(Prompt.of(1, 500));
-    on.place(request);
+    RoutingRequest request = placedOnItsHolder(Prompt.of(1, 500));
 
-    assertThat(of(request, holder).verdict()).isEqualTo(Verdict.CHOSEN);
-    assertThat(of(request, holder).heldTokens()).isGreaterThan(7900);
-    assertThat(request.notes().candidates().subList(1, 4))
-        .allMatch(each -> each.verdict() == Verdict.LESS_CACHED)
+    assertThat(request.notes().candidates().getFirst().heldTokens()).isGreaterThan(7900);
+    assertThat(others(request))
         .allMatch(each -> each.uncachedTokens() == 8000)
         .allMatch(each -> each.costMillis() > request.notes().predictedMillis());
   }
