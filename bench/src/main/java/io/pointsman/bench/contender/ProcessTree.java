@@ -40,6 +40,11 @@ public final class ProcessTree {
     return kilobytes / 1024.0;
   }
 
+  /** Whether a JVM is among them: a program that is still being compiled while it works. */
+  public boolean hasJvm() {
+    return pids().stream().anyMatch(pid -> "java".equals(read(pid, "comm").strip()));
+  }
+
   private List<Long> pids() {
     return Stream.concat(Stream.of(root), root.descendants()).map(ProcessHandle::pid).toList();
   }

@@ -23,7 +23,6 @@ final class Load {
   private static final int SHARED_PREFIXES = 64;
 
   private final NativeTools tools;
-  private final Duration warmup;
   private final Duration measured;
 
   /** What is done around the measurement, by the thread that waits for the generator. */
@@ -36,16 +35,15 @@ final class Load {
     void end() throws IOException;
   }
 
-  Load(NativeTools tools, Duration warmup, Duration measured) {
+  Load(NativeTools tools, Duration measured) {
     this.tools = tools;
-    this.warmup = warmup;
     this.measured = measured;
   }
 
-  LoadResult run(Workload workload, int port, String cores, Window window)
+  LoadResult run(Workload workload, int port, String cores, Duration warmup, Window window)
       throws IOException, InterruptedException {
     Path errors = Files.createTempFile("pointsman-bench-load", ".log");
-    List<String> line = line(workload, port);
+    List<String> line = line(workload, port, warmup);
     try (ChildProcess process = ChildProcess.startReadable(line, cores, errors);
         BufferedReader out = process.process().inputReader()) {
       if (!"begin".equals(out.readLine())) {
@@ -65,7 +63,7 @@ final class Load {
     }
   }
 
-  private List<String> line(Workload workload, int port) {
+  private List<String> line(Workload workload, int port, Duration warmup) {
     String mode =
         switch (workload.kind()) {
           case UNARY, SHARED_PREFIX -> "unary";

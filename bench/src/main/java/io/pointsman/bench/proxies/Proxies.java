@@ -74,6 +74,12 @@ public final class Proxies implements Callable<Integer> {
   double warmup;
 
   @Option(
+      names = "--warmup-others",
+      paramLabel = "<seconds>",
+      description = "The same for contenders that no JVM runs. Default: as --warmup.")
+  @Nullable Double warmupOthers;
+
+  @Option(
       names = "--out",
       paramLabel = "<directory>",
       description = "Where proxies.txt, .md, .csv and .svg are written. Default: nowhere.")
@@ -138,7 +144,8 @@ public final class Proxies implements Callable<Integer> {
       }
     }
     NativeTools tools = NativeTools.build(home);
-    Rig rig = new Rig(tools, duration(warmup), duration(seconds), Machine.cores());
+    Rig.Warmup warmups = new Rig.Warmup(duration(warmup), duration(warmupOfOthers()));
+    Rig rig = new Rig(tools, warmups, duration(seconds), Machine.cores());
     Report report = new Report(header(contenders), workloads, contenders, new Results());
     report.header().forEach(console::println);
     console.println();
@@ -227,9 +234,13 @@ public final class Proxies implements Callable<Integer> {
   private List<String> header(List<Contender> contenders) throws IOException {
     List<String> header = new ArrayList<>(Machine.description(home, contenders));
     header.add(
-        "%d repetitions of %s s after %s s of warm-up; medians"
-            .formatted(repetitions, seconds, warmup));
+        "%d repetitions of %s s after %s s of warm-up (without a JVM %s s); medians"
+            .formatted(repetitions, seconds, warmup, warmupOfOthers()));
     return header;
+  }
+
+  private double warmupOfOthers() {
+    return warmupOthers == null ? warmup : warmupOthers;
   }
 
   private static Duration duration(double seconds) {

@@ -22,11 +22,19 @@ final class Rig {
           + "\"messages\":[{\"role\":\"user\",\"content\":\"Are you there?\"}]}";
 
   private final NativeTools tools;
-  private final Duration warmup;
+  private final Warmup warmup;
   private final Duration measured;
   private final int cores;
 
-  Rig(NativeTools tools, Duration warmup, Duration measured, int cores) {
+  /**
+   * How long each is under load before it is measured.
+   *
+   * @param jvm contenders that a JVM runs, which compiles them meanwhile
+   * @param other everybody else
+   */
+  record Warmup(Duration jvm, Duration other) {}
+
+  Rig(NativeTools tools, Warmup warmup, Duration measured, int cores) {
     this.tools = tools;
     this.warmup = warmup;
     this.measured = measured;
@@ -98,7 +106,8 @@ final class Rig {
       Map<Metric, Double> values)
       throws IOException, InterruptedException {
     RunWindow window = new RunWindow(contender, backend, workload);
-    LoadResult result = new Load(tools, warmup, measured).run(workload, port, cores, window);
+    Duration before = contender != null && contender.hasJvm() ? warmup.jvm() : warmup.other();
+    LoadResult result = new Load(tools, measured).run(workload, port, cores, before, window);
     fill(workload, result, window, contender != null, values);
     return result.problem();
   }

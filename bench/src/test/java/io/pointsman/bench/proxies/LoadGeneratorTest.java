@@ -47,10 +47,10 @@ final class LoadGeneratorTest {
   private LoadResult load(Workload workload, String answer, boolean close) throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
     // Long enough for an answer on a machine with much else to do.
-    Load load = new Load(tools, Duration.ZERO, MEASURED);
+    Load load = new Load(tools, MEASURED);
     try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       Thread.startVirtualThread(() -> accept(server, answer, close));
-      return load.run(workload, server.getLocalPort(), "", new NoWindow());
+      return load.run(workload, server.getLocalPort(), "", Duration.ZERO, new NoWindow());
     }
   }
 
@@ -146,9 +146,9 @@ final class LoadGeneratorTest {
   @Test
   void nobodyListeningIsAnError() throws Exception {
     NativeTools tools = NativeTools.build(BuiltRouter.home());
-    Load load = new Load(tools, Duration.ZERO, Duration.ofMillis(200));
+    Load load = new Load(tools, Duration.ofMillis(200));
     try (RefusedPort nobody = RefusedPort.open()) {
-      LoadResult result = load.run(UNARY, nobody.port(), "", new NoWindow());
+      LoadResult result = load.run(UNARY, nobody.port(), "", Duration.ZERO, new NoWindow());
 
       assertThat(result.problem()).contains("connect");
     }
