@@ -56,6 +56,10 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private int index = -1;
   private @Nullable Conversation current;
   private boolean lingering;
+
+  /** Whether its last answer is with the system, so that closing cannot lose it any more. */
+  private boolean outputShut;
+
   private boolean closing;
 
   /** Whether the request under way, if there is one, takes what the client sends. */
@@ -316,15 +320,21 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   private void linger() {
-    discardedAt = since;
     lingering = true;
     updateReading();
     if (channel instanceof DuplexChannel duplex) {
-      channel.write(channel.alloc().buffer(0)).addListener(_ -> duplex.shutdownOutput());
+      channel.write(channel.alloc().buffer(0)).addListener(_ -> shutOutput(duplex));
       flush();
     } else {
       channel.close();
     }
+  }
+
+  /** A round of the loop may last: only from here on is a client silent that nothing came from. */
+  private void shutOutput(DuplexChannel duplex) {
+    outputShut = true;
+    discardedAt = state.now();
+    duplex.shutdownOutput();
   }
 
   /** Whether a request that was received completely is being answered. */
@@ -372,7 +382,8 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     }
     if (lingering) {
       long most = plane.gate().draining() ? LINGER_SILENT_NANOS : LINGER_NANOS;
-      if (now - since > most || now - discardedAt > LINGER_SILENT_NANOS) {
+      boolean silent = outputShut && now - discardedAt > LINGER_SILENT_NANOS;
+      if (silent || now - since > most) {
         channel.close();
       }
       return;

@@ -1,0 +1,95 @@
+package io.pointsman.proxy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What must hold though a round of the event loop lasts. */
+@SuppressWarnings("try") // tests may be interrupted
+@Timeout(60)
+final class LongRoundTest {
+  private static final String GOOD =
+      "GET /x HTTP/1.1\r\nhost: r\r\nauthorization: Bearer k\r\n\r\n";
+
+  private static final String BAD = "GET /x HTTP/1.1\r\nhost: r\r\nno colon\r\n\r\n";
+
+  /** More than the loop answers one by one. */
+  private static final int MANY = 8;
+
+  /** Longer than the router takes to look for what has timed out, and than one may be silent. */
+  private static final Duration ROUND = Duration.ofSeconds(3);
+
+  private final FakeClock clock = new FakeClock();
+  private final Semaphore held = new Semaphore(0);
+  private final Semaphore go = new Semaphore(0);
+
+  /** Holds the loop up. */
+  private final class Holds implements CallerCheck {
+    @Override
+    public Verdict known(@Nullable String authorization) {
+      held.release();
+      go.acquireUninterruptibly();
+      return Verdict.ADMITTED;
+    }
+
+    @Override
+    public Verdict ask(String authorization) {
+      return Verdict.ADMITTED;
+    }
+  }
+
+  private static List<WireClient> served(ProxyRig rig, int count) throws Exception {
+    List<WireClient> clients = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      WireClient client = rig.connect();
+      client.send(GOOD).read();
+      clients.add(client);
+    }
+    return clients;
+  }
+
+  /** Sends requests that meet the loop in its next round, which the last of them holds up. */
+  private void sendForNextRound(List<WireClient> refused, WireClient last) throws Exception {
+    assertThat(held.tryAcquire(50, TimeUnit.SECONDS)).isTrue();
+    for (WireClient each : refused) {
+      each.send(BAD);
+    }
+    last.send(GOOD);
+  }
+
+  @Test
+  void clientsThatAreToldToGoGetTheirAnswer() throws Exception {
+    ListenSettings oneLoop = ListenSettings.DEFAULTS.withEventLoops(1);
+    try (ProxyRig rig =
+        new ProxyRig(Transport.NIO, ProxySettings.DEFAULTS.withListen(oneLoop), clock)) {
+      List<WireClient> before = served(rig, MANY);
+      List<WireClient> refused = served(rig, MANY);
+      List<WireClient> holding = served(rig, 3);
+      rig.callers = new Holds();
+
+      holding.get(0).send(GOOD);
+      // After a round of many answers, those of the next one go out together at its end.
+      sendForNextRound(before, holding.get(1));
+      go.release();
+      sendForNextRound(refused, holding.get(2));
+      go.release();
+      assertThat(held.tryAcquire(50, TimeUnit.SECONDS)).isTrue();
+      clock.advance(ROUND);
+      TimeUnit.NANOSECONDS.sleep(ROUND.toNanos());
+      go.release();
+
+      for (WireClient each : refused) {
+        assertThat(each.read().status()).isEqualTo(400);
+      }
+    }
+  }
+}
