@@ -26,6 +26,8 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -34,6 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * block is held, none was left to its lease but where no engine can be asked for it, no engine saw
  * a wrong field, and the next request is split and served.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 class SplitFaultMatrixTest {
   /** Whose blocks nobody can name when prefill's answer is lost: their lease frees them. */
