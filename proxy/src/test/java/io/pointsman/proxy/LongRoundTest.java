@@ -3,6 +3,7 @@ package io.pointsman.proxy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.proxy.local.CallerCheck;
+import io.pointsman.proxy.upstream.UpstreamSettings;
 import io.pointsman.testkit.FakeClock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,8 +26,11 @@ final class LongRoundTest {
   /** More than the loop answers one by one. */
   private static final int MANY = 8;
 
-  /** Longer than the router takes to look for what has timed out, and than one may be silent. */
+  /** Longer than one that is told to go may be silent. */
   private static final Duration ROUND = Duration.ofSeconds(3);
+
+  /** The shortest timeout, by which the router looks for all of them: ten times within it. */
+  private static final Duration SHORTEST = Duration.ofMillis(100);
 
   private final FakeClock clock = new FakeClock();
   private final Semaphore held = new Semaphore(0);
@@ -59,7 +63,7 @@ final class LongRoundTest {
 
   /** Sends requests that meet the loop in its next round, which the last of them holds up. */
   private void sendForNextRound(List<WireClient> refused, WireClient last) throws Exception {
-    assertThat(held.tryAcquire(50, TimeUnit.SECONDS)).isTrue();
+    assertThat(held.tryAcquire(15, TimeUnit.SECONDS)).isTrue();
     for (WireClient each : refused) {
       each.send(BAD);
     }
@@ -68,24 +72,29 @@ final class LongRoundTest {
 
   @Test
   void clientsThatAreToldToGoGetTheirAnswer() throws Exception {
-    ListenSettings oneLoop = ListenSettings.DEFAULTS.withEventLoops(1);
-    try (ProxyRig rig =
-        new ProxyRig(Transport.NIO, ProxySettings.DEFAULTS.withListen(oneLoop), clock)) {
+    ProxySettings settings =
+        ProxySettings.DEFAULTS
+            .withListen(ListenSettings.DEFAULTS.withEventLoops(1))
+            .withUpstream(UpstreamSettings.DEFAULTS.withPoolIdleTimeout(SHORTEST));
+    try (ProxyRig rig = new ProxyRig(Transport.NIO, settings, clock)) {
       List<WireClient> before = served(rig, MANY);
       List<WireClient> refused = served(rig, MANY);
       List<WireClient> holding = served(rig, 3);
       rig.callers = new Holds();
-
-      holding.get(0).send(GOOD);
-      // After a round of many answers, those of the next one go out together at its end.
-      sendForNextRound(before, holding.get(1));
-      go.release();
-      sendForNextRound(refused, holding.get(2));
-      go.release();
-      assertThat(held.tryAcquire(50, TimeUnit.SECONDS)).isTrue();
-      clock.advance(ROUND);
-      TimeUnit.NANOSECONDS.sleep(ROUND.toNanos());
-      go.release();
+      try {
+        holding.get(0).send(GOOD);
+        // After a round of many answers, those of the next one go out together at its end.
+        sendForNextRound(before, holding.get(1));
+        go.release();
+        sendForNextRound(refused, holding.get(2));
+        go.release();
+        assertThat(held.tryAcquire(15, TimeUnit.SECONDS)).isTrue();
+        clock.advance(ROUND);
+        TimeUnit.NANOSECONDS.sleep(SHORTEST.toNanos());
+        assertThat(refused).noneMatch(WireClient::hasBytes);
+      } finally {
+        go.release(MANY);
+      }
 
       for (WireClient each : refused) {
         assertThat(each.read().status()).isEqualTo(400);

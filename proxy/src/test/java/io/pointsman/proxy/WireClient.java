@@ -6,6 +6,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
@@ -37,6 +38,15 @@ final class WireClient implements AutoCloseable {
     out.write(bytes);
     out.flush();
     return this;
+  }
+
+  /** Whether something came that was not read yet. */
+  boolean hasBytes() {
+    try {
+      return in.available() > 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** The next line; null at the end. */
