@@ -233,9 +233,10 @@ public final class Proxies implements Callable<Integer> {
 
   private List<String> header(List<Contender> contenders) throws IOException {
     List<String> header = new ArrayList<>(Machine.description(home, contenders));
+    String others = warmupOthers == null ? "" : " (without a JVM %s s)".formatted(warmupOthers);
     header.add(
-        "%d repetitions of %s s after %s s of warm-up (without a JVM %s s); medians"
-            .formatted(repetitions, seconds, warmup, warmupOfOthers()));
+        "%d repetitions of %s s after %s s of warm-up%s; medians"
+            .formatted(repetitions, seconds, warmup, others));
     return header;
   }
 

@@ -32,7 +32,11 @@ final class Rig {
    * @param jvm contenders that a JVM runs, which compiles them meanwhile
    * @param other everybody else
    */
-  record Warmup(Duration jvm, Duration other) {}
+  record Warmup(Duration jvm, Duration other) {
+    Duration of(boolean hasJvm) {
+      return hasJvm ? jvm : other;
+    }
+  }
 
   Rig(NativeTools tools, Warmup warmup, Duration measured, int cores) {
     this.tools = tools;
@@ -106,7 +110,7 @@ final class Rig {
       Map<Metric, Double> values)
       throws IOException, InterruptedException {
     RunWindow window = new RunWindow(contender, backend, workload);
-    Duration before = contender != null && contender.hasJvm() ? warmup.jvm() : warmup.other();
+    Duration before = warmup.of(contender != null && contender.hasJvm());
     LoadResult result = new Load(tools, measured).run(workload, port, cores, before, window);
     fill(workload, result, window, contender != null, values);
     return result.problem();

@@ -126,6 +126,14 @@ final class ProxiesTest {
   }
 
   @Test
+  void whoIsCompiledMeanwhileHasTheWarmupOfAJvm() {
+    Rig.Warmup warmup = new Rig.Warmup(Duration.ofSeconds(50), Duration.ofSeconds(10));
+
+    assertThat(warmup.of(true)).isEqualTo(Duration.ofSeconds(50));
+    assertThat(warmup.of(false)).isEqualTo(Duration.ofSeconds(10));
+  }
+
+  @Test
   void startAndMemoryAreMeasured() throws Exception {
     Workload start = named("start");
     Workload idle = named("memory-0");
