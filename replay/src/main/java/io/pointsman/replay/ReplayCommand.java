@@ -4,7 +4,11 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
 import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.replay.peer.Capacity;
 import io.pointsman.replay.peer.ReplayPolicies;
+import io.pointsman.replay.random.RandomOptions;
+import io.pointsman.replay.random.RandomReplay;
+import io.pointsman.replay.random.SeedRange;
 import io.pointsman.replay.run.RunResult;
 import io.pointsman.replay.run.Simulation;
 import io.pointsman.replay.run.SimulationSettings;
@@ -13,6 +17,8 @@ import io.pointsman.replay.run.SimulationSettings.Change;
 import io.pointsman.replay.trace.MooncakeTrace;
 import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.Workloads;
+import io.pointsman.sim.schedule.ServiceProfile;
+import io.pointsman.sim.schedule.ServiceProfiles;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -27,6 +33,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -52,14 +59,21 @@ public final class ReplayCommand implements Callable<Integer> {
       description =
           "A file in Mooncake's format (JSON lines with timestamp, input_length, output_length,"
               + " hash_ids), such as --trace-out writes, packed if it ends in .gz, or a workload by"
-              + " name: best-of-n, multi-turn, tool-loops.")
+              + " name: best-of-n, multi-turn, tool-loops. random:SEED or random:FROM-TO: workloads"
+              + " drawn at random; options replace what is drawn.")
   private String trace = "";
 
-  @Option(names = "--workers", defaultValue = "8", description = "Simulated engines.")
-  private int workers;
+  @Option(names = "--workers", description = "Simulated engines; 8 if not given.")
+  private @Nullable Integer workers;
 
-  @Option(names = "--kv-tokens", defaultValue = "400000", description = "KV memory of each.")
-  private int kvTokens;
+  @Option(
+      names = "--kv-tokens",
+      description = "KV memory of each, in tokens; if not given, that of the kind of engine.")
+  private @Nullable Integer kvTokens;
+
+  @Mixin private final EngineFlags engine = new EngineFlags();
+
+  @Mixin private final RandomFlags random = new RandomFlags();
 
   @Option(
       names = "--assumed-kv-tokens",
@@ -89,8 +103,10 @@ public final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--policy",
       split = ",",
-      defaultValue = "round_robin,cache_aware,cost",
-      description = "Policies by name: those of 'serve', other routers' and bounds.")
+      description =
+          "Policies by name: those of 'serve', other routers' and bounds; if not given,"
+              + " round_robin,cache_aware,cost. Of random workloads the first one is compared"
+              + " with the others; if not given, cost with seven routers and two bounds.")
   private List<String> policies = List.of();
 
   @Option(
@@ -114,7 +130,10 @@ public final class ReplayCommand implements Callable<Integer> {
           "Requests a second that load 1.0 stands for, instead of round robin's measured capacity.")
   private @Nullable Double capacity;
 
-  @Option(names = "--requests", defaultValue = "0", description = "Only the first so many; 0: all.")
+  @Option(
+      names = "--requests",
+      defaultValue = "0",
+      description = "Only the first so many; 0: all, or 2,500 of each random workload.")
   private int requests;
 
   @Option(
@@ -184,10 +203,15 @@ public final class ReplayCommand implements Callable<Integer> {
   }
 
   private int run() throws IOException {
-    Trace whole = Workloads.has(trace) ? Workloads.make(trace, seed) : read();
     if (requests < 0) {
       throw new IllegalArgumentException("requests: " + requests + " (expected: at least 0)");
     }
+    if (SeedRange.named(trace)) {
+      return runRandom();
+    }
+    random.refuse();
+    policies = policies.isEmpty() ? List.of("round_robin", "cache_aware", "cost") : policies;
+    Trace whole = Workloads.has(trace) ? Workloads.make(trace, seed) : read();
     Trace replayed = requests > 0 ? whole.first(requests) : whole;
     policies.forEach(ReplayPolicies::of);
     positive("window", window);
@@ -216,6 +240,38 @@ public final class ReplayCommand implements Callable<Integer> {
       out.flush();
     }
     plot(replayed.name(), rows);
+    return ExitCode.OK;
+  }
+
+  private int runRandom() throws IOException {
+    if (plot != null || sharePlot != null || predictionPlot != null) {
+      throw new IllegalArgumentException("plot: " + trace + " (expected: a single trace)");
+    }
+    if (loads.size() > 1) {
+      throw new IllegalArgumentException(
+          "load: " + loads + " (expected: one for random workloads)");
+    }
+    if (rate != null && !loads.isEmpty()) {
+      throw new IllegalArgumentException("--load and --rate: expected only one of them");
+    }
+    policies.forEach(ReplayPolicies::of);
+    RandomOptions options =
+        new RandomOptions(
+            policies.isEmpty() ? RandomOptions.POLICIES : policies,
+            requests == 0 ? RandomOptions.REQUESTS : requests,
+            random.threads(),
+            workers,
+            kvTokens,
+            loads.isEmpty() ? null : positive("load", loads.getFirst()),
+            rate == null ? null : positive("rate", rate),
+            capacity == null ? null : positive("capacity", capacity),
+            engine.profile(),
+            engine.blockTokens(),
+            slow.isEmpty() ? null : slow,
+            changes.isEmpty() ? null : changes(),
+            this::settings);
+    SeedRange seeds = SeedRange.parse(trace);
+    RandomReplay.run(seeds, options, random.reference(), json, command().commandLine().getOut());
     return ExitCode.OK;
   }
 
@@ -278,19 +334,41 @@ public final class ReplayCommand implements Callable<Integer> {
   }
 
   private SimulationSettings settings() {
-    int assumed = assumedKvTokens == null ? kvTokens : assumedKvTokens;
-    CostSettings cost = CostSettings.DEFAULTS.withKvTokens(assumed);
-    PolicySettings usual = PolicySettings.DEFAULTS.withCost(cost);
-    return new SimulationSettings(
-        workers,
-        kvTokens,
+    ServiceProfile kind = engine.profile() == null ? ServiceProfiles.DEFAULT : engine.profile();
+    return settings(
+        workers == null ? 8 : workers,
+        kvTokens == null ? kind.kvTokens() : kvTokens,
         slow,
-        changes.stream().map(ReplayCommand::change).toList(),
+        changes(),
+        kind,
+        engine.blockTokens() == null ? 0 : engine.blockTokens());
+  }
+
+  private SimulationSettings settings(
+      int engines,
+      int memory,
+      Map<Integer, Double> slowOnes,
+      List<Change> changesOfFleet,
+      ServiceProfile kind,
+      int blockTokens) {
+    int assumed = assumedKvTokens == null ? memory : assumedKvTokens;
+    CostSettings cost = CostSettings.DEFAULTS.withKvTokens(assumed);
+    return new SimulationSettings(
+        engines,
+        memory,
+        slowOnes,
+        changesOfFleet,
         seed,
-        usual,
+        PolicySettings.DEFAULTS.withCost(cost),
         events == null ? null : announcements(events),
         untold,
-        holdBack());
+        holdBack(),
+        kind,
+        blockTokens);
+  }
+
+  private List<Change> changes() {
+    return changes.stream().map(ReplayCommand::change).toList();
   }
 
   private HoldBackSettings holdBack() {

@@ -285,7 +285,7 @@ class ReplayCommandTest {
         "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": null, \"hash_ids\": []}"
             + "|output_length: null (expected: a number)",
         "{\"timestamp\": 0, \"input_length\": 0, \"output_length\": 5, \"hash_ids\": []}"
-            + "|input_length, output_length: 0, 5 (expected: at least 1)",
+            + "|input_length, output_length: 0, 5 (expected: at least 1, at least 0)",
         "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 5, \"hash_ids\": [],"
             + " \"block_tokens\": \"64\"}|block_tokens: \"64\" (expected: a number)",
       })

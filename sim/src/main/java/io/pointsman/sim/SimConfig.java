@@ -327,7 +327,8 @@ public record SimConfig(
             limits.maxBatchedTokens(),
             limits.maxModelLen(),
             limits.maxQueuedRequests(),
-            limits.maxQueuedTokens()));
+            limits.maxQueuedTokens(),
+            limits.rules()));
   }
 
   /** A copy with another batch size. */
@@ -340,7 +341,8 @@ public record SimConfig(
             limits.maxBatchedTokens(),
             limits.maxModelLen(),
             limits.maxQueuedRequests(),
-            limits.maxQueuedTokens()));
+            limits.maxQueuedTokens(),
+            limits.rules()));
   }
 
   /** A copy that turns requests away; 0: no limit. */
@@ -353,6 +355,7 @@ public record SimConfig(
             limits.maxBatchedTokens(),
             limits.maxModelLen(),
             maxQueuedRequests,
-            maxQueuedTokens));
+            maxQueuedTokens,
+            limits.rules()));
   }
 }

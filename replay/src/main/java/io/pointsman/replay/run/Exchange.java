@@ -27,6 +27,7 @@ public final class Exchange implements Sequence.Listener {
   private double predictedMillis = Double.NaN;
   private long firstTokenAt = -1;
   private long endedAt = -1;
+  private boolean left;
 
   /**
    * @param told whether the engine tells what it found in its cache
@@ -83,6 +84,9 @@ public final class Exchange implements Sequence.Listener {
     this.predictedMillis = predictedMillis;
     this.worker = worker;
     this.lease = lease;
+    if (request.outputTokens() == 0) {
+      lease.answeredWhole();
+    }
     placedAt = time.nanos();
     uncached = request.inputTokens() - worker.held(this);
     Sequence sent = new Sequence(engineBlocks, request.inputTokens(), request.outputTokens(), this);
@@ -103,17 +107,45 @@ public final class Exchange implements Sequence.Listener {
     if (firstTokenAt < 0) {
       firstTokenAt = time.nanos();
       on.computed(this, request.inputTokens() - sequence.cachedTokens());
-      under.progressed();
-      under.firstToken();
+      if (request.outputTokens() > 0) {
+        under.progressed();
+        under.firstToken();
+      }
     }
     if (sequence.ended()) {
       endedAt = time.nanos();
       on.ended(this);
-      int cached = told ? sequence.cachedTokens() : -1;
+      int cached = told && request.outputTokens() > 0 ? sequence.cachedTokens() : -1;
       under.reported(new Usage(request.inputTokens(), cached, request.outputTokens()));
       under.succeeded();
       atEnd.accept(this);
     }
+  }
+
+  /**
+   * Its client leaves now, unless the answer has ended: the engine drops it, and the lease says
+   * nothing about the worker.
+   */
+  void leave() {
+    if (endedAt >= 0) {
+      return;
+    }
+    endedAt = time.nanos();
+    left = true;
+    SimWorker on = worker;
+    Lease under = lease;
+    Sequence dropped = sequence;
+    if (on != null && dropped != null) {
+      on.abandoned(this, dropped);
+    }
+    if (under != null) {
+      under.ignored();
+    }
+  }
+
+  /** Whether its client left before the answer had ended. */
+  boolean left() {
+    return left;
   }
 
   /** Its engine is gone: it will be sent again. */
@@ -143,13 +175,19 @@ public final class Exchange implements Sequence.Listener {
   /** What came of it; to be asked when it has ended. */
   Served served() {
     SimWorker by = worker;
-    if (by == null) {
-      throw new IllegalStateException("request: not answered (expected: one that has ended)");
+    if (by == null || !answered()) {
+      throw new IllegalStateException("request: not answered (expected: one that was)");
     }
     int computed = request.inputTokens() - cachedTokens();
     return new Served(arrivedAt, placedAt, firstTokenAt, by.ordinal(), computed, predictedMillis);
   }
 
+  /** Time to first token; until it left if that was earlier. */
+  double ttftMillis() {
+    return ((answered() ? firstTokenAt : endedAt) - arrivedAt) / 1e6;
+  }
+
+  /** Until the answer had ended, or the client left. */
   double endToEndMillis() {
     return (endedAt - arrivedAt) / 1e6;
   }

@@ -14,6 +14,7 @@ public final class RunResult {
   private final double hit;
   private final double imbalance;
   private final int rejected;
+  private final int left;
   private final double seconds;
   private final List<Integer> requestsByWorker;
   private final List<Presence> engines;
@@ -36,10 +37,13 @@ public final class RunResult {
     for (Exchange exchange : exchanges) {
       if (exchange != null && exchange.ended()) {
         ended.add(exchange);
-        served.add(exchange.served());
+        if (exchange.answered()) {
+          served.add(exchange.served());
+        }
       }
     }
-    ttft = served.stream().mapToDouble(Served::ttftMillis).sorted().toArray();
+    ttft = ended.stream().mapToDouble(Exchange::ttftMillis).sorted().toArray();
+    left = (int) ended.stream().filter(Exchange::left).count();
     endToEndMean = ended.stream().mapToDouble(Exchange::endToEndMillis).average().orElse(0);
     double prompt = ended.stream().mapToLong(Exchange::inputTokens).sum();
     hit = ended.stream().mapToLong(Exchange::cachedTokens).sum() / Math.max(1, prompt);
@@ -79,7 +83,7 @@ public final class RunResult {
     return mean == 0 ? 1 : Arrays.stream(computed).max().orElse(0) / mean;
   }
 
-  /** Requests that were answered. */
+  /** Requests that were answered, or whose clients left. */
   public int requests() {
     return ttft.length;
   }
@@ -87,6 +91,13 @@ public final class RunResult {
   /** Requests that were not: those too long for every engine, and what would have followed them. */
   public int rejected() {
     return rejected;
+  }
+
+  /**
+   * Requests whose clients left before the answer had ended; they count with the time until then.
+   */
+  public int left() {
+    return left;
   }
 
   /** Share of prompt tokens that engines found in their caches. */

@@ -104,6 +104,15 @@ public final class SimWorker {
     leave(active, exchange);
   }
 
+  /** Its client has left: the engine stops working on it. */
+  void abandoned(Exchange exchange, Sequence sequence) {
+    if (!exchange.answered()) {
+      leave(coming, exchange);
+    }
+    ended(exchange);
+    scheduler.abort(sequence);
+  }
+
   private static void leave(Map<Long, Integer> blocks, Exchange exchange) {
     for (long hash : exchange.engineBlocks()) {
       blocks.computeIfPresent(hash, (_, users) -> users == 1 ? null : users - 1);
@@ -149,6 +158,9 @@ public final class SimWorker {
   /** Prompt tokens in its cache or on the way into it. */
   public int held(Exchange request) {
     long[] hashes = request.engineBlocks();
+    if (!scheduler.limits().rules().prefixCache()) {
+      return 0;
+    }
     int blocks = scheduler.cache().known(hashes);
     while (blocks < hashes.length && coming.containsKey(hashes[blocks])) {
       blocks++;

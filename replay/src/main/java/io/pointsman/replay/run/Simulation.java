@@ -28,8 +28,8 @@ import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.TraceRequest;
 import io.pointsman.sim.cache.PromptOrigin;
 import io.pointsman.sim.schedule.EngineLimits;
+import io.pointsman.sim.schedule.LatencyModel;
 import io.pointsman.sim.schedule.Scheduler;
-import io.pointsman.sim.schedule.StepLatency;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -49,12 +49,7 @@ import org.jspecify.annotations.Nullable;
  * next change of the fleet; at one time engines come first, so that a decision knows what they did.
  */
 public final class Simulation {
-  private static final int STEP_TOKENS = 8192;
-  private static final int BATCH = 256;
   private static final long KV_BYTES = 512L << 20;
-
-  /** Engines' blocks, where a trace's can be cut to it. */
-  private static final int BLOCK_TOKENS = 64;
 
   /** Of prompts that are told as text. */
   private static final int BYTES_PER_TOKEN = 4;
@@ -84,13 +79,21 @@ public final class Simulation {
 
   private final PriorityQueue<Arrival> arrivals =
       new PriorityQueue<>(Comparator.comparingLong(Arrival::at).thenComparingInt(Arrival::index));
+
+  /** When clients leave that do not wait for ever. */
+  private final PriorityQueue<Arrival> departures =
+      new PriorityQueue<>(Comparator.comparingLong(Arrival::at).thenComparingInt(Arrival::index));
+
+  /** Those held back, by the index of their request. */
+  private final Map<Integer, Guest> guests = new HashMap<>();
+
   private final Map<Integer, List<Integer>> followers = new HashMap<>();
   private final Queue<Change> changes;
   private final Exchange[] exchanges;
   private final MergedCache merged;
 
-  /** Tokens of an engine's block. */
-  private final int blockSize;
+  /** Cuts prompts into the engines' blocks. */
+  private final BlockCut cut;
 
   /** Of each engine. */
   private final EngineLimits limits;
@@ -101,9 +104,9 @@ public final class Simulation {
     this.trace = trace;
     this.settings = settings;
     changes = new ArrayDeque<>(settings.changes());
-    blockSize = trace.blockTokens() % BLOCK_TOKENS == 0 ? BLOCK_TOKENS : trace.blockTokens();
-    int blocks = Math.max(1, settings.kvTokens() / blockSize);
-    limits = new EngineLimits(blocks, blockSize, BATCH, STEP_TOKENS, Integer.MAX_VALUE, 0, 0);
+    cut = new BlockCut(trace.blockTokens(), settings.blockTokens());
+    int blocks = Math.max(1, settings.kvTokens() / cut.engineTokens());
+    limits = settings.engine().limits(blocks, cut.engineTokens(), Integer.MAX_VALUE);
     merged = new MergedCache(trace.blockTokens(), (long) settings.workers() * settings.kvTokens());
     exchanges = new Exchange[trace.requests().size()];
     SplittableRandom random = new SplittableRandom(settings.seed());
@@ -147,12 +150,13 @@ public final class Simulation {
       worker.learnKvTokens(settings.kvTokens());
     }
     double slowness = settings.slow().getOrDefault(index, 1.0);
+    LatencyModel latency = settings.engine().latency();
     SimWorker simulated =
-        new SimWorker(worker, index, all.size(), time.nanos(), limits, new StepLatency(), slowness);
+        new SimWorker(worker, index, all.size(), time.nanos(), limits, latency, slowness);
     view.put(simulated);
     Announcements announcements = settings.announcements();
     if (announcements != null && announcements.any()) {
-      EventLine line = new EventLine(worker, kv, time, blockSize, announcements, lossDice);
+      EventLine line = new EventLine(worker, kv, time, cut.engineTokens(), announcements, lossDice);
       lines.put(worker, line);
       simulated.scheduler().cache().listen(line);
     }
@@ -194,7 +198,13 @@ public final class Simulation {
     Arrival arrival = arrivals.peek();
     Change change = changes.peek();
     long next = Math.min(at, at(arrival));
-    if (change != null && nanos(change.seconds() * 1000) < Math.min(next, wakeAt)) {
+    Arrival departure = departures.peek();
+    if (departure != null
+        && departure.at() < Math.min(next, wakeAt)
+        && !before(change, departure)) {
+      departures.remove();
+      leave(departure);
+    } else if (change != null && nanos(change.seconds() * 1000) < Math.min(next, wakeAt)) {
       changes.remove();
       goTo(Math.max(time.nanos(), nanos(change.seconds() * 1000)));
       apply(change);
@@ -211,7 +221,25 @@ public final class Simulation {
       goTo(arrival.at());
       arrive(arrival.index());
     }
-    return first != null || arrival != null || wakeAt != Scheduler.NEVER;
+    return first != null || arrival != null || departure != null || wakeAt != Scheduler.NEVER;
+  }
+
+  private static boolean before(@Nullable Change change, Arrival departure) {
+    return change != null && nanos(change.seconds() * 1000) <= departure.at();
+  }
+
+  /** A client leaves, wherever its request is; nothing follows on it. */
+  private void leave(Arrival departure) {
+    Exchange exchange = exchanges[departure.index()];
+    if (exchange == null || exchange.ended()) {
+      return;
+    }
+    goTo(departure.at());
+    Guest guest = guests.remove(departure.index());
+    if (guest != null) {
+      holdBack.leave(guest);
+    }
+    exchange.leave();
   }
 
   /** Lets time pass, in which announcements arrive. */
@@ -239,29 +267,22 @@ public final class Simulation {
     }
     merged.take(request);
     boolean told = settings.untold() == 0;
-    Exchange exchange =
-        new Exchange(index, request, engineBlocks(request), told, time, this::ended);
+    Exchange exchange = new Exchange(index, request, cut.blocks(request), told, time, this::ended);
     exchanges[index] = exchange;
-    route(exchange, request);
-  }
-
-  private long[] engineBlocks(TraceRequest request) {
-    int parts = trace.blockTokens() / blockSize;
-    long[] blocks = request.blocks();
-    int complete = Math.min(blocks.length * parts, request.inputTokens() / blockSize);
-    long[] cut = new long[complete];
-    for (int i = 0; i < complete; i++) {
-      cut[i] = parts == 1 ? blocks[i] : PrefixBlocks.mix(blocks[i / parts] + i % parts);
+    if (request.patience() < Double.POSITIVE_INFINITY) {
+      departures.add(new Arrival(time.nanos() + nanos(request.patience()), index));
     }
-    return cut;
+    route(exchange, request);
   }
 
   private void route(Exchange exchange, TraceRequest request) {
     PrefixBlocks prefix = key(exchange, request);
     RoutingRequest asked = RoutingRequest.builder().model("replayed").prefix(prefix).build();
     view.decidingOn(exchange);
-    Decision decision = holdBack.decide(new Guest(exchange, asked));
+    Guest guest = new Guest(exchange, asked);
+    Decision decision = holdBack.decide(guest);
     if (decision == null) {
+      guests.put(exchange.index(), guest);
       wakeLater();
     } else {
       decided(exchange, asked, decision);
@@ -291,6 +312,7 @@ public final class Simulation {
 
     @Override
     public void decided(Decision decision, long heldNanos) {
+      guests.remove(exchange.index());
       exchange.heldBack(heldNanos);
       Simulation.this.decided(exchange, request, decision);
     }
@@ -335,7 +357,7 @@ public final class Simulation {
     long[] engineBlocks = exchange.engineBlocks();
     long rest = ~(blocks.length == 0 ? exchange.index() : blocks[blocks.length - 1]);
     for (int i = 0; i < length; i++) {
-      int block = i / blockSize;
+      int block = i / cut.engineTokens();
       boolean complete = block < engineBlocks.length;
       long hash = complete ? engineBlocks[block] : rest;
       ids[i] = (int) (PrefixBlocks.mix(hash + i) >>> 33);

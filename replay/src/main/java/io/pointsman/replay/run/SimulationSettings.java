@@ -2,6 +2,8 @@ package io.pointsman.replay.run;
 
 import io.pointsman.engine.holdback.HoldBackSettings;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.sim.schedule.ServiceProfile;
+import io.pointsman.sim.schedule.ServiceProfiles;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  *     to be longer or shorter than they are by up to this share, each conversation by its own; 0 to
  *     less than 1, where 0 tells it everything
  * @param holdBack when requests are held back in the router
+ * @param engine the kind of the engines
+ * @param blockTokens tokens of an engine's block; 0: 64 where blocks of the trace can be cut to it,
+ *     else the trace's own
  */
 public record SimulationSettings(
     int workers,
@@ -31,7 +36,34 @@ public record SimulationSettings(
     PolicySettings policies,
     @Nullable Announcements announcements,
     double untold,
-    HoldBackSettings holdBack) {
+    HoldBackSettings holdBack,
+    ServiceProfile engine,
+    int blockTokens) {
+  /** With engines of the default kind. */
+  public SimulationSettings(
+      int workers,
+      int kvTokens,
+      Map<Integer, Double> slow,
+      List<Change> changes,
+      long seed,
+      PolicySettings policies,
+      @Nullable Announcements announcements,
+      double untold,
+      HoldBackSettings holdBack) {
+    this(
+        workers,
+        kvTokens,
+        slow,
+        changes,
+        seed,
+        policies,
+        announcements,
+        untold,
+        holdBack,
+        ServiceProfiles.DEFAULT,
+        0);
+  }
+
   /** With requests held back as the router does unless told otherwise. */
   public SimulationSettings(
       int workers,
@@ -86,6 +118,10 @@ public record SimulationSettings(
     if (!(untold >= 0 && untold < 1)) {
       throw new IllegalArgumentException("untold: " + untold + " (expected: 0 to less than 1)");
     }
+    if (blockTokens < 0 || blockTokens > 4096) {
+      throw new IllegalArgumentException(
+          "block-size: " + blockTokens + " (expected: 1 to 4096, or 0)");
+    }
     if (kvTokens < 1024) {
       throw new IllegalArgumentException("kv-tokens: " + kvTokens + " (expected: at least 1024)");
     }
@@ -97,6 +133,22 @@ public record SimulationSettings(
           }
         });
     requireEngines(slow, workers, changes);
+  }
+
+  /** The same fleet, undisturbed: no engine is slow, none is lost or comes. */
+  public SimulationSettings undisturbed() {
+    return new SimulationSettings(
+        workers,
+        kvTokens,
+        Map.of(),
+        List.of(),
+        seed,
+        policies,
+        null,
+        0,
+        holdBack,
+        engine,
+        blockTokens);
   }
 
   private static void requireEngines(Map<Integer, Double> slow, int workers, List<Change> changes) {

@@ -38,7 +38,7 @@ public record Trace(String name, int blockTokens, List<TraceRequest> requests) {
     List<TraceRequest> scaled = new ArrayList<>(requests.size());
     for (TraceRequest r : requests) {
       double at = r.follows() < 0 ? r.at() * factor : r.at();
-      scaled.add(new TraceRequest(at, r.follows(), r.inputTokens(), r.outputTokens(), r.blocks()));
+      scaled.add(r.at(at));
     }
     return new Trace(name, blockTokens, scaled);
   }

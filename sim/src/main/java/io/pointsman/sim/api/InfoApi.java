@@ -121,7 +121,9 @@ final class InfoApi {
     ObjectNode model = config.putObject("model_config").put("model", engine.profile().model());
     model.put("max_model_len", limits.longestRequest());
     ObjectNode cache = config.putObject("cache_config").put("block_size", limits.blockSize());
-    cache.put("num_gpu_blocks", limits.kvBlocks()).put("enable_prefix_caching", true);
+    cache
+        .put("num_gpu_blocks", limits.kvBlocks())
+        .put("enable_prefix_caching", limits.rules().prefixCache());
     ObjectNode scheduler = config.putObject("scheduler_config");
     scheduler.put("max_num_seqs", limits.maxRunning());
     scheduler.put("max_num_batched_tokens", limits.maxBatchedTokens());

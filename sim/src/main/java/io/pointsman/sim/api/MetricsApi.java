@@ -73,7 +73,9 @@ final class MetricsApi {
             + limits.blockSize()
             + "\",num_gpu_blocks=\""
             + limits.kvBlocks()
-            + "\",enable_prefix_caching=\"True\"";
+            + "\",enable_prefix_caching=\""
+            + (limits.rules().prefixCache() ? "True" : "False")
+            + "\"";
     sample(out, "cache_config_info", label, 1);
   }
 

@@ -13,6 +13,7 @@ package io.pointsman.sim.schedule;
  *     limit
  * @param maxQueuedTokens prompt tokens not yet prefilled from which on requests are rejected; 0: no
  *     limit
+ * @param rules how it forms its steps
  */
 public record EngineLimits(
     int kvBlocks,
@@ -21,11 +22,32 @@ public record EngineLimits(
     int maxBatchedTokens,
     int maxModelLen,
     int maxQueuedRequests,
-    long maxQueuedTokens) {
+    long maxQueuedTokens,
+    StepRules rules) {
   /**
    * 400,000 tokens of KV in blocks of 16, 256 sequences, steps of 8,192 tokens, no queue limits.
    */
   public static final EngineLimits DEFAULT = new EngineLimits(25_000, 16, 256, 8192, 131_072, 0, 0);
+
+  /** With chunked prefill, a prefix cache and one token a step. */
+  public EngineLimits(
+      int kvBlocks,
+      int blockSize,
+      int maxRunning,
+      int maxBatchedTokens,
+      int maxModelLen,
+      int maxQueuedRequests,
+      long maxQueuedTokens) {
+    this(
+        kvBlocks,
+        blockSize,
+        maxRunning,
+        maxBatchedTokens,
+        maxModelLen,
+        maxQueuedRequests,
+        maxQueuedTokens,
+        StepRules.DEFAULT);
+  }
 
   /** Refuses sizes that no engine can have. */
   public EngineLimits {

@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * KV memory for prompt and output is reserved at admission; the head of the queue waits for room,
  * nobody overtakes it.
  *
+ * <p>{@link StepRules} change this: without chunks a step computes whole prompts or decodes, and
+ * prompts go first; speculative decoding produces several tokens a step.
+ *
  * <p>Not thread-safe: owned by the engine's event loop, or by a replay.
  */
 public final class Scheduler {
@@ -27,7 +30,10 @@ public final class Scheduler {
   /** Steps taken by one call at most, so that a loop without latency lets others run. */
   private static final int STEPS_PER_CALL = 512;
 
+  private static final long[] NO_HASHES = {};
+
   private final EngineLimits limits;
+  private final StepRules rules;
   private final LatencyModel latency;
   private final BlockCache cache;
   private final EngineTotals totals = new EngineTotals();
@@ -36,9 +42,13 @@ public final class Scheduler {
   private long stepEnd = NEVER;
   private long tokensInPrefill;
 
+  /** Whether sequences decode in the running step. */
+  private boolean decodes;
+
   /** An idle engine with an empty cache. */
   public Scheduler(EngineLimits limits, LatencyModel latency) {
     this.limits = limits;
+    this.rules = limits.rules();
     this.latency = latency;
     this.cache = new BlockCache(limits.kvBlocks(), limits.blockSize());
   }
@@ -174,9 +184,16 @@ public final class Scheduler {
         context += sequence.promptTokens() + sequence.produced;
       }
     }
-    budget = Math.max(0, budget - decoding);
+    if (rules.chunkedPrefill()) {
+      budget = Math.max(0, budget - decoding);
+    }
     int prefill = continuePrefills(budget);
     prefill += admit(budget - prefill, at);
+    decodes = rules.chunkedPrefill() || prefill == 0;
+    if (!decodes) {
+      decoding = 0;
+      context = 0;
+    }
     if (decoding + prefill == 0) {
       return false;
     }
@@ -203,10 +220,10 @@ public final class Scheduler {
     var queue = waiting.iterator();
     while (queue.hasNext() && used < budget && running.size() < limits.maxRunning()) {
       Sequence head = queue.next();
-      if (head.arrivedAt > at) {
+      if (head.arrivedAt > at || (used > 0 && !fits(head, budget - used))) {
         break;
       }
-      Reservation room = cache.reserve(head.blockHashes, head.promptTokens(), head.totalTokens());
+      Reservation room = cache.reserve(hashes(head), head.promptTokens(), head.totalTokens());
       if (room == null) {
         break;
       }
@@ -215,6 +232,16 @@ public final class Scheduler {
       used += schedulePrefill(head, budget - used);
     }
     return used;
+  }
+
+  /** Whether a further prompt may join the step: without chunks, only as a whole. */
+  private boolean fits(Sequence head, int budget) {
+    int cached = cache.known(hashes(head)) * limits.blockSize();
+    return rules.chunkedPrefill() || head.promptTokens() - cached <= budget;
+  }
+
+  private long[] hashes(Sequence sequence) {
+    return rules.prefixCache() ? sequence.blockHashes : NO_HASHES;
   }
 
   private void enter(Sequence sequence, Reservation room, long at) {
@@ -231,7 +258,8 @@ public final class Scheduler {
   }
 
   private int schedulePrefill(Sequence sequence, int budget) {
-    int chunk = Math.min(budget, sequence.promptTokens() - sequence.computedTokens);
+    int left = sequence.promptTokens() - sequence.computedTokens;
+    int chunk = rules.chunkedPrefill() ? Math.min(budget, left) : left;
     sequence.chunk = chunk;
     if (sequence.reservation != null) {
       cache.publish(sequence.reservation, sequence.computedTokens + chunk);
@@ -245,7 +273,11 @@ public final class Scheduler {
     for (Sequence sequence : batch) {
       switch (sequence.phase) {
         case PREFILLING -> prefilled(sequence, at);
-        case DECODING -> produced(sequence, at);
+        case DECODING -> {
+          if (decodes) {
+            produced(sequence, at);
+          }
+        }
         case QUEUED, FINISHED, ABORTED -> {}
       }
     }
@@ -264,16 +296,26 @@ public final class Scheduler {
   }
 
   private void produced(Sequence sequence, long at) {
-    if (sequence.produced < sequence.outputTokens()) {
-      sequence.produced++;
-      totals.generatedTokens++;
-    }
+    int gained = Math.min(gained(sequence), sequence.outputTokens() - sequence.produced);
+    sequence.produced += gained;
+    totals.generatedTokens += gained;
     if (sequence.produced == sequence.outputTokens()) {
       sequence.finishedAt = at;
       totals.finished++;
       leave(sequence, Phase.FINISHED);
     }
     sequence.listener.progressed(sequence);
+  }
+
+  /** Tokens that the step gains a sequence; the first token of an answer comes alone. */
+  private int gained(Sequence sequence) {
+    if (sequence.produced == 0) {
+      return 1;
+    }
+    sequence.credit += rules.tokensPerStep();
+    int whole = (int) sequence.credit;
+    sequence.credit -= whole;
+    return whole;
   }
 
   private void leave(Sequence sequence, Phase end) {

@@ -23,10 +23,13 @@ public final class Sequence {
     ABORTED
   }
 
-  /** Told of every token and of the end, on the thread that advances the scheduler. */
+  /**
+   * Called for every step that adds tokens, and at the end, on the thread that advances the
+   * scheduler.
+   */
   @FunctionalInterface
   public interface Listener {
-    /** The sequence has a further token or is finished. */
+    /** The sequence has further tokens or is finished. */
     void progressed(Sequence sequence);
   }
 
@@ -43,6 +46,10 @@ public final class Sequence {
   int computedTokens;
   int chunk;
   int produced;
+
+  /** Parts of a token that steps have gained it beyond whole ones. */
+  double credit;
+
   long arrivedAt = -1;
   long admittedAt = -1;
   long firstTokenAt = -1;

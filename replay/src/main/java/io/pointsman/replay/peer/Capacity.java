@@ -1,16 +1,14 @@
-package io.pointsman.replay;
+package io.pointsman.replay.peer;
 
-import io.pointsman.replay.peer.ReplayPolicies;
 import io.pointsman.replay.run.RunResult;
 import io.pointsman.replay.run.Simulation;
 import io.pointsman.replay.run.SimulationSettings;
 import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.TraceRequest;
 import java.util.List;
-import java.util.Map;
 
 /** What load 1.0 means. */
-final class Capacity {
+public final class Capacity {
   /** So many times more than any fleet serves. */
   private static final double FLOOD = 1e6;
 
@@ -22,18 +20,11 @@ final class Capacity {
    *
    * @throws IllegalArgumentException if engines have room for none of them
    */
-  static double ofRoundRobin(Trace trace, SimulationSettings settings) {
-    SimulationSettings whole =
-        new SimulationSettings(
-            settings.workers(),
-            settings.kvTokens(),
-            Map.of(),
-            List.of(),
-            settings.seed(),
-            settings.policies());
+  public static double ofRoundRobin(Trace trace, SimulationSettings settings) {
     List<TraceRequest> all = trace.requests();
     Trace flood = new Trace(trace.name(), trace.blockTokens(), all).atRate(FLOOD);
-    RunResult result = Simulation.run(flood, ReplayPolicies.of("round_robin"), whole);
+    RunResult result =
+        Simulation.run(flood, ReplayPolicies.of("round_robin"), settings.undisturbed());
     if (result.requests() == 0) {
       throw new IllegalArgumentException(
           "kv-tokens: " + settings.kvTokens() + " (expected: room for one of the requests)");

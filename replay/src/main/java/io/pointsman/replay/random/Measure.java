@@ -1,0 +1,23 @@
+package io.pointsman.replay.random;
+
+import io.pointsman.replay.run.RunResult;
+
+/**
+ * What one policy reached on one workload. Times are milliseconds.
+ *
+ * @param hit share of prompt tokens found in caches
+ * @param served requests that were answered, or whose clients left
+ * @param left requests whose clients left
+ */
+record Measure(
+    double ttftMean, double ttftP99, double endToEndMean, double hit, int served, int left) {
+  static Measure of(RunResult result) {
+    return new Measure(
+        result.ttftMean(),
+        result.ttft(0.99),
+        result.endToEndMean(),
+        result.hit(),
+        result.requests(),
+        result.left());
+  }
+}

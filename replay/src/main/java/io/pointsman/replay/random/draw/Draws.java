@@ -1,0 +1,21 @@
+package io.pointsman.replay.random.draw;
+
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** Chooses among values with equal chance; one that is named twice has twice the chance. */
+final class Draws {
+  private Draws() {}
+
+  static int one(SplittableRandom random, int... of) {
+    return of[random.nextInt(of.length)];
+  }
+
+  static double one(SplittableRandom random, double... of) {
+    return of[random.nextInt(of.length)];
+  }
+
+  static <T> T one(SplittableRandom random, List<T> of) {
+    return of.get(random.nextInt(of.size()));
+  }
+}

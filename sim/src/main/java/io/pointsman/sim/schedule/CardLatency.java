@@ -1,0 +1,51 @@
+package io.pointsman.sim.schedule;
+
+/**
+ * Step times of a model on one accelerator or several, from compute and memory bandwidth. A step
+ * with {@code t} prompt tokens and {@code c} context tokens in decode takes {@code squareNanos t^2
+ * / 1000 + tokenMicros t + prefillMillis} if there is a prompt, and {@code decodeMillis +
+ * contextNanos c}. The units are those of the names.
+ *
+ * @param squareNanos attention among the prompt tokens, for 1,000 pairs
+ * @param tokenMicros all other work for a prompt token
+ * @param prefillMillis fixed time of a step with a prompt, beyond {@code decodeMillis}
+ * @param decodeMillis fixed time of every step: reading the weights, launches, communication
+ * @param contextNanos reading the KV of one context token
+ * @param sequenceMicros work for each decoding sequence
+ */
+public record CardLatency(
+    double squareNanos,
+    double tokenMicros,
+    double prefillMillis,
+    double decodeMillis,
+    double contextNanos,
+    double sequenceMicros)
+    implements LatencyModel {
+  /** Refuses negative figures. */
+  public CardLatency {
+    double[] figures = {
+      squareNanos, tokenMicros, prefillMillis, decodeMillis, contextNanos, sequenceMicros
+    };
+    for (double figure : figures) {
+      if (!(figure >= 0)) {
+        throw new IllegalArgumentException("latency: " + figure + " (expected: 0 or more)");
+      }
+    }
+  }
+
+  @Override
+  public long stepNanos(Step step) {
+    double tokens = step.prefillTokens();
+    double prefill =
+        tokens == 0
+            ? 0
+            : squareNanos / 1e3 * tokens * tokens
+                + tokenMicros * 1e3 * tokens
+                + prefillMillis * 1e6;
+    double decode =
+        decodeMillis * 1e6
+            + contextNanos * step.contextTokens()
+            + sequenceMicros * 1e3 * step.decoding();
+    return Math.round(prefill + decode);
+  }
+}

@@ -1,0 +1,88 @@
+package io.pointsman.sim.schedule;
+
+import java.util.List;
+
+/**
+ * The kinds of engines known by name. The figures are derived in {@code docs/simulator.md}; they
+ * are estimates, except for those of {@code 8b}, which are fitted to measurements.
+ */
+public final class ServiceProfiles {
+  /** A model of 8 billion parameters on a card of 80 GB. */
+  public static final ServiceProfile DEFAULT =
+      small("8b", "8 B model on one 80 GB card", StepRules.DEFAULT, 8192);
+
+  private static final StepRules WHOLE_PROMPTS = new StepRules(false, true, 1);
+  private static final StepRules NO_CACHE = new StepRules(true, false, 1);
+  private static final StepRules SPECULATIVE = new StepRules(true, true, 2.6);
+
+  private static final List<ServiceProfile> ALL =
+      List.of(
+          DEFAULT,
+          new ServiceProfile(
+              "70b-tp8",
+              "70 B model on eight 80 GB cards",
+              new CardLatency(4.2e-4, 44.3, 12, 11.6, 20.4, 22),
+              StepRules.DEFAULT,
+              8192,
+              256,
+              1_280_000),
+          new ServiceProfile(
+              "1b-small",
+              "1 B model on one 24 GB card",
+              new CardLatency(1.35e-3, 41.3, 5, 12.4, 156, 21),
+              StepRules.DEFAULT,
+              8192,
+              256,
+              550_000),
+          small("8b-unchunked", "8 B model, prompts not in chunks", WHOLE_PROMPTS, 16_384),
+          small("8b-step-2048", "8 B model, steps of 2,048 tokens", StepRules.DEFAULT, 2048),
+          small("8b-no-cache", "8 B model, prefix cache off", NO_CACHE, 8192),
+          new ServiceProfile(
+              "8b-speculative",
+              "8 B model, three tokens drafted a step",
+              ServiceProfiles::speculativeNanos,
+              SPECULATIVE,
+              8192,
+              256,
+              400_000));
+
+  private ServiceProfiles() {}
+
+  /** All profiles, the default first. */
+  public static List<ServiceProfile> all() {
+    return ALL;
+  }
+
+  /** Names of all profiles, the default first. */
+  public static List<String> names() {
+    return ALL.stream().map(ServiceProfile::name).toList();
+  }
+
+  /**
+   * The profile of this name.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  public static ServiceProfile of(String name) {
+    for (ServiceProfile profile : ALL) {
+      if (profile.name().equals(name)) {
+        return profile;
+      }
+    }
+    throw new IllegalArgumentException(
+        "engine: " + name + " (expected: one of " + String.join(", ", names()) + ")");
+  }
+
+  private static ServiceProfile small(
+      String name, String description, StepRules rules, int stepTokens) {
+    return new ServiceProfile(
+        name, description, new StepLatency(), rules, stepTokens, 256, 400_000);
+  }
+
+  /** Three passes of the draft head, and three more tokens to verify for each sequence. */
+  private static long speculativeNanos(LatencyModel.Step step) {
+    double decoding = step.decoding();
+    double extra = decoding == 0 ? 0 : 1.2 + 0.05 * decoding;
+    return new StepLatency().stepNanos(step) + Math.round(extra * 1e6);
+  }
+}
