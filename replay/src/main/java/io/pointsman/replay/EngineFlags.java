@@ -25,7 +25,7 @@ final class EngineFlags {
 
   /** The kind asked for; null if none is. */
   @Nullable ServiceProfile profile() {
-    return engine == null ? null : ServiceProfiles.of(engine);
+    return engine == null ? null : ServiceProfiles.of("engine", engine);
   }
 
   /** Tokens of a block; null if not given. */

@@ -8,11 +8,13 @@ import io.pointsman.sim.live.EngineProfile;
 import io.pointsman.sim.schedule.EngineLimits;
 import io.pointsman.sim.schedule.LatencyModel;
 import io.pointsman.sim.schedule.LinearLatency;
-import io.pointsman.sim.schedule.StepLatency;
+import io.pointsman.sim.schedule.ServiceProfile;
+import io.pointsman.sim.schedule.ServiceProfiles;
 import io.pointsman.sim.zmq.EventPublisher;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -69,23 +71,31 @@ public final class EngineCommand implements Callable<Integer> {
       description = "Milliseconds per decoded token; 0: no time. See --prefill-tokens-per-s.")
   private @Nullable Double decodeMillis;
 
-  @Option(names = "--kv-blocks", defaultValue = "25000", description = "KV memory in blocks.")
-  private int kvBlocks;
+  @Option(
+      names = "--profile",
+      description =
+          "Kind of engine: a model on its cards, and how it forms steps; 8b if not given:"
+              + " ${COMPLETION-CANDIDATES}.",
+      completionCandidates = Profiles.class)
+  private @Nullable String profile;
+
+  @Option(
+      names = "--kv-blocks",
+      description = "KV memory in blocks; if not given, that of --profile, or 25,000.")
+  private @Nullable Integer kvBlocks;
 
   @Option(names = "--block-size", defaultValue = "16", description = "Tokens per KV block.")
   private int blockSize;
 
   @Option(
       names = {"--max-running", "--max-num-seqs"},
-      defaultValue = "256",
-      description = "Sequences in the batch.")
-  private int maxRunning;
+      description = "Sequences in the batch; if not given, 256.")
+  private @Nullable Integer maxRunning;
 
   @Option(
       names = "--max-num-batched-tokens",
-      defaultValue = "8192",
-      description = "Tokens per step.")
-  private int maxBatchedTokens;
+      description = "Tokens per step; if not given, that of the profile: 8,192 of the default one.")
+  private @Nullable Integer maxBatchedTokens;
 
   @Option(
       names = "--max-model-len",
@@ -206,16 +216,9 @@ public final class EngineCommand implements Callable<Integer> {
   }
 
   SimConfig config() {
-    EngineLimits limits =
-        new EngineLimits(
-            kvBlocks,
-            blockSize,
-            maxRunning,
-            maxBatchedTokens,
-            (int) size("max-model-len", maxModelLen),
-            (int) size("max-num-queued-reqs", maxQueuedRequests),
-            size("max-num-queued-tokens", maxQueuedTokens));
-    EngineProfile profile =
+    ServiceProfile kind =
+        profile == null ? ServiceProfiles.DEFAULT : ServiceProfiles.of("profile", profile);
+    EngineProfile answers =
         new EngineProfile(
             models, outputTokens, embeddingDimensions, maxStoredResponses, scaleOut, seed);
     ConnectionOptions connections = new ConnectionOptions(keepAliveSeconds, gzip, maxBodyBytes);
@@ -225,9 +228,9 @@ public final class EngineCommand implements Callable<Integer> {
         port,
         adminPort,
         id,
-        profile,
-        limits,
-        latency(),
+        answers,
+        limits(kind),
+        latency(kind),
         speed,
         connections,
         parsed,
@@ -262,11 +265,37 @@ public final class EngineCommand implements Callable<Integer> {
     return unit * Long.parseLong(digits);
   }
 
-  private LatencyModel latency() {
+  private EngineLimits limits(ServiceProfile kind) {
+    return new EngineLimits(
+        kvBlocks == null ? blocks(kind) : kvBlocks,
+        blockSize,
+        maxRunning == null ? kind.batch() : maxRunning,
+        maxBatchedTokens == null ? kind.stepTokens() : maxBatchedTokens,
+        (int) size("max-model-len", maxModelLen),
+        (int) size("max-num-queued-reqs", maxQueuedRequests),
+        size("max-num-queued-tokens", maxQueuedTokens),
+        kind.rules());
+  }
+
+  private int blocks(ServiceProfile kind) {
+    return profile == null
+        ? EngineLimits.DEFAULT.kvBlocks()
+        : Math.max(1, kind.kvTokens() / Math.max(1, blockSize));
+  }
+
+  /** For help texts. */
+  static final class Profiles implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return ServiceProfiles.names().iterator();
+    }
+  }
+
+  private LatencyModel latency(ServiceProfile kind) {
     Double prefill = prefillTokensPerSecond;
     Double decode = decodeMillis;
     if (prefill == null && decode == null) {
-      return new StepLatency();
+      return kind.latency();
     }
     return new LinearLatency(prefill == null ? 0 : prefill, decode == null ? 0 : decode);
   }

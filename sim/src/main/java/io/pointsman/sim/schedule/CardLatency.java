@@ -2,11 +2,11 @@ package io.pointsman.sim.schedule;
 
 /**
  * Step times of a model on one accelerator or several, from compute and memory bandwidth. A step
- * with {@code t} prompt tokens and {@code c} context tokens in decode takes {@code squareNanos t^2
- * / 1000 + tokenMicros t + prefillMillis} if there is a prompt, and {@code decodeMillis +
- * contextNanos c}. The units are those of the names.
+ * with {@code t} prompt tokens, {@code c} context tokens in decode and {@code n} decoding sequences
+ * takes {@code square t^2 + token t + prefill} if there is a prompt, and {@code decode + context c
+ * + sequence n}. The names say the units.
  *
- * @param squareNanos attention among the prompt tokens, for 1,000 pairs
+ * @param squareNanos attention among the prompt tokens
  * @param tokenMicros all other work for a prompt token
  * @param prefillMillis fixed time of a step with a prompt, beyond {@code decodeMillis}
  * @param decodeMillis fixed time of every step: reading the weights, launches, communication
@@ -39,9 +39,7 @@ public record CardLatency(
     double prefill =
         tokens == 0
             ? 0
-            : squareNanos / 1e3 * tokens * tokens
-                + tokenMicros * 1e3 * tokens
-                + prefillMillis * 1e6;
+            : squareNanos * tokens * tokens + tokenMicros * 1e3 * tokens + prefillMillis * 1e6;
     double decode =
         decodeMillis * 1e6
             + contextNanos * step.contextTokens()

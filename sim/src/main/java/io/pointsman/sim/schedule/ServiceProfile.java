@@ -3,7 +3,7 @@ package io.pointsman.sim.schedule;
 /**
  * The kind of an engine: a model on its accelerators, and how the engine is set up.
  *
- * @param name of {@code --engine}
+ * @param name of {@code --profile}, and of {@code --engine} of a replay
  * @param description for help texts and tables
  * @param latency how long its steps take
  * @param rules how it forms steps

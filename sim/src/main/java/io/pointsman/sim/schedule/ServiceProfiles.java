@@ -13,7 +13,7 @@ public final class ServiceProfiles {
 
   private static final StepRules WHOLE_PROMPTS = new StepRules(false, true, 1);
   private static final StepRules NO_CACHE = new StepRules(true, false, 1);
-  private static final StepRules SPECULATIVE = new StepRules(true, true, 2.6);
+  private static final StepRules SPECULATIVE = new StepRules(true, true, 2.5);
 
   private static final List<ServiceProfile> ALL =
       List.of(
@@ -21,15 +21,15 @@ public final class ServiceProfiles {
           new ServiceProfile(
               "70b-tp8",
               "70 B model on eight 80 GB cards",
-              new CardLatency(4.2e-4, 44.3, 12, 11.6, 20.4, 22),
+              new CardLatency(0.33, 34, 20, 10, 17.5, 20),
               StepRules.DEFAULT,
               8192,
               256,
-              1_280_000),
+              1_440_000),
           new ServiceProfile(
               "1b-small",
               "1 B model on one 24 GB card",
-              new CardLatency(1.35e-3, 41.3, 5, 12.4, 156, 21),
+              new CardLatency(1.36, 41, 5, 12.4, 156, 20),
               StepRules.DEFAULT,
               8192,
               256,
@@ -40,7 +40,7 @@ public final class ServiceProfiles {
           new ServiceProfile(
               "8b-speculative",
               "8 B model, three tokens drafted a step",
-              ServiceProfiles::speculativeNanos,
+              new DraftedLatency(new StepLatency(), 1.2, 50),
               SPECULATIVE,
               8192,
               256,
@@ -61,28 +61,22 @@ public final class ServiceProfiles {
   /**
    * The profile of this name.
    *
+   * @param option that names it, for the message
    * @throws IllegalArgumentException if there is none
    */
-  public static ServiceProfile of(String name) {
+  public static ServiceProfile of(String option, String name) {
     for (ServiceProfile profile : ALL) {
       if (profile.name().equals(name)) {
         return profile;
       }
     }
     throw new IllegalArgumentException(
-        "engine: " + name + " (expected: one of " + String.join(", ", names()) + ")");
+        option + ": " + name + " (expected: one of " + String.join(", ", names()) + ")");
   }
 
   private static ServiceProfile small(
       String name, String description, StepRules rules, int stepTokens) {
     return new ServiceProfile(
         name, description, new StepLatency(), rules, stepTokens, 256, 400_000);
-  }
-
-  /** Three passes of the draft head, and three more tokens to verify for each sequence. */
-  private static long speculativeNanos(LatencyModel.Step step) {
-    double decoding = step.decoding();
-    double extra = decoding == 0 ? 0 : 1.2 + 0.05 * decoding;
-    return new StepLatency().stepNanos(step) + Math.round(extra * 1e6);
   }
 }

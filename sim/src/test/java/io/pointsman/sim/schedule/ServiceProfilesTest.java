@@ -1,0 +1,121 @@
+package io.pointsman.sim.schedule;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pointsman.sim.cache.BlockHashes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Test;
+
+class ServiceProfilesTest {
+  private static final long MS = 1_000_000;
+
+  private final List<Integer> produced = new ArrayList<>();
+
+  private static Scheduler scheduler(String profile) {
+    return new Scheduler(
+        ServiceProfiles.of("profile", profile).limits(1000, 16, 100_000),
+        new LinearLatency(1000, 1));
+  }
+
+  private Sequence sequence(int prompt, int output) {
+    int[] tokens = IntStream.range(0, prompt).toArray();
+    return new Sequence(
+        BlockHashes.of(tokens, 16, 0), prompt, output, s -> produced.add(s.produced()));
+  }
+
+  private static long finish(Scheduler scheduler, long from) {
+    long now = from;
+    for (long next = scheduler.advance(now);
+        next != Scheduler.NEVER;
+        next = scheduler.advance(now)) {
+      now = next;
+    }
+    return now;
+  }
+
+  @Test
+  void namesAreDistinctAndTheDefaultIsFirst() {
+    assertThat(ServiceProfiles.names()).doesNotHaveDuplicates().startsWith("8b").hasSize(7);
+    assertThat(ServiceProfiles.DEFAULT.limits(25_000, 16, 131_072)).isEqualTo(EngineLimits.DEFAULT);
+  }
+
+  @Test
+  void unknownProfileIsRefusedWithAllNames() {
+    assertThatThrownBy(() -> ServiceProfiles.of("profile", "9b"))
+        .hasMessageStartingWith("profile: 9b (expected: one of 8b, 70b-tp8, ");
+  }
+
+  @Test
+  void withoutACacheEqualPromptsAreComputedAgain() {
+    Scheduler scheduler = scheduler("8b-no-cache");
+    scheduler.submit(sequence(160, 1), 0);
+    long now = finish(scheduler, 0);
+    Sequence again = sequence(160, 1);
+    scheduler.submit(again, now);
+    finish(scheduler, now);
+
+    assertThat(again.cachedTokens()).isZero();
+    assertThat(scheduler.cache().idleBlocks()).isZero();
+    assertThat(scheduler.cache().pinnedBlocks()).isZero();
+  }
+
+  @Test
+  void withoutChunksNobodyDecodesWhilePromptsAreComputed() {
+    Scheduler scheduler = scheduler("8b-unchunked");
+    Sequence decoding = sequence(16, 10);
+    scheduler.submit(decoding, 0);
+    long first = scheduler.advance(scheduler.advance(0));
+    Sequence prompt = new Sequence(new long[0], 100, 1, _ -> {});
+    scheduler.submit(prompt, first - 1);
+    long second = scheduler.advance(first);
+
+    assertThat(decoding.produced()).isEqualTo(2);
+    assertThat(second - first).isEqualTo(100 * MS);
+    scheduler.advance(second);
+    assertThat(decoding.produced()).isEqualTo(2);
+    assertThat(prompt.phase()).isEqualTo(Sequence.Phase.FINISHED);
+  }
+
+  @Test
+  void withoutChunksALongPromptIsOneStep() {
+    Scheduler scheduler =
+        new Scheduler(
+            ServiceProfiles.of("profile", "8b-unchunked").limits(10_000, 16, 100_000),
+            new LinearLatency(1000, 1));
+    scheduler.submit(new Sequence(new long[0], 20_000, 1, _ -> {}), 0);
+    Sequence next = new Sequence(new long[0], 10, 1, _ -> {});
+    scheduler.submit(next, 0);
+
+    assertThat(scheduler.advance(0)).isEqualTo(20_000 * MS);
+    assertThat(next.phase()).isEqualTo(Sequence.Phase.QUEUED);
+  }
+
+  @Test
+  void speculationProducesSeveralTokensAStepAndNoMoreThanAsked() {
+    Scheduler scheduler = scheduler("8b-speculative");
+    scheduler.submit(sequence(16, 10), 0);
+    finish(scheduler, 0);
+
+    assertThat(produced).containsExactly(1, 3, 6, 8, 10);
+    assertThat(scheduler.totals().generatedTokens()).isEqualTo(10);
+  }
+
+  @Test
+  void stepTimesAreThoseOfTheManual() {
+    LatencyModel large = ServiceProfiles.of("profile", "70b-tp8").latency();
+    LatencyModel small = ServiceProfiles.of("profile", "1b-small").latency();
+    LatencyModel drafted = ServiceProfiles.of("profile", "8b-speculative").latency();
+
+    assertThat(millis(large, 8192, 10, 100_000)).isCloseTo(332.57, Offset.offset(0.1));
+    assertThat(millis(small, 1000, 10, 100_000)).isCloseTo(75.56, Offset.offset(0.1));
+    assertThat(millis(drafted, 0, 10, 0)).isCloseTo(5.74 + 1.2 + 0.5, Offset.offset(0.001));
+  }
+
+  private static double millis(LatencyModel model, int prefill, int decoding, long context) {
+    return model.stepNanos(new LatencyModel.Step(prefill, decoding, context, 400_000)) / 1e6;
+  }
+}
