@@ -7,6 +7,8 @@ import java.util.function.Consumer;
 
 /** The sources of all families but mixtures. Each draws the text that its prompts share. */
 final class Sources {
+  private static final int LONGEST_QUESTION = 250;
+
   private Sources() {}
 
   /**
@@ -86,10 +88,16 @@ final class Sources {
     Popularity popularity = new Popularity(count, Draws.one(random, 0.0, 0.8, 1.3));
     List<Text> documents = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      documents.add(fresh(lengths.prompt(random), random));
+      int tokens = Math.min(lengths.prompt(random), lengths.longest() - LONGEST_QUESTION);
+      documents.add(fresh(tokens, random));
     }
     return single(
-        (r, _) -> bounded(documents.get(popularity.draw(r)), Draws.one(r, 30, 64, 250), lengths, r),
+        (r, _) ->
+            bounded(
+                documents.get(popularity.draw(r)),
+                Draws.one(r, 30, 64, LONGEST_QUESTION),
+                lengths,
+                r),
         lengths);
   }
 
