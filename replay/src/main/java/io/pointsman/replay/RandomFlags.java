@@ -10,8 +10,9 @@ final class RandomFlags {
       names = "--reference",
       paramLabel = "FILE",
       description =
-          "Random workloads: results of the policies other than the first are read from this file"
-              + " and added to it. Remove it after a change of these policies or of the simulator.")
+          "Random workloads: results of the policies other than the first and cost are read from"
+              + " this file and added to it. Remove it after a change of these policies or of the"
+              + " simulator.")
   private @Nullable Path reference;
 
   @Option(

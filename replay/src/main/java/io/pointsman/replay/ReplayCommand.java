@@ -1,9 +1,6 @@
 package io.pointsman.replay;
 
 import io.pointsman.engine.env.Ticker;
-import io.pointsman.engine.holdback.HoldBackSettings;
-import io.pointsman.engine.policy.catalog.PolicySettings;
-import io.pointsman.engine.policy.cost.CostSettings;
 import io.pointsman.replay.peer.Capacity;
 import io.pointsman.replay.peer.ReplayPolicies;
 import io.pointsman.replay.random.RandomOptions;
@@ -12,22 +9,16 @@ import io.pointsman.replay.random.SeedRange;
 import io.pointsman.replay.run.RunResult;
 import io.pointsman.replay.run.Simulation;
 import io.pointsman.replay.run.SimulationSettings;
-import io.pointsman.replay.run.SimulationSettings.Announcements;
-import io.pointsman.replay.run.SimulationSettings.Change;
 import io.pointsman.replay.trace.MooncakeTrace;
 import io.pointsman.replay.trace.Trace;
 import io.pointsman.replay.trace.Workloads;
-import io.pointsman.sim.schedule.ServiceProfile;
-import io.pointsman.sim.schedule.ServiceProfiles;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +41,6 @@ import picocli.CommandLine.Spec;
         "Replays a trace in simulated time through the production engine and simulated engines,"
             + " once for each policy.")
 public final class ReplayCommand implements Callable<Integer> {
-  private static final String AS_TEXT = "text:";
 
   @Spec private @Nullable CommandSpec spec;
 
@@ -63,31 +53,9 @@ public final class ReplayCommand implements Callable<Integer> {
               + " drawn at random; options replace what is drawn.")
   private String trace = "";
 
-  @Option(names = "--workers", description = "Simulated engines; 8 if not given.")
-  private @Nullable Integer workers;
-
-  @Option(
-      names = "--kv-tokens",
-      description = "KV memory of each, in tokens; if not given, that of the kind of engine.")
-  private @Nullable Integer kvTokens;
-
-  @Mixin private final EngineFlags engine = new EngineFlags();
+  @Mixin private final FleetFlags fleet = new FleetFlags();
 
   @Mixin private final RandomFlags random = new RandomFlags();
-
-  @Option(
-      names = "--assumed-kv-tokens",
-      description =
-          "KV memory that policies take each to have until they learn better; engines tell it if"
-              + " not given.")
-  private @Nullable Integer assumedKvTokens;
-
-  @Option(
-      names = "--untold",
-      description =
-          "Engines do not tell what they found in their caches, and routers take prompts to be"
-              + " longer or shorter by up to this share; 0 if not given: they are told everything.")
-  private double untold;
 
   @Option(
       names = "--load",
@@ -110,21 +78,6 @@ public final class ReplayCommand implements Callable<Integer> {
   private List<String> policies = List.of();
 
   @Option(
-      names = "--slow",
-      paramLabel = "I=F",
-      description = "Engine I takes F times as long for each step; can be repeated.")
-  private Map<Integer, Double> slow = Map.of();
-
-  @Option(
-      names = "--change",
-      split = ",",
-      paramLabel = "SECONDS=I",
-      description =
-          "Engine I is lost at that second if it is there, else it comes, empty; in the order of"
-              + " time.")
-  private List<String> changes = List.of();
-
-  @Option(
       names = "--capacity",
       description =
           "Requests a second that load 1.0 stands for, instead of round robin's measured capacity.")
@@ -135,25 +88,6 @@ public final class ReplayCommand implements Callable<Integer> {
       defaultValue = "0",
       description = "Only the first so many; 0: all, or 2,500 of each random workload.")
   private int requests;
-
-  @Option(
-      names = "--kv-events",
-      paramLabel = "ids|[text:]LATE[:LOST]",
-      description =
-          "Prompts come as token ids, and engines announce their caches LATE seconds late, with"
-              + " a share of LOST batches; ids: they announce nothing; text: prompts come as text.")
-  private @Nullable String events;
-
-  @Option(
-      names = "--hold-beyond",
-      paramLabel = "MS",
-      description =
-          "Requests are held back in the router while every engine would make them wait longer, if"
-              + " the policy can tell; 0: never. As serve does if not given.")
-  private @Nullable Double holdBeyond;
-
-  @Option(names = "--seed", defaultValue = "1", description = "Of all chance.")
-  private long seed;
 
   @Option(names = "--json", description = "Print a list of objects instead of a table.")
   private boolean json;
@@ -211,11 +145,11 @@ public final class ReplayCommand implements Callable<Integer> {
     }
     random.refuse();
     policies = policies.isEmpty() ? List.of("round_robin", "cache_aware", "cost") : policies;
-    Trace whole = Workloads.has(trace) ? Workloads.make(trace, seed) : read();
+    Trace whole = Workloads.has(trace) ? Workloads.make(trace, fleet.seed()) : read();
     Trace replayed = requests > 0 ? whole.first(requests) : whole;
     policies.forEach(ReplayPolicies::of);
     positive("window", window);
-    SimulationSettings settings = settings();
+    SimulationSettings settings = fleet.settings();
     PrintWriter out = command().commandLine().getOut();
     List<ReplayRow> rows = new ArrayList<>();
     for (double[] loadAndRate : rates(replayed, settings)) {
@@ -260,16 +194,16 @@ public final class ReplayCommand implements Callable<Integer> {
             policies.isEmpty() ? RandomOptions.POLICIES : policies,
             requests == 0 ? RandomOptions.REQUESTS : requests,
             random.threads(),
-            workers,
-            kvTokens,
+            fleet.workers(),
+            fleet.kvTokens(),
             loads.isEmpty() ? null : positive("load", loads.getFirst()),
             rate == null ? null : positive("rate", rate),
             capacity == null ? null : positive("capacity", capacity),
-            engine.profile(),
-            engine.blockTokens(),
-            slow.isEmpty() ? null : slow,
-            changes.isEmpty() ? null : changes(),
-            this::settings);
+            fleet.engine(),
+            fleet.blockTokens(),
+            fleet.slow(),
+            fleet.changes(),
+            fleet::settings);
     SeedRange seeds = SeedRange.parse(trace);
     RandomReplay.run(seeds, options, random.reference(), json, command().commandLine().getOut());
     return ExitCode.OK;
@@ -326,81 +260,10 @@ public final class ReplayCommand implements Callable<Integer> {
     return all.map(load -> new double[] {load, positive("load", load) * full}).toList();
   }
 
-  private static double positive(String name, double value) {
+  static double positive(String name, double value) {
     if (!(value > 0 && value < 1e6)) {
       throw new IllegalArgumentException(name + ": " + value + " (expected: above 0)");
     }
     return value;
-  }
-
-  private SimulationSettings settings() {
-    ServiceProfile kind = engine.profile() == null ? ServiceProfiles.DEFAULT : engine.profile();
-    return settings(
-        workers == null ? 8 : workers,
-        kvTokens == null ? kind.kvTokens() : kvTokens,
-        slow,
-        changes(),
-        kind,
-        engine.blockTokens() == null ? 0 : engine.blockTokens());
-  }
-
-  private SimulationSettings settings(
-      int engines,
-      int memory,
-      Map<Integer, Double> slowOnes,
-      List<Change> changesOfFleet,
-      ServiceProfile kind,
-      int blockTokens) {
-    int assumed = assumedKvTokens == null ? memory : assumedKvTokens;
-    CostSettings cost = CostSettings.DEFAULTS.withKvTokens(assumed);
-    return new SimulationSettings(
-        engines,
-        memory,
-        slowOnes,
-        changesOfFleet,
-        seed,
-        PolicySettings.DEFAULTS.withCost(cost),
-        events == null ? null : announcements(events),
-        untold,
-        holdBack(),
-        kind,
-        blockTokens);
-  }
-
-  private List<Change> changes() {
-    return changes.stream().map(ReplayCommand::change).toList();
-  }
-
-  private HoldBackSettings holdBack() {
-    HoldBackSettings usual = HoldBackSettings.DEFAULTS;
-    if (holdBeyond == null) {
-      return usual;
-    }
-    double millis = holdBeyond == 0 ? 0 : positive("hold-beyond", holdBeyond);
-    return usual.withBeyond(Duration.ofNanos((long) (millis * 1e6)));
-  }
-
-  private static Announcements announcements(String text) {
-    if (text.equals("ids")) {
-      return new Announcements(Double.POSITIVE_INFINITY, 0);
-    }
-    boolean prompts = text.startsWith(AS_TEXT);
-    String[] parts = text.substring(prompts ? AS_TEXT.length() : 0).split(":", 2);
-    try {
-      double lost = parts.length == 1 ? 0 : Double.parseDouble(parts[1]);
-      return new Announcements(Double.parseDouble(parts[0]), lost, prompts);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          "kv-events: " + text + " (expected: ids|[text:]LATE[:LOST])", e);
-    }
-  }
-
-  private static Change change(String text) {
-    String[] parts = text.split("=", 2);
-    try {
-      return new Change(Double.parseDouble(parts[0]), Integer.parseInt(parts[parts.length - 1]));
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("change: " + text + " (expected: SECONDS=I)", e);
-    }
   }
 }

@@ -26,7 +26,7 @@ final class Fingerprint {
     return HexFormat.of().toHexDigits(hash);
   }
 
-  /** Without the knobs of policies: those of {@code cost} change while others' results stay. */
+  /** Without knobs that only {@code cost} knows: its results are not kept. */
   private static String settings(SimulationSettings s) {
     return String.join(
         " ",
@@ -37,8 +37,7 @@ final class Fingerprint {
         String.valueOf(s.seed()),
         String.valueOf(s.announcements()),
         String.valueOf(s.untold()),
-        String.valueOf(s.holdBack()),
-        s.engine().name(),
+        String.valueOf(s.engine()),
         String.valueOf(s.blockTokens()));
   }
 

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs every policy on the workload of one seed. */
 final class WorkloadRun {
+  /** The policy that changes from run to run. */
+  private static final String NEVER_KEPT = "cost";
+
   private final RandomOptions options;
   private final ReferenceFile reference;
   private final RandomWorkload workload;
@@ -28,7 +31,7 @@ final class WorkloadRun {
     workload = RandomWorkload.of(Draw.of(seed), options.requests());
   }
 
-  /** Results of earlier runs are used, except for the subject. */
+  /** Results of earlier runs are used, except for the subject and {@code cost}. */
   Comparison run() {
     double rate = rate();
     Trace trace = workload.at(rate);
@@ -36,11 +39,11 @@ final class WorkloadRun {
     String fingerprint = Fingerprint.of(trace, settings);
     Map<String, Measure> measures = new LinkedHashMap<>();
     for (String policy : options.policies()) {
-      boolean subject = measures.isEmpty();
-      Measure known = subject ? null : reference.measure(draw.seed(), policy, fingerprint);
+      boolean kept = !measures.isEmpty() && !policy.equals(NEVER_KEPT);
+      Measure known = kept ? reference.measure(draw.seed(), policy, fingerprint) : null;
       if (known == null) {
         known = Measure.of(Simulation.run(trace, ReplayPolicies.of(policy), settings));
-        if (!subject) {
+        if (kept) {
           reference.keep(draw.seed(), policy, fingerprint, known);
         }
       }

@@ -1,0 +1,188 @@
+package io.pointsman.replay;
+
+import io.pointsman.engine.holdback.HoldBackSettings;
+import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.cost.CostSettings;
+import io.pointsman.replay.run.SimulationSettings;
+import io.pointsman.replay.run.SimulationSettings.Announcements;
+import io.pointsman.replay.run.SimulationSettings.Change;
+import io.pointsman.sim.schedule.ServiceProfile;
+import io.pointsman.sim.schedule.ServiceProfiles;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** The simulated fleet, and what the router knows of it. */
+final class FleetFlags {
+  private static final int WORKERS = 8;
+  private static final String AS_TEXT = "text:";
+
+  @Option(names = "--workers", description = "Simulated engines; 8 if not given.")
+  private @Nullable Integer workers;
+
+  @Option(
+      names = "--kv-tokens",
+      description = "KV memory of each, in tokens; if not given, that of the kind of engine.")
+  private @Nullable Integer kvTokens;
+
+  @Mixin private final EngineFlags engine = new EngineFlags();
+
+  @Option(
+      names = "--assumed-kv-tokens",
+      description =
+          "KV memory that policies take each to have until they learn better; engines tell it if"
+              + " not given.")
+  private @Nullable Integer assumedKvTokens;
+
+  @Option(
+      names = "--untold",
+      description =
+          "Engines do not tell what they found in their caches, and routers take prompts to be"
+              + " longer or shorter by up to this share; 0 if not given: they are told everything.")
+  private double untold;
+
+  @Option(
+      names = "--slow",
+      paramLabel = "I=F",
+      description = "Engine I takes F times as long for each step; can be repeated.")
+  private Map<Integer, Double> slow = Map.of();
+
+  @Option(
+      names = "--change",
+      split = ",",
+      paramLabel = "SECONDS=I",
+      description =
+          "Engine I is lost at that second if it is there, else it comes, empty; in the order of"
+              + " time.")
+  private List<String> changes = List.of();
+
+  @Option(
+      names = "--kv-events",
+      paramLabel = "ids|[text:]LATE[:LOST]",
+      description =
+          "Prompts come as token ids, and engines announce their caches LATE seconds late, with"
+              + " a share of LOST batches; ids: they announce nothing; text: prompts come as text.")
+  private @Nullable String events;
+
+  @Option(
+      names = "--hold-beyond",
+      paramLabel = "MS",
+      description =
+          "Requests are held back in the router while every engine would make them wait longer, if"
+              + " the policy can tell; 0: never. As serve does if not given.")
+  private @Nullable Double holdBeyond;
+
+  @Option(names = "--seed", defaultValue = "1", description = "Of all chance.")
+  private long seed;
+
+  /** Of all chance. */
+  long seed() {
+    return seed;
+  }
+
+  /** Engines; null if not given. */
+  @Nullable Integer workers() {
+    return workers;
+  }
+
+  /** KV memory of each; null if not given. */
+  @Nullable Integer kvTokens() {
+    return kvTokens;
+  }
+
+  /** Kind of the engines; null if not given. */
+  @Nullable ServiceProfile engine() {
+    return engine.profile();
+  }
+
+  /** Tokens of an engine's block; null if not given. */
+  @Nullable Integer blockTokens() {
+    return engine.blockTokens();
+  }
+
+  /** Engines that are slow; null if none was given. */
+  @Nullable Map<Integer, Double> slow() {
+    return slow.isEmpty() ? null : slow;
+  }
+
+  /** Changes of the fleet; null if none was given. */
+  @Nullable List<Change> changes() {
+    return changes.isEmpty() ? null : parsedChanges();
+  }
+
+  /** Settings of a fleet, with defaults where nothing was given. */
+  SimulationSettings settings() {
+    ServiceProfile kind = engine.profile() == null ? ServiceProfiles.DEFAULT : engine.profile();
+    return settings(
+        workers == null ? WORKERS : workers,
+        kvTokens == null ? kind.kvTokens() : kvTokens,
+        slow,
+        parsedChanges(),
+        kind,
+        engine.blockTokens() == null ? 0 : engine.blockTokens());
+  }
+
+  /** Settings of another fleet; the router knows as much of it. */
+  SimulationSettings settings(
+      int engines,
+      int memory,
+      Map<Integer, Double> slowOnes,
+      List<Change> changesOfFleet,
+      ServiceProfile kind,
+      int blockTokens) {
+    int assumed = assumedKvTokens == null ? memory : assumedKvTokens;
+    CostSettings cost = CostSettings.DEFAULTS.withKvTokens(assumed);
+    return new SimulationSettings(
+        engines,
+        memory,
+        slowOnes,
+        changesOfFleet,
+        seed,
+        PolicySettings.DEFAULTS.withCost(cost),
+        events == null ? null : announcements(events),
+        untold,
+        holdBack(),
+        kind,
+        blockTokens);
+  }
+
+  private List<Change> parsedChanges() {
+    return changes.stream().map(FleetFlags::change).toList();
+  }
+
+  private HoldBackSettings holdBack() {
+    HoldBackSettings usual = HoldBackSettings.DEFAULTS;
+    if (holdBeyond == null) {
+      return usual;
+    }
+    double millis = holdBeyond == 0 ? 0 : ReplayCommand.positive("hold-beyond", holdBeyond);
+    return usual.withBeyond(Duration.ofNanos((long) (millis * 1e6)));
+  }
+
+  private static Announcements announcements(String text) {
+    if (text.equals("ids")) {
+      return new Announcements(Double.POSITIVE_INFINITY, 0);
+    }
+    boolean prompts = text.startsWith(AS_TEXT);
+    String[] parts = text.substring(prompts ? AS_TEXT.length() : 0).split(":", 2);
+    try {
+      double lost = parts.length == 1 ? 0 : Double.parseDouble(parts[1]);
+      return new Announcements(Double.parseDouble(parts[0]), lost, prompts);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "kv-events: " + text + " (expected: ids|[text:]LATE[:LOST])", e);
+    }
+  }
+
+  private static Change change(String text) {
+    String[] parts = text.split("=", 2);
+    try {
+      return new Change(Double.parseDouble(parts[0]), Integer.parseInt(parts[parts.length - 1]));
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("change: " + text + " (expected: SECONDS=I)", e);
+    }
+  }
+}
