@@ -169,6 +169,21 @@ public final class KvHits {
     return count == 0 ? 0 : lengths[0];
   }
 
+  /**
+   * Whether only a part of the prompt's ids is known, and the worker in a slot has all of that part
+   * on its device: then announcements say nothing of the rest.
+   */
+  public boolean allKnownIds(int workerSlot) {
+    if (kv != null && tokens.tokens() - tokens.length() >= TokenIds.PER_BLOCK) {
+      for (KvSource source : kv.sources(workerSlot)) {
+        if (source.live() && run(source.slot()) == most) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   /** Whether anybody may hold any of it. */
   public boolean any() {
     return kv != null;

@@ -11,6 +11,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.PendingPrompts;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -41,6 +42,7 @@ public final class CostLearner implements AnswerLearner {
   private final KvCredits credits;
   private final Ticker ticker;
   private final PrefixIndex index;
+  private final PendingPrompts pending;
   private final Predictions predictions = new Predictions();
   private final AtomicReferenceArray<@Nullable WorkerModel> models;
   private final HitLedger ledger;
@@ -83,6 +85,7 @@ public final class CostLearner implements AnswerLearner {
     long indexBytes = settings.maxBytes() / INDEX_SHARE;
     index = new PrefixIndex(indexBytes, maxWorkers, largePages);
     models = new AtomicReferenceArray<>(maxWorkers);
+    pending = new PendingPrompts(maxWorkers);
     GhostList ghosts = new GhostList();
     ledger = new HitLedger(index, ghosts, models::get);
     long taken = indexBytes + GhostList.bytes() + HitLedger.bytes();
@@ -119,12 +122,12 @@ public final class CostLearner implements AnswerLearner {
     if (kv.index().allClears() != clearsSeen) {
       emptyModels(now);
     }
-    return HeldBlocks.of(index, kv, credits, request, now);
+    return HeldBlocks.of(index, pending, kv, credits, request, now);
   }
 
   /** The same for a decision that was made already, without counting what is looked up. */
   @Nullable HeldBlocks heldAgain(RoutingRequest request, long now) {
-    return HeldBlocks.of(index, unseen, credits, request, now);
+    return HeldBlocks.of(index, pending, unseen, credits, request, now);
   }
 
   /** Caches that are announced to be empty, or whose engines have started anew, hold nothing. */
@@ -239,6 +242,7 @@ public final class CostLearner implements AnswerLearner {
   @Override
   public void placed(RoutingRequest request, Lease lease) {
     WorkerModel model = model(lease.worker());
+    pending.placed(lease);
     if (model != null) {
       model.placed(request, lease, model.kind().tokens(request.prefix()), told(request, lease));
       if (model.memory().wants()) {
@@ -276,6 +280,7 @@ public final class CostLearner implements AnswerLearner {
 
   /** The same with the time of the first token, which may have passed. */
   void answered(RoutingRequest request, Lease lease, long at) {
+    pending.computed(lease);
     WorkerModel model = model(lease.worker());
     double predicted = request.notes().predictedMillis();
     if (model != null && model.answered(lease, at) && !Double.isNaN(predicted)) {
@@ -285,6 +290,7 @@ public final class CostLearner implements AnswerLearner {
 
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
+    pending.computed(lease);
     WorkerModel model = model(lease.worker());
     if (model == null) {
       return;

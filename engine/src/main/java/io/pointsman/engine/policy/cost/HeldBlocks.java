@@ -4,6 +4,7 @@ import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvHits;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.PendingPrompts;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
@@ -13,9 +14,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * How much of one prompt each worker holds: as its announcements have it, where it announces and
  * the prompt's token ids are known, else by what was placed on it. What was placed a short while
- * ago counts in any case, because it is on its way into the cache or its announcement is on its way
- * here; so does what was placed before announcements were heard in full, and before an answer found
- * what they had not told of.
+ * ago or is not computed yet counts in any case, because its announcement is still to come; so does
+ * what was placed before announcements were heard in full, and before an answer found what they had
+ * not told of. What lies beyond the known ids counts by placement on a worker that has announced
+ * all of the known ones.
  */
 final class HeldBlocks {
   /** So many {@link #places} at most. */
@@ -28,6 +30,7 @@ final class HeldBlocks {
   private static final int STEPS = 16;
 
   private final PrefixIndex index;
+  private final PendingPrompts pending;
   private final KvIndex announced;
   private final KvCredits credits;
   private final PrefixBlocks prompt;
@@ -39,6 +42,7 @@ final class HeldBlocks {
 
   private HeldBlocks(
       PrefixIndex index,
+      PendingPrompts pending,
       KvIndex announced,
       KvCredits credits,
       PrefixBlocks prompt,
@@ -48,6 +52,7 @@ final class HeldBlocks {
       KvHits hits,
       long now) {
     this.index = index;
+    this.pending = pending;
     this.announced = announced;
     this.credits = credits;
     this.prompt = prompt;
@@ -60,7 +65,12 @@ final class HeldBlocks {
 
   /** Null if nobody holds anything. */
   static @Nullable HeldBlocks of(
-      PrefixIndex index, KvKnowledge kv, KvCredits credits, RoutingRequest request, long now) {
+      PrefixIndex index,
+      PendingPrompts pending,
+      KvKnowledge kv,
+      KvCredits credits,
+      RoutingRequest request,
+      long now) {
     PrefixBlocks prompt = request.prefix();
     Grain grain = Grain.of(prompt);
     Holdings placed = Holdings.of(index, grain.coarse());
@@ -68,7 +78,8 @@ final class HeldBlocks {
     KvHits hits = tokens == null ? KvHits.NONE : kv.index().hits(tokens, request.model());
     return placed == null && !hits.any()
         ? null
-        : new HeldBlocks(index, kv.index(), credits, prompt, grain, placed, tokens, hits, now);
+        : new HeldBlocks(
+            index, pending, kv.index(), credits, prompt, grain, placed, tokens, hits, now);
   }
 
   /** Blocks of the routing key that the worker in {@code slot} holds. */
@@ -86,9 +97,12 @@ final class HeldBlocks {
     int byAnnouncement = announcedBlocks(tokens, slot);
     int tenancy = index.tenancy(slot);
     long since = announced.knownSince(slot, now);
+    long pendingSince = pending.heldSince(slot, now);
+    boolean beyondIds = hits.allKnownIds(slot);
     for (int step = 0; step < STEPS && grain.fine(blocks) > byAnnouncement; step++) {
-      if (!index.addedSince(grain.coarse(), blocks, tenancy, since)
-          || index.addedSince(grain.coarse(), blocks, tenancy, now - KvKnowledge.LATE_NANOS)) {
+      if (beyondIds
+          || !index.addedSince(grain.coarse(), blocks, tenancy, since)
+          || index.addedSince(grain.coarse(), blocks, tenancy, pendingSince)) {
         return grain.fine(blocks);
       }
       blocks = PrefixIndex.shorter(blocks);

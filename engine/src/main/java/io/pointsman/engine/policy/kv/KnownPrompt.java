@@ -13,8 +13,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is known of one prompt on the workers: announced hits where its token ids are known and the
  * worker announces, else hits by placements, which are looked up when the first worker needs them.
- * What was placed before announcements were heard in full counts in any case: engines do not tell
- * again what they hold. For one pick.
+ *
+ * <p>Placements count beside announcements in three cases: what was placed a short while ago or is
+ * not computed yet, because its announcement is still to come; what was placed before announcements
+ * were heard in full, because engines do not announce again what they hold; and what lies beyond
+ * the known ids on a worker that has announced all of the known ones. For one pick.
  */
 final class KnownPrompt {
   /** Shorter prefixes that are tried when a longer one was placed since. */
@@ -54,7 +57,7 @@ final class KnownPrompt {
       announced = true;
       double byAnnouncement = hits.credit(slot, credits);
       hit |= byAnnouncement > 0;
-      credit = Math.max(byAnnouncement, worth(unheardBlocks(slot, byAnnouncement)));
+      credit = Math.max(byAnnouncement, worth(besidesAnnounced(slot, byAnnouncement)));
     } else {
       credit = worth(placedBlocks(slot));
     }
@@ -66,19 +69,24 @@ final class KnownPrompt {
   }
 
   /**
-   * Blocks that were placed on the worker in a slot when not all of its announcements were heard,
-   * and not before it was empty for the last time; 0 if that is no more than announced.
+   * Blocks that were placed on the worker in a slot and count though they were not announced; 0 if
+   * that is no more than announced. None that was placed before the worker was last empty.
    */
-  private int unheardBlocks(int slot, double byAnnouncement) {
+  private int besidesAnnounced(int slot, double byAnnouncement) {
     PrefixIndex placements = learner.placements();
     int tenancy = placements.tenancy(slot);
     long heardSince = index.knownSince(slot, now);
+    long pendingSince = learner.pending().heldSince(slot, now);
     boolean emptied = index.clears(slot) > 0;
     long emptyUntil = index.emptyUntil(slot, now);
+    boolean beyondIds = hits.allKnownIds(slot);
     int blocks = placedBlocks(slot);
     for (int step = 0; step < STEPS && worth(blocks) > byAnnouncement; step++) {
-      if (!placements.addedSince(prompt, blocks, tenancy, heardSince)
-          && (!emptied || placements.addedSince(prompt, blocks, tenancy, emptyUntil))) {
+      boolean counts =
+          beyondIds
+              || !placements.addedSince(prompt, blocks, tenancy, heardSince)
+              || placements.addedSince(prompt, blocks, tenancy, pendingSince);
+      if (counts && (!emptied || placements.addedSince(prompt, blocks, tenancy, emptyUntil))) {
         return blocks;
       }
       blocks = PrefixIndex.shorter(blocks);
@@ -103,7 +111,7 @@ final class KnownPrompt {
     // Half a token more, so that whole blocks do not get lost in the division.
     double share = (byAnnouncement + 0.5) / input();
     int blocks = (int) (share * prompt.length() / prompt.blockLength());
-    return Math.max(blocks, unheardBlocks(slot, byAnnouncement));
+    return Math.max(blocks, besidesAnnounced(slot, byAnnouncement));
   }
 
   /** What the lookup came to, once all workers were asked for. */

@@ -18,10 +18,11 @@ import org.jspecify.annotations.Nullable;
  * worker need not compute are those that it has announced to hold. The formula and its names are
  * those of vllm-router 0.1.17.
  *
- * <p>Of workers that announce nothing, and of prompts whose token ids are not known or that have a
- * salt, the hit is what was placed there before; so is that of what was placed before all
- * announcements were heard, where it is more. Equal costs are decided by requests in flight, then
- * by chance. Prefill workers are compared by tokens alone, decode workers by requests alone.
+ * <p>What was placed and has yet to be announced counts as held too. Of workers that announce
+ * nothing, and of prompts whose token ids are not known or that have a salt, the hit is what was
+ * placed there before; so is that of what was placed before all announcements were heard, where it
+ * is more. Equal costs are decided by requests in flight, then by chance. Prefill workers are
+ * compared by tokens alone, decode workers by requests alone.
  */
 public final class KvAwarePolicy implements Policy {
   private final KvAwareSettings settings;

@@ -8,6 +8,7 @@ import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvCredits;
 import io.pointsman.engine.kv.KvKnowledge;
+import io.pointsman.engine.kv.PendingPrompts;
 import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.RoutingRequest;
@@ -33,6 +34,7 @@ public final class KvLearner implements AnswerLearner {
   private final Ticker ticker;
   private final PrefixLearner placements;
   private final AtomicLongArray prefillTokens;
+  private final PendingPrompts pending;
 
   /** What is charged for each lease that has no first token; as many as there are in flight. */
   private final ConcurrentHashMap<Lease, Integer> charged = new ConcurrentHashMap<>();
@@ -57,6 +59,7 @@ public final class KvLearner implements AnswerLearner {
     placements =
         new PrefixLearner(new PrefixIndex(placementBytes, maxWorkers), maxWorkers, ticker.nanos());
     prefillTokens = new AtomicLongArray(maxWorkers);
+    pending = new PendingPrompts(maxWorkers);
   }
 
   KvKnowledge knowledge() {
@@ -66,6 +69,11 @@ public final class KvLearner implements AnswerLearner {
   /** What was placed where. */
   public PrefixIndex placements() {
     return placements.index();
+  }
+
+  /** What waits to be computed. */
+  PendingPrompts pending() {
+    return pending;
   }
 
   /** Uncached prompt tokens placed on the worker in a slot that have no first token yet. */
@@ -85,6 +93,7 @@ public final class KvLearner implements AnswerLearner {
       announceable.put(lease, tokens);
     }
     placements.placed(request, lease);
+    pending.placed(lease);
     if (uncached > 0) {
       prefillTokens.addAndGet(lease.worker().slot(), uncached);
       charged.put(lease, uncached);
@@ -135,6 +144,7 @@ public final class KvLearner implements AnswerLearner {
   }
 
   private void computed(Lease lease) {
+    pending.computed(lease);
     Integer uncached = charged.remove(lease);
     if (uncached != null) {
       // The slot is not given to another worker before the lease is settled.

@@ -140,6 +140,23 @@ class AnnouncedCachesTest {
   }
 
   @Test
+  void promptThatWaitsToBeComputedIsHeldHoweverLongUntilItsAnnouncementIsDue() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Lease waiting = placed(engine, asking(PROMPT));
+    only(waiting.worker());
+    fleet.clock.advance(Duration.ofMinutes(1));
+    RoutingRequest again = asking(PROMPT);
+    Lease second = placed(engine, again);
+    assertThat(again.notes().matchedBlocks()).isEqualTo(BLOCKS);
+
+    answer(waiting, 100, Usage.UNKNOWN);
+    answer(second, 100, Usage.UNKNOWN);
+    fleet.clock.advance(Duration.ofSeconds(17));
+    assertThat(heldOf(asking(PROMPT))).as("never announced").isZero();
+  }
+
+  @Test
   void whatWasPlacedAndNeverAnnouncedIsNotHeld() {
     live();
     fleet.clock.advance(Duration.ofMinutes(1));

@@ -127,6 +127,7 @@ class KvAwarePolicyTest {
     announce(third, PROMPT);
     for (int i = 0; i < 10; i++) {
       assertThat(serve(asking(PROMPT))).isSameAs(third);
+      fleet.clock.advance(Duration.ofSeconds(17));
     }
     assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
     assertThat(lastBlocks).isEqualTo(8);
@@ -270,9 +271,65 @@ class KvAwarePolicyTest {
     assertThat(index.tally().counted(KvTally.Outcome.UNKNOWN_TOKENS)).isEqualTo(1);
   }
 
+  /** Blocks that a worker is taken to hold of a prompt, asked without a lease that lasts. */
+  private int heldOn(Worker worker, RoutingRequest request) {
+    fleet.pool().workers().forEach(each -> each.drain(each != worker));
+    serve(request);
+    fleet.pool().workers().forEach(each -> each.drain(false));
+    return lastBlocks;
+  }
+
+  @Test
+  void promptThatIsPlacedCountsAsHeldBeforeItIsAnnounced() {
+    Worker home = place(asking(PROMPT)).worker();
+    for (Worker worker : fleet.pool().workers()) {
+      fleet.load(worker, worker == home ? 0 : 2);
+    }
+    // (1 + 129) * 2 there, 129 * 3 elsewhere; were it not held, (129 + 129) * 2.
+    assertThat(serve(asking(PROMPT))).isSameAs(home);
+    assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
+  }
+
+  @Test
+  void promptThatWaitsToBeComputedIsHeldHoweverLongUntilItsAnnouncementIsDue() {
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Lease waiting = place(asking(PROMPT));
+    fleet.clock.advance(Duration.ofSeconds(90));
+    Worker home = waiting.worker();
+    assertThat(heldOn(home, asking(Arrays.copyOf(PROMPT, 64)))).isEqualTo(4);
+
+    waiting.firstToken();
+    fleet.clock.advance(Duration.ofSeconds(17));
+    assertThat(heldOn(home, asking(Arrays.copyOf(PROMPT, 112)))).as("never announced").isZero();
+  }
+
+  @Test
+  void workerThatHangsHoldsWhatWasPlacedForTwoMinutes() {
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Worker home = place(asking(PROMPT)).worker();
+    fleet.clock.advance(Duration.ofSeconds(122));
+    assertThat(heldOn(home, asking(PROMPT))).isZero();
+  }
+
+  @Test
+  void placementsCountBeyondTheKnownIdsWhereAllOfThoseAreAnnounced() {
+    fleet.clock.advance(Duration.ofMinutes(1));
+    RoutingRequest text = Requests.prompt(5);
+    Worker home = serve(text);
+    fleet.clock.advance(Duration.ofMinutes(1));
+    texts.put(text.prefix(), TokenIds.key(0, PROMPT, 32, 1000));
+    announce(home, Arrays.copyOf(PROMPT, 16));
+    assertThat(heldOn(home, asking(text.prefix()))).isZero();
+
+    fleet.clock.advance(Duration.ofMinutes(1));
+    announce(home, Arrays.copyOf(PROMPT, 32));
+    assertThat(heldOn(home, asking(text.prefix()))).isEqualTo(text.prefix().count());
+  }
+
   @Test
   void announcedEvictionsAreBelievedMoreThanOwnPlacements() {
     Worker home = serve(asking(PROMPT));
+    fleet.clock.advance(Duration.ofSeconds(17));
     fleet.load(home, 1);
     assertThat(serve(asking(PROMPT))).isNotSameAs(home);
   }
@@ -425,6 +482,7 @@ class KvAwarePolicyTest {
     assertThat(index.tally().counted(KvTally.Outcome.UNKNOWN_TOKENS)).isEqualTo(1);
     fleet.load(home, 1);
     assertThat(serve(adapted)).isSameAs(home);
+    fleet.clock.advance(Duration.ofSeconds(17));
     assertThat(serve(asking(PROMPT))).isSameAs(first);
   }
 
@@ -455,6 +513,7 @@ class KvAwarePolicyTest {
     int cheap = 0;
     for (int i = 0; i < 4000; i++) {
       cheap += serve(asking(branch)) == first ? 1 : 0;
+      fleet.clock.advance(Duration.ofSeconds(17));
     }
     assertThat(cheap).isBetween(2900, 3100);
   }
