@@ -48,6 +48,7 @@ final class KvTextsTest {
     return Cluster.of(engines)
         .policy(policy)
         .set("kv-events.mode", "auto")
+        .set("kv-tokens.share", "1")
         .set("kv-tokens.timeout", patience)
         .engines(engine -> publishing(engine).withScaleOut(renders))
         .start();

@@ -245,6 +245,7 @@ public record PointsmanConfig(
   private static TokenSettings kvTokens(ConfigValues values) {
     return new TokenSettings(
         values.get(KvTokenKeys.ENABLED),
+        values.get(KvTokenKeys.SHARE),
         values.get(KvTokenKeys.AT_ONCE),
         values.get(KvTokenKeys.QUEUE),
         values.get(KvTokenKeys.TIMEOUT),

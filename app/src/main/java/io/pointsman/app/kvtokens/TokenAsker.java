@@ -11,12 +11,14 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KnownTexts;
+import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.proxy.telemetry.PromptListener;
 import io.pointsman.request.Endpoint;
 import io.pointsman.request.RequestFacts;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -33,8 +35,10 @@ import org.slf4j.LoggerFactory;
  * known yet, so that the next turn's blocks can be compared with what engines announce. Beside the
  * traffic: a request is on its way when its prompt is asked for, and nothing waits for the answer.
  *
- * <p>Asked is the worker that has the request, else another of its model that does not rest. A few
- * virtual threads ask; what finds no room to wait is not asked for.
+ * <p>Asked is the worker that has the request, else another of its model that does not rest. A
+ * worker gets one question at a time, and questions take at most a share of its time: what comes in
+ * between is not asked for, nor what is known for the most part. A few virtual threads ask; what
+ * finds no room to wait is not asked for.
  */
 public final class TokenAsker implements PromptListener, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TokenAsker.class);
@@ -48,6 +52,9 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
 
   /** How often it is looked whether the ids are of any use. */
   private static final long LOOK_NANOS = Duration.ofMillis(200).toNanos();
+
+  /** A prompt of which so much is known is not asked for. */
+  private static final double MOSTLY = 0.75;
 
   /** Workers that are considered besides the one that has the request. */
   private static final int CONSIDERED = 16;
@@ -139,8 +146,17 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
         && PromptBody.asks(facts.endpoint())
         && facts.prefix().length() <= MOST_BODY
         && isUseful()
-        && !texts.knows(facts.prefix())
+        && !mostlyKnown(facts.prefix())
         && !pending.containsKey(facts.prefix().whole());
+  }
+
+  /** The rest goes by placements where the known ids are announced. */
+  private boolean mostlyKnown(PrefixBlocks prompt) {
+    if (texts.knows(prompt)) {
+      return true;
+    }
+    PrefixBlocks known = texts.unseen().of(prompt);
+    return known != null && known.length() >= MOSTLY * known.tokens();
   }
 
   private boolean isUseful() {
@@ -206,6 +222,23 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       return Result.NOBODY;
     }
     Standing standing = standing(worker);
+    long begun = ticker.nanos();
+    if (!standing.begin(begun)) {
+      return Result.SPARED;
+    }
+    try {
+      return ask(prompt, body, tokenize, worker, standing);
+    } finally {
+      standing.end(begun, ticker.nanos());
+    }
+  }
+
+  private Result ask(
+      Prompt prompt,
+      PromptBody body,
+      byte @Nullable [] tokenize,
+      Worker worker,
+      Standing standing) {
     Result result = Result.NOBODY;
     if (standing.has(body.renderPath(), ticker.nanos())) {
       result = post(prompt, worker, standing, body, body.renderPath(), body.renderBody());
@@ -216,12 +249,19 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
     return result;
   }
 
-  /** Null if nobody can be asked now. */
+  /** One that is spared only if all are; null if nobody can be asked now. */
   private @Nullable Worker choose(Prompt prompt, PromptBody body, boolean tokenize) {
     Worker sent = prompt.worker;
-    if (sent != null && mayBeAsked(sent, body, tokenize)) {
+    boolean sentMay = sent != null && mayBeAsked(sent, body, tokenize);
+    if (sent != null && sentMay && !standing(sent).spared(ticker.nanos())) {
       return sent;
     }
+    Worker other = other(prompt, body, tokenize);
+    return sentMay && (other == null || standing(other).spared(ticker.nanos())) ? sent : other;
+  }
+
+  private @Nullable Worker other(Prompt prompt, PromptBody body, boolean tokenize) {
+    Worker sent = prompt.worker;
     Role role = sent == null ? Role.REGULAR : sent.spec().role();
     Pool pool = pool(role, prompt.facts.model());
     if (pool == null && sent == null) {
@@ -232,7 +272,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
         : pool.workers().stream()
             .limit(CONSIDERED)
             .filter(worker -> mayBeAsked(worker, body, tokenize))
-            .findFirst()
+            .min(Comparator.comparing(worker -> standing(worker).spared(ticker.nanos())))
             .orElse(null);
   }
 
@@ -256,7 +296,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       return present;
     }
     standings.keySet().removeIf(Worker::left);
-    return standings.computeIfAbsent(worker, _ -> new Standing());
+    return standings.computeIfAbsent(worker, _ -> new Standing(settings.share()));
   }
 
   /** {@link Result#NOBODY} if the worker has no such route. */

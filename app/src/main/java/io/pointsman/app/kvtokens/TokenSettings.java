@@ -9,6 +9,8 @@ import java.time.Duration;
  * their announcements are heard, without which the ids are of no use.
  *
  * @param enabled whether they are asked at all
+ * @param share of a worker's time that questions to it may take, above 0; 1 for no limit, and for
+ *     several of them at once
  * @param atOnce questions under way at most, 1 to 256
  * @param queue prompts that wait to be asked for at most, 1 to 65,536; further ones are not asked
  *     for
@@ -16,16 +18,20 @@ import java.time.Duration;
  * @param maxBytes memory of what was learned, at least 1 MiB
  */
 public record TokenSettings(
-    boolean enabled, int atOnce, int queue, Duration timeout, long maxBytes) {
+    boolean enabled, double share, int atOnce, int queue, Duration timeout, long maxBytes) {
+  public static final double LEAST_SHARE = 1e-4;
   public static final int MOST_AT_ONCE = 256;
   public static final int LONGEST_QUEUE = 1 << 16;
   public static final long LEAST_BYTES = 1 << 20;
 
   public static final TokenSettings DEFAULTS =
-      new TokenSettings(true, 4, 256, Duration.ofSeconds(2), 64L << 20);
+      new TokenSettings(true, 0.01, 4, 256, Duration.ofSeconds(2), 64L << 20);
 
   public TokenSettings {
     requireNonNull(timeout, "timeout");
+    if (!(share >= LEAST_SHARE && share <= 1)) {
+      throw new IllegalArgumentException("share: " + share + " (expected: 0.0001 to 1)");
+    }
     require("atOnce", atOnce, 1, MOST_AT_ONCE);
     require("queue", queue, 1, LONGEST_QUEUE);
     if (timeout.toMillis() < 1) {

@@ -18,6 +18,8 @@ public final class TokenTally {
     FAILED,
     /** No engine that could be asked has a route for it, or all rest after failures. */
     NOBODY,
+    /** All engines that could be asked had enough questions for the time being. */
+    SPARED,
     /** There was no room for it to wait. */
     DROPPED
   }

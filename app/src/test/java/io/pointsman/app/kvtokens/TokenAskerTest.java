@@ -74,7 +74,7 @@ final class TokenAskerTest {
   }
 
   private TokenAsker asker() {
-    return asker(new TokenSettings(true, 2, 4, Duration.ofSeconds(1), 8 << 20));
+    return asker(new TokenSettings(true, 0.01, 2, 4, Duration.ofSeconds(1), 8 << 20));
   }
 
   private TokenAsker asker(TokenSettings settings) {
@@ -169,7 +169,8 @@ final class TokenAskerTest {
     sendChat(asker, worker, "One?");
     await(asker, Result.LEARNED, 1);
     RequestFacts next =
-        facts(Endpoint.CHAT_COMPLETIONS, chat("", "Be brief.", "One?", "Yes.", "Two?"));
+        facts(
+            Endpoint.CHAT_COMPLETIONS, chat("", "Be brief.", "One?", "Yes.", "Two? ".repeat(100)));
     PrefixBlocks key = Objects.requireNonNull(texts.of(next.prefix()));
     assertThat(key.count()).isEqualTo(IDS / 16);
     assertThat(asker.wants(next)).isTrue();
@@ -312,6 +313,7 @@ final class TokenAskerTest {
   @Test
   void hangingEngineHoldsNobodyUpAndWhatFindsNoRoomIsDropped() {
     Worker worker = worker("http://a:1");
+    worker("http://b:1");
     engine =
         (name, path) -> {
           try {
@@ -332,8 +334,60 @@ final class TokenAskerTest {
     assertThat(asked).hasSize(2);
     hanging.countDown();
     await(asker, Result.LEARNED, 6);
-    sendChat(asker, worker, "Question 9");
+    sendChat(asker, worker, "A longer question. ".repeat(100));
     await(asker, Result.LEARNED, 7);
+  }
+
+  @Test
+  void questionsTakeNoMoreThanTheirShareOfAWorkersTime() {
+    Worker worker = worker("http://a:1");
+    engine =
+        (name, path) -> {
+          clock.advance(Duration.ofMillis(10));
+          return rendering(name, path);
+        };
+    TokenAsker asker = asker();
+    sendChat(asker, worker, "One?");
+    await(asker, Result.LEARNED, 1);
+    clock.advance(Duration.ofMillis(989));
+    sendChat(asker, worker, "Two?");
+    await(asker, Result.SPARED, 1);
+    clock.advance(Duration.ofMillis(1));
+    sendChat(asker, worker, "Three?");
+    await(asker, Result.LEARNED, 2);
+    assertThat(asked).hasSize(2);
+  }
+
+  @Test
+  void otherWorkerIsAskedWhileTheOneThatHasTheRequestIsSpared() {
+    Worker worker = worker("http://a:1");
+    worker("http://b:1");
+    engine =
+        (name, path) -> {
+          clock.advance(Duration.ofMillis(10));
+          return rendering(name, path);
+        };
+    TokenAsker asker = asker();
+    sendChat(asker, worker, "One?");
+    await(asker, Result.LEARNED, 1);
+    sendChat(asker, worker, "Two?");
+    await(asker, Result.LEARNED, 2);
+    assertThat(asked.stream().map(each -> each.substring(0, 3))).containsExactly("a:1", "b:1");
+  }
+
+  @Test
+  void promptOfWhichMostIsKnownIsNotAskedFor() {
+    Worker worker = worker("http://a:1");
+    TokenAsker asker = asker();
+    String question = "word ".repeat(300);
+    sendChat(asker, worker, question);
+    await(asker, Result.LEARNED, 1);
+    assertThat(asker.wants(next(question, "Two?"))).isFalse();
+    assertThat(asker.wants(next(question, question))).isTrue();
+  }
+
+  private RequestFacts next(String first, String second) {
+    return facts(Endpoint.CHAT_COMPLETIONS, chat("", "Be brief.", first, "Yes.", second));
   }
 
   @Test

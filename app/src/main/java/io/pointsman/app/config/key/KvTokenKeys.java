@@ -2,6 +2,7 @@ package io.pointsman.app.config.key;
 
 import static io.pointsman.app.config.value.ValueTypes.bool;
 import static io.pointsman.app.config.value.ValueTypes.bytes;
+import static io.pointsman.app.config.value.ValueTypes.decimal;
 import static io.pointsman.app.config.value.ValueTypes.duration;
 import static io.pointsman.app.config.value.ValueTypes.integer;
 
@@ -21,8 +22,19 @@ public final class KvTokenKeys {
           "Whether an engine is asked for the token ids of each new prompt that came as text, after"
               + " the request has been sent on; only while engines' announcements are heard and"
               + " kv_aware or cost can use them.",
-          "false leaves prompts of text to what was placed where; true costs one engine a"
-              + " rendering or tokenisation for each prompt that is not known yet.");
+          "false leaves prompts of text to what was placed where; true costs engines"
+              + " renderings or tokenisations, within kv-tokens.share.");
+
+  public static final Key<Double> SHARE =
+      Key.of(
+          "kv-tokens.share",
+          decimal(TokenSettings.LEAST_SHARE, 1),
+          DEFAULTS.share(),
+          "Share of each engine's time that such questions may take: after an answer that took 5 ms"
+              + " an engine is left alone for 0.5 s with 0.01. Below 1 an engine gets one question"
+              + " at a time; 1 sets no limit.",
+          "Small leaves more prompts to what was placed where; large slows requests down, by half"
+              + " on engines without a GPU.");
 
   public static final Key<Integer> AT_ONCE =
       Key.of(
@@ -61,6 +73,6 @@ public final class KvTokenKeys {
   private KvTokenKeys() {}
 
   static List<Key<?>> all() {
-    return List.of(ENABLED, AT_ONCE, QUEUE, TIMEOUT, MAX_BYTES);
+    return List.of(ENABLED, SHARE, AT_ONCE, QUEUE, TIMEOUT, MAX_BYTES);
   }
 }
