@@ -51,6 +51,7 @@ public final class KvIndex implements KvFeed {
 
   private final int furtherSlots;
   private final KvTally tally = new KvTally();
+  private final PendingPrompts pending;
 
   /**
    * @param maxBytes most bytes it may ever take; at least 1 MiB
@@ -70,6 +71,7 @@ public final class KvIndex implements KvFeed {
     index = new BlockIndex(maxBytes - nodeBytes, slots);
     byWorker = new AtomicReferenceArray<>(maxWorkers);
     owners = new AtomicReferenceArray<>(maxWorkers);
+    pending = new PendingPrompts(maxWorkers);
   }
 
   @Override
@@ -77,7 +79,9 @@ public final class KvIndex implements KvFeed {
     KvSource source = source(worker, rank);
     if (source != null) {
       int before = source.clears();
-      source.apply(events, adapters, ticker.nanos());
+      long now = ticker.nanos();
+      // An idle engine that was emptied announces it with its next step, for the next requests.
+      source.apply(events, adapters, now, pending.goneUntil(worker.slot(), now));
       if (source.clears() != before) {
         allClears.incrementAndGet();
       }
@@ -338,6 +342,11 @@ public final class KvIndex implements KvFeed {
       }
     }
     return true;
+  }
+
+  /** What waits to be computed, and so to be announced; policies keep it up. */
+  public PendingPrompts pending() {
+    return pending;
   }
 
   /** What lookups came to. */

@@ -157,7 +157,13 @@ final class KvSource {
     return refused;
   }
 
-  synchronized void apply(Iterable<? extends KvEvent> events, Adapters adapters, long now) {
+  /**
+   * Takes in what was announced.
+   *
+   * @param goneUntil until when placements are gone if the engine announces that it is empty
+   */
+  synchronized void apply(
+      Iterable<? extends KvEvent> events, Adapters adapters, long now, long goneUntil) {
     if (closed) {
       return;
     }
@@ -167,7 +173,7 @@ final class KvSource {
         case KvEvent.Removed(long[] blocks, KvTier tier) -> removed(blocks, tier.index());
         case KvEvent.Cleared _ -> {
           clear();
-          emptied(now);
+          emptied(goneUntil);
         }
       }
     }

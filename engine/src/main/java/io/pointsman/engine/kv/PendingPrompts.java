@@ -47,14 +47,20 @@ public final class PendingPrompts {
     }
   }
 
-  /** A prompt was placed. */
+  /** A prompt was placed; may be said more than once. */
   public void placed(Lease lease) {
-    bySlot.get(lease.worker().slot()).add(lease);
+    int slot = lease.worker().slot();
+    if (slot < bySlot.length()) {
+      bySlot.get(slot).add(lease);
+    }
   }
 
   /** Its first token has come, or the request has ended; may be said more than once. */
   public void computed(Lease lease) {
-    bySlot.get(lease.worker().slot()).remove(lease);
+    int slot = lease.worker().slot();
+    if (slot < bySlot.length()) {
+      bySlot.get(slot).remove(lease);
+    }
   }
 
   /**
@@ -62,11 +68,21 @@ public final class PendingPrompts {
    * they are not announced.
    */
   public long heldSince(int slot, long now) {
-    long late = now - KvKnowledge.LATE_NANOS;
-    Lease oldest = bySlot.get(slot).oldest;
-    if (oldest == null || oldest.placedAt() - late >= 0) {
-      return late;
-    }
-    return Math.max(oldest.placedAt() - now, -MOST_NANOS) + now;
+    return now - Math.max(longestWait(slot, now), KvKnowledge.LATE_NANOS);
+  }
+
+  /**
+   * Until when placements on the worker in a slot are gone if its engine announces now that it is
+   * empty: prompts that wait are computed afterwards.
+   */
+  long goneUntil(int slot, long now) {
+    long wait = longestWait(slot, now);
+    return wait < 0 ? now : now - wait - 1;
+  }
+
+  /** How long the oldest prompt waits; below 0 if none does. */
+  private long longestWait(int slot, long now) {
+    Lease oldest = slot < bySlot.length() ? bySlot.get(slot).oldest : null;
+    return oldest == null ? -1 : Math.clamp(now - oldest.placedAt(), 0, MOST_NANOS);
   }
 }

@@ -85,7 +85,7 @@ public final class CostLearner implements AnswerLearner {
     long indexBytes = settings.maxBytes() / INDEX_SHARE;
     index = new PrefixIndex(indexBytes, maxWorkers, largePages);
     models = new AtomicReferenceArray<>(maxWorkers);
-    pending = new PendingPrompts(maxWorkers);
+    pending = kv.index().pending();
     GhostList ghosts = new GhostList();
     ledger = new HitLedger(index, ghosts, models::get);
     long taken = indexBytes + GhostList.bytes() + HitLedger.bytes();

@@ -59,7 +59,7 @@ public final class KvLearner implements AnswerLearner {
     placements =
         new PrefixLearner(new PrefixIndex(placementBytes, maxWorkers), maxWorkers, ticker.nanos());
     prefillTokens = new AtomicLongArray(maxWorkers);
-    pending = new PendingPrompts(maxWorkers);
+    pending = knowledge.index().pending();
   }
 
   KvKnowledge knowledge() {

@@ -156,6 +156,22 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).as("never announced").isZero();
   }
 
+  /** vLLM announces a reset with its next step, which the next requests bring about. */
+  @Test
+  void promptsThatWaitWhenAnEngineAnnouncesThatItIsEmptyAreStillHeld() {
+    live();
+    int[] computed = prompt(2, 3201);
+    Worker home = served(asking(computed));
+    only(home);
+    fleet.clock.advance(Duration.ofSeconds(5));
+    placed(engine, asking(PROMPT));
+    fleet.clock.advance(Duration.ofMillis(100));
+    index.apply(home, 0, batch(new KvEvent.Cleared()));
+
+    assertThat(heldOf(asking(PROMPT))).isEqualTo(BLOCKS);
+    assertThat(heldOf(asking(computed))).isZero();
+  }
+
   @Test
   void whatWasPlacedAndNeverAnnouncedIsNotHeld() {
     live();

@@ -18,6 +18,7 @@ import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.Announcer;
 import io.pointsman.engine.kv.KvCredits;
+import io.pointsman.engine.kv.KvEvent;
 import io.pointsman.engine.kv.KvFeed;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
@@ -301,6 +302,19 @@ class KvAwarePolicyTest {
     waiting.firstToken();
     fleet.clock.advance(Duration.ofSeconds(17));
     assertThat(heldOn(home, asking(Arrays.copyOf(PROMPT, 112)))).as("never announced").isZero();
+  }
+
+  @Test
+  void promptsThatWaitWhenAnEngineAnnouncesThatItIsEmptyAreStillHeld() {
+    Worker home = serve(asking(prompt(2, 129)));
+    fleet.clock.advance(Duration.ofSeconds(5));
+    fleet.pool().workers().forEach(each -> each.drain(each != home));
+    place(asking(PROMPT));
+    fleet.clock.advance(Duration.ofSeconds(3));
+    index.apply(home, 0, batch(new KvEvent.Cleared()));
+
+    assertThat(heldOn(home, asking(PROMPT))).isEqualTo(9);
+    assertThat(heldOn(home, asking(prompt(2, 129)))).isZero();
   }
 
   @Test
