@@ -123,9 +123,15 @@ public final class Translation {
   /** Chooses a time written as a whole number of {@code unit}, the same for each of the keys. */
   @SafeVarargs
   public static Effect.Action time(ChronoUnit unit, Key<Duration>... keys) {
+    return time(1, unit, keys);
+  }
+
+  /** The same of at least {@code least} units. */
+  @SafeVarargs
+  static Effect.Action time(int least, ChronoUnit unit, Key<Duration>... keys) {
     return (given, into) -> {
-      long number = into.whole(given, 1, 31_536_000_000L);
-      if (number > 0) {
+      long number = into.whole(given, least, 31_536_000_000L);
+      if (number >= 0) {
         for (Key<Duration> key : keys) {
           into.values.set(key, Duration.of(number, unit));
         }

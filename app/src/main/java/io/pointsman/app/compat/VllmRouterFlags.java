@@ -195,7 +195,7 @@ final class VllmRouterFlags {
             .honoured("each on another worker", as(ForwardKeys.RETRY_ATTEMPTS)),
         flag("--retry-initial-backoff-ms", "first pause")
             .standard("50")
-            .honoured(time(ChronoUnit.MILLIS, ForwardKeys.RETRY_INITIAL_BACKOFF)),
+            .honoured(time(0, ChronoUnit.MILLIS, ForwardKeys.RETRY_INITIAL_BACKOFF)),
         flag("--retry-max-backoff-ms", "longest pause")
             .standard("30000")
             .honoured(time(ChronoUnit.MILLIS, ForwardKeys.RETRY_MAX_BACKOFF)),

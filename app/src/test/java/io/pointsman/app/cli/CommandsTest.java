@@ -164,6 +164,12 @@ class CommandsTest {
   }
 
   @Test
+  void aTimeOfZeroNeedsNoUnit() {
+    assertThat(run("check-config", "--hold-beyond", "0", "--timeouts-idle=0")).isZero();
+    assertThat(out.toString()).contains("hold-beyond: 0\n").contains("idle: \"off\"\n");
+  }
+
+  @Test
   void aKeyIsNeverPrinted() {
     assertThat(run("check-config", "--api-key", "sk-secret")).isZero();
     assertThat(out.toString()).doesNotContain("sk-secret");

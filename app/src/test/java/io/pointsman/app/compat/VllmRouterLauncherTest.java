@@ -228,6 +228,13 @@ class VllmRouterLauncherTest {
   }
 
   @Test
+  void theFirstPauseAndOwnTimesMayBeZero() {
+    PointsmanConfig config = launched("--retry-initial-backoff-ms 0 --hold-beyond 0");
+    assertThat(config.proxy().retry().initialBackoff()).isZero();
+    assertThat(config.proxy().holdBack().beyond()).isZero();
+  }
+
+  @Test
   void everyFlagForRoutingArrives() {
     ConfigValues values =
         translated(

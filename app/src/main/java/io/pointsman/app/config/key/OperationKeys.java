@@ -24,7 +24,7 @@ public final class OperationKeys {
           duration(Duration.ZERO, Duration.ofHours(24)),
           ProxySettings.DEFAULTS.drainTimeout(),
           "Longest that streams may go on after the router was told to stop.",
-          "0s cuts them off at once; must be shorter than the orchestrator's grace period (30s in"
+          "0 cuts them off at once; must be shorter than the orchestrator's grace period (30s in"
               + " Kubernetes), or it ends them without a word.");
 
   public static final Key<Duration> DRAIN_DELAY =
@@ -35,7 +35,7 @@ public final class OperationKeys {
           "How long the router still takes connections and requests after it was told to stop,"
               + " while /readiness says 503 and each answer that its connection closes. A part of"
               + " drain-timeout.",
-          "0s closes the port at once, and refuses whoever has not noticed; 5s or more behind a"
+          "0 closes the port at once, and refuses whoever has not noticed; 5s or more behind a"
               + " load balancer or a Service of Kubernetes.");
 
   public static final Key<Integer> THREADS =

@@ -80,24 +80,28 @@ public final class ValueTypes {
         value -> value.toString());
   }
 
-  /** A length of time, such as {@code 250ms}, {@code 30s}, {@code 2m} or {@code 1h}. */
+  /**
+   * A length of time, such as {@code 250ms}, {@code 30s}, {@code 2m} or {@code 1h}. {@code 0} needs
+   * no unit.
+   */
   public static ValueType<Duration> duration(Duration least, Duration most) {
     String expected =
         "a duration such as 250ms, 30s, 2m or 1h, " + formatted(least) + " to " + formatted(most);
-    return scalar("<time>", expected, text -> time(text, least, most), ValueTypes::formatted);
+    return scalar(
+        "<time>", expected, text -> within(time(text), least, most), ValueTypes::formatted);
   }
 
-  /** A length of time or {@code off}, which is {@link Duration#ZERO}. */
+  /** A length of time or {@code off}, which is {@link Duration#ZERO} and may be written so too. */
   public static ValueType<Duration> durationOrOff(Duration least, Duration most) {
     String expected =
-        "off, or a duration such as 250ms, 30s, 2m or 1h, "
+        "off or 0, or a duration such as 250ms, 30s, 2m or 1h, "
             + formatted(least)
             + " to "
             + formatted(most);
     return scalar(
         "<time>|off",
         expected,
-        text -> text.equals("off") ? Duration.ZERO : time(text, least, most),
+        text -> timeOrOff(text, least, most),
         value -> value.isZero() ? "\"off\"" : formatted(value));
   }
 
@@ -113,28 +117,41 @@ public final class ValueTypes {
         inner::format);
   }
 
-  private static Duration time(String text, Duration least, Duration most) {
-    Matcher matcher = DURATION.matcher(text);
-    check(matcher.matches());
-    long number = Long.parseLong(matcher.group(1));
-    Duration value =
-        switch (matcher.group(2)) {
-          case "ms" -> Duration.ofMillis(number);
-          case "s" -> Duration.ofSeconds(number);
-          case "m" -> Duration.ofMinutes(number);
-          default -> Duration.ofHours(number);
-        };
+  private static Duration timeOrOff(String text, Duration least, Duration most) {
+    Duration value = text.equals("off") ? Duration.ZERO : time(text);
+    return value.isZero() ? value : within(value, least, most);
+  }
+
+  private static Duration within(Duration value, Duration least, Duration most) {
     check(value.compareTo(least) >= 0 && value.compareTo(most) <= 0);
     return value;
   }
 
+  private static Duration time(String text) {
+    if (text.equals("0")) {
+      return Duration.ZERO;
+    }
+    Matcher matcher = DURATION.matcher(text);
+    check(matcher.matches());
+    long number = Long.parseLong(matcher.group(1));
+    return switch (matcher.group(2)) {
+      case "ms" -> Duration.ofMillis(number);
+      case "s" -> Duration.ofSeconds(number);
+      case "m" -> Duration.ofMinutes(number);
+      default -> Duration.ofHours(number);
+    };
+  }
+
   private static String formatted(Duration value) {
     long millis = value.toMillis();
+    if (millis == 0) {
+      return "0";
+    }
     if (millis % 1000 != 0) {
       return millis + "ms";
     }
     long seconds = millis / 1000;
-    if (seconds % 60 != 0 || seconds == 0) {
+    if (seconds % 60 != 0) {
       return seconds + "s";
     }
     return seconds % 3600 == 0 ? seconds / 3600 + "h" : seconds / 60 + "m";
