@@ -16,6 +16,7 @@ import io.pointsman.engine.fleet.LoadRange;
 import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.Candidate;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.proxy.local.LocalEndpoint;
@@ -208,8 +209,11 @@ public final class DecideApi implements LocalEndpoint {
     node.put("affinity", routing.affinity() == null ? null : routing.affinity().source());
     node.put("prompt_blocks", prefix.count());
     node.put("matched_blocks", matched);
-    node.put("prompt_tokens", prefix.tokens());
-    node.put("cached_tokens", (int) (prefix.tokens() * prefix.ratio(matched)));
+    Candidate chosen = Explained.chosen(routing.notes().candidates());
+    int cached =
+        chosen == null ? (int) (prefix.tokens() * prefix.ratio(matched)) : chosen.heldTokens();
+    node.put("prompt_tokens", chosen == null ? prefix.tokens() : cached + chosen.uncachedTokens());
+    node.put("cached_tokens", cached);
     Explained.millis(node, "predicted_ttft_ms", routing.notes().predictedMillis());
     ObjectNode loads = node.putObject("loads");
     loads.put("chosen", worker.inFlight());

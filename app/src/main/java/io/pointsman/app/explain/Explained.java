@@ -6,6 +6,7 @@ import io.pointsman.engine.policy.Candidate;
 import io.pointsman.engine.policy.PickNotes;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** What is told of a decision, as JSON. */
 public final class Explained {
@@ -27,6 +28,19 @@ public final class Explained {
         millis(each, "cost_ms", candidate.costMillis());
       }
     }
+  }
+
+  /**
+   * The chosen worker with the policy's own estimate of the prompt, which learns from engines'
+   * counts; null if the policy makes none. Other estimates of a decision do not learn.
+   */
+  public static @Nullable Candidate chosen(List<Candidate> candidates) {
+    for (Candidate each : candidates) {
+      if (each.verdict() == Candidate.Verdict.CHOSEN && !Double.isNaN(each.costMillis())) {
+        return each;
+      }
+    }
+    return null;
   }
 
   static void losses(ObjectNode node, List<PickNotes.Loss> losses) {

@@ -35,7 +35,10 @@ final class LoggedDecision {
   final @Nullable String model;
   final PickReason reason;
   final String worker;
+
+  /** As the policy estimates the prompt's length for its prediction. */
   final int promptTokens;
+
   final int cachedTokens;
 
   /** NaN if the policy does not predict. */
@@ -58,10 +61,12 @@ final class LoggedDecision {
         asked == null || asked.length() <= LONGEST_NAME ? asked : asked.substring(0, LONGEST_NAME);
     reason = notes.reason();
     worker = lease.worker().id();
-    promptTokens = lease.promptTokens();
-    cachedTokens = lease.cachedTokens();
     predictedMillis = notes.predictedMillis();
     candidates = notes.candidates();
+    Candidate chosen = Explained.chosen(candidates);
+    promptTokens =
+        chosen == null ? lease.promptTokens() : chosen.heldTokens() + chosen.uncachedTokens();
+    cachedTokens = chosen == null ? lease.cachedTokens() : chosen.heldTokens();
   }
 
   void firstToken(long now) {

@@ -90,6 +90,8 @@ class DecideApiTest {
     assertThat(chosen.path("verdict").asText()).isEqualTo("chosen");
     assertThat(chosen.path("predicted_ttft_ms")).isEqualTo(why.path("predicted_ttft_ms"));
     assertThat(chosen.path("uncached_tokens").asInt()).isPositive();
+    assertThat(chosen.path("cached_tokens").asInt() + chosen.path("uncached_tokens").asInt())
+        .isEqualTo(why.path("prompt_tokens").asInt());
     assertThat(chosen.path("cost_ms").asDouble())
         .isGreaterThan(chosen.path("predicted_ttft_ms").asDouble());
     assertThat(why.path("candidates").get(1).path("verdict").asText()).isEqualTo("chance");

@@ -72,13 +72,20 @@ class DecisionsApiTest implements EngineListener {
   }
 
   private Lease place(long prompt, String model) {
+    return place(prefix(prompt), model);
+  }
+
+  private Lease place(PrefixBlocks prefix, String model) {
+    RoutingRequest request = RoutingRequest.builder().model(model).prefix(prefix).build();
+    return ((Decision.Routed) engine.decide(request)).lease();
+  }
+
+  private static PrefixBlocks prefix(long prompt) {
     long[] pieces = new long[100];
     for (int i = 0; i < pieces.length; i++) {
       pieces[i] = PrefixBlocks.mix(prompt * 1000 + i);
     }
-    PrefixBlocks prefix = PrefixBlocks.chain(1, pieces, 100, 1600, 16, 1600);
-    RoutingRequest request = RoutingRequest.builder().model(model).prefix(prefix).build();
-    return ((Decision.Routed) engine.decide(request)).lease();
+    return PrefixBlocks.chain(1, pieces, 100, 1600, 16, 1600);
   }
 
   private LocalResponse ask(String query) throws Exception {
@@ -128,6 +135,30 @@ class DecisionsApiTest implements EngineListener {
     assertThat(decision.path("candidates").get(1).path("predicted_ttft_ms").asDouble())
         .isPositive();
     assertThat(log.inFlight()).isZero();
+  }
+
+  /** Prompts of text are estimated at 1,600 tokens; the engines count 2,400. */
+  @Test
+  void oneEstimateOfThePromptIsShown() throws Exception {
+    for (int i = 0; i < 50; i++) {
+      Lease lease = place(prefix(i % 40).asText(), "m");
+      clock.advance(Duration.ofMillis(80));
+      lease.firstToken();
+      lease.reported(new Usage(2400, i < 40 ? 0 : 2399, 7));
+      lease.succeeded();
+    }
+
+    JsonNode decision = decisions("").get(0);
+    JsonNode expected = decision.path("expected");
+    int prompt = expected.path("prompt_tokens").asInt();
+    assertThat(prompt).isBetween(2300, 2500);
+    assertThat(expected.path("cached_tokens").asInt()).isBetween(prompt - 50, prompt);
+    for (JsonNode candidate : decision.path("candidates")) {
+      int cached = candidate.path("cached_tokens").asInt();
+      assertThat(cached + candidate.path("uncached_tokens").asInt()).isEqualTo(prompt);
+    }
+    assertThat(expected.path("cached_tokens"))
+        .isEqualTo(decision.path("candidates").get(0).path("cached_tokens"));
   }
 
   @Test
