@@ -87,7 +87,7 @@ public final class CostLearner implements AnswerLearner {
     models = new AtomicReferenceArray<>(maxWorkers);
     pending = kv.index().pending();
     GhostList ghosts = new GhostList();
-    ledger = new HitLedger(index, ghosts, models::get);
+    ledger = new HitLedger(index, ghosts, models::get, maxWorkers, this::announced);
     long taken = indexBytes + GhostList.bytes() + HitLedger.bytes();
     shared =
         new WorkerModel.Shared(
@@ -128,6 +128,11 @@ public final class CostLearner implements AnswerLearner {
   /** The same for a decision that was made already, without counting what is looked up. */
   @Nullable HeldBlocks heldAgain(RoutingRequest request, long now) {
     return HeldBlocks.of(index, pending, unseen, credits, request, now);
+  }
+
+  /** The same where engines announce their caches; else null. */
+  private @Nullable HeldBlocks announced(RoutingRequest request, long now) {
+    return kv.index().blocks() > 0 ? heldAgain(request, now) : null;
   }
 
   /** Caches that are announced to be empty, or whose engines have started anew, hold nothing. */

@@ -88,6 +88,11 @@ final class HeldBlocks {
     return told == UNTOLD ? grain.fine(byPlacement(slot)) : told;
   }
 
+  /** Whether announcements can tell who holds the prompt: its token ids are known. */
+  boolean announced() {
+    return tokens != null;
+  }
+
   /** The same where announcements tell; else {@link #UNTOLD}. */
   int told(int slot) {
     if (tokens == null || !announced.comparable(slot)) {

@@ -51,15 +51,32 @@ final class HitLedger {
   private final GhostList ghosts;
   private final SaltList salts = new SaltList();
   private final IntFunction<@Nullable WorkerModel> bySlot;
+  private final int slots;
+  private final Announcements announcements;
   private final LostHits sums = new LostHits();
+
+  /** Looks a prompt up for its holders, those included that are known by announcements alone. */
+  @FunctionalInterface
+  interface Announcements {
+    /** Null if nobody holds anything. */
+    @Nullable HeldBlocks held(RoutingRequest request, long now);
+  }
 
   /**
    * @param bySlot the model of the worker in a slot; null if there is none
+   * @param slots how many slots there are
    */
-  HitLedger(PrefixIndex index, GhostList ghosts, IntFunction<@Nullable WorkerModel> bySlot) {
+  HitLedger(
+      PrefixIndex index,
+      GhostList ghosts,
+      IntFunction<@Nullable WorkerModel> bySlot,
+      int slots,
+      Announcements announcements) {
     this.index = index;
     this.ghosts = ghosts;
     this.bySlot = bySlot;
+    this.slots = slots;
+    this.announcements = announcements;
   }
 
   LostHits sums() {
@@ -76,32 +93,60 @@ final class HitLedger {
     PrefixBlocks key = request.prefix();
     PrefixBlocks prefix = grain.coarse();
     PickNotes notes = request.notes();
-    int elsewhere =
+    int longest =
         notes.reason() == PickReason.LEAST_COST
             ? grain.coarse(notes.knownBlocks())
             : index.match(prefix);
-    elsewhere = Math.max(held, Math.min(elsewhere, prefix.count()));
-    LostHit notThere =
-        elsewhere > held ? notThere(prefix, elsewhere, chosen, now) : LostHit.NEVER_SEEN;
-    int remembered = remembered(prefix, elsewhere);
-    LostHit lost = remembered > elsewhere ? fate(prefix, elsewhere) : LostHit.NEVER_SEEN;
+    longest = Math.max(held, Math.min(longest, prefix.count()));
+    Elsewhere elsewhere =
+        longest > held
+            ? elsewhere(request, grain, held, longest, chosen, now)
+            : new Elsewhere(held, LostHit.NEVER_SEEN, held);
+    int from = elsewhere.evicted;
+    int remembered = remembered(prefix, from);
+    LostHit lost = from > elsewhere.blocks ? LostHit.EVICTED : LostHit.NEVER_SEEN;
+    if (lost == LostHit.NEVER_SEEN && remembered > from) {
+      lost = fate(prefix, from);
+    }
     LostHit rest = remembered == 0 ? newOrSalted(key) : LostHit.NEVER_SEEN;
     if (key.count() > 0) {
       salts.add(key.start(), key.hashes()[0]);
     }
-    return new Prospect(held, elsewhere, notThere, remembered, lost, rest);
+    return new Prospect(held, elsewhere.blocks, elsewhere.notThere, remembered, lost, rest);
   }
 
   /**
-   * Why a request is not where most of its prompt is held. If it is, by what was placed there, its
-   * worker has announced that it is gone.
+   * Who holds more of a prompt than the chosen worker.
+   *
+   * @param blocks that the worker holds that holds most
+   * @param notThere why the request is not there
+   * @param evicted blocks that were placed somewhere and then announced as evicted; at least {@code
+   *     blocks}
    */
+  private record Elsewhere(int blocks, LostHit notThere, int evicted) {}
+
+  private Elsewhere elsewhere(
+      RoutingRequest request, Grain grain, int held, int longest, WorkerModel chosen, long now) {
+    HeldBlocks known = announcements.held(request, now);
+    if (known == null || !known.announced()) {
+      return new Elsewhere(longest, notThere(grain.coarse(), longest, chosen, now), longest);
+    }
+    AnnouncedHolders holders =
+        new AnnouncedHolders(known, grain, bySlot, chosen, held, longest, now);
+    WorkerModel holder = holders.find(slots);
+    int blocks = holders.blocks();
+    LostHit notThere = holder == null ? LostHit.EVICTED : notWith(holder, chosen, now);
+    // The last block of a prompt is seldom full, and is not announced then.
+    return new Elsewhere(blocks, notThere, longest - blocks > 1 ? longest : blocks);
+  }
+
+  /** Why a request is not where most of its prompt is held, as far as placements tell. */
   private LostHit notThere(PrefixBlocks prefix, int blocks, WorkerModel chosen, long now) {
     Crowd crowd = index.crowd(prefix, blocks);
     if (crowd != null) {
       return crowd.holds(chosen.worker().slot()) ? LostHit.EVICTED : LostHit.LOAD;
     }
-    LostHit reason = LostHit.WORKER_GONE;
+    @Nullable LostHit reason = null;
     for (int holder = index.holder(prefix, blocks, 0);
         holder != PrefixIndex.NOBODY;
         holder = index.holder(prefix, blocks, PrefixIndex.after(holder))) {
@@ -109,16 +154,22 @@ final class HitLedger {
       if (model == chosen) {
         return LostHit.EVICTED;
       }
-      if (model != null && choosable(model.worker(), now)) {
-        boolean younger = chosen.joinedAt() - model.joinedAt() > SAME_AGE_NANOS;
-        boolean isNew = younger && now - chosen.joinedAt() < NEW_NANOS;
-        reason = isNew ? LostHit.NEW_WORKER : LostHit.LOAD;
+      if (reason == null || (model != null && choosable(model.worker(), now))) {
+        reason = model == null ? LostHit.WORKER_GONE : notWith(model, chosen, now);
       }
     }
-    return reason;
+    return reason != null ? reason : fate(prefix.hashes()[blocks - 1]);
   }
 
-  private static boolean choosable(Worker worker, long now) {
+  private static LostHit notWith(WorkerModel holder, WorkerModel chosen, long now) {
+    if (!choosable(holder.worker(), now)) {
+      return LostHit.WORKER_GONE;
+    }
+    boolean younger = chosen.joinedAt() - holder.joinedAt() > SAME_AGE_NANOS;
+    return younger && now - chosen.joinedAt() < NEW_NANOS ? LostHit.NEW_WORKER : LostHit.LOAD;
+  }
+
+  static boolean choosable(Worker worker, long now) {
     return worker.eligible(now) || worker.merelyBusy(now);
   }
 
@@ -143,8 +194,11 @@ final class HitLedger {
     int ends = CacheModel.ends(prefix);
     int at = from == 0 ? 0 : Math.min(Milestones.upTo(from), ends - 1);
     int end = CacheModel.end(prefix, at, ends);
-    GhostList.Fate fate = ghosts.fate(prefix.hashes()[end - 1]);
-    return fate == GhostList.Fate.EVICTED ? LostHit.EVICTED : LostHit.WORKER_GONE;
+    return fate(prefix.hashes()[end - 1]);
+  }
+
+  private LostHit fate(long hash) {
+    return ghosts.fate(hash) == GhostList.Fate.EVICTED ? LostHit.EVICTED : LostHit.WORKER_GONE;
   }
 
   private LostHit newOrSalted(PrefixBlocks prefix) {

@@ -349,6 +349,75 @@ class AnnouncedCachesTest {
     assertThat(learner.lostHits().tokens(LostHit.NEVER_SEEN)).isEqualTo(1);
   }
 
+  /** Gives a worker more to compute than any other. */
+  private void load(Worker worker) {
+    for (int i = 0; i < 20; i++) {
+      int[] ids = prompt(1000 + i, 3201);
+      RoutingRequest request =
+          RoutingRequest.builder()
+              .model(TestFleet.MODEL)
+              .prefix(TokenIds.key(3, ids, ids.length, ids.length))
+              .pinnedWorker(worker.id())
+              .build();
+      assertThat(placed(engine, request).worker()).isSameAs(worker);
+    }
+  }
+
+  private void assertLost(LostHit reason, int tokens) {
+    for (LostHit each : LostHit.values()) {
+      int expected = each == reason ? tokens : each == LostHit.NEVER_SEEN ? 3201 - tokens : 0;
+      assertThat(learner.lostHits().tokens(each)).as(each.name()).isEqualTo(expected);
+    }
+  }
+
+  @Test
+  void hitOnABusyWorkerThatIsKnownByItsAnnouncementsIsLostToLoad() {
+    live();
+    Worker third = fleet.worker(2);
+    index.apply(third, 0, batch(announcer.stored(PROMPT)));
+    load(third);
+
+    Lease lease = placed(engine, asking(PROMPT));
+    assertThat(lease.worker()).isNotSameAs(third);
+    answer(lease, 100, new Usage(3201, 0, 10));
+    assertLost(LostHit.LOAD, 3200);
+  }
+
+  @Test
+  void hitOnAnUnhealthyWorkerThatIsKnownByItsAnnouncementsIsLostWithIt() {
+    live();
+    Worker third = fleet.worker(2);
+    index.apply(third, 0, batch(announcer.stored(PROMPT)));
+    for (int i = 0; i < 10; i++) {
+      third.probed(false);
+    }
+
+    Lease lease = placed(engine, asking(PROMPT));
+    assertThat(lease.worker()).isNotSameAs(third);
+    answer(lease, 100, new Usage(3201, 0, 10));
+    assertLost(LostHit.WORKER_GONE, 3200);
+  }
+
+  @Test
+  void promptThatAnotherWorkerHasAnnouncedAsEvictedIsNotLostToLoad() {
+    live();
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Worker home = served(asking(PROMPT));
+    index.apply(home, 0, batch(announcer.stored(PROMPT)));
+    index.apply(home, 0, batch(announcer.removed(PROMPT, 0, KvTier.DEVICE)));
+    fleet.clock.advance(Duration.ofMinutes(1));
+    Worker other = fleet.worker(home == fleet.worker(0) ? 1 : 0);
+    index.apply(other, 0, batch(announcer.stored(prompt(7, 3201))));
+    load(home);
+
+    Lease lease = placed(engine, asking(PROMPT));
+    assertThat(lease.worker()).isNotSameAs(home);
+    answer(lease, 100, new Usage(3201, 0, 10));
+    assertThat(learner.lostHits().tokens(LostHit.EVICTED)).isEqualTo(3201);
+    assertThat(learner.lostHits().tokens(LostHit.LOAD)).isZero();
+    assertThat(learner.lostHits().tokens(LostHit.WORKER_GONE)).isZero();
+  }
+
   @Test
   void timesOfWhatOthersBroughtDoNotMakeEnginesSeemFast() {
     live();

@@ -24,7 +24,7 @@ class WorkerModelTest {
         new WorkerModel.Shared(
             index,
             ghosts,
-            new HitLedger(index, ghosts, _ -> null),
+            new HitLedger(index, ghosts, _ -> null, 0, (_, _) -> null),
             announced,
             new CacheMemory(bytes));
     PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
