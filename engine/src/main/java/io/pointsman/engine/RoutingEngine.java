@@ -19,6 +19,7 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.WantedFields;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.HashSet;
@@ -54,6 +55,7 @@ public final class RoutingEngine {
   private final Ticker ticker;
   private final Dice dice;
   private final MissedModels missed;
+  private final WantedFields wanted;
   private volatile Pickers pickers;
 
   /**
@@ -86,6 +88,7 @@ public final class RoutingEngine {
     this.fleet = fleet;
     this.policies = policies;
     learners = policies.learners();
+    wanted = policies.wanted();
     this.settings = settings;
     this.listener = listener;
     this.ticker = ticker;
@@ -122,6 +125,11 @@ public final class RoutingEngine {
 
   public Fleet fleet() {
     return fleet;
+  }
+
+  /** What policies read of clients' requests: {@link RoutingRequest#fields} is to have it. */
+  public WantedFields wanted() {
+    return wanted;
   }
 
   /**

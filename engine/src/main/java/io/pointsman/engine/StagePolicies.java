@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.WantedFields;
 import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.engine.policy.session.SessionTable;
 import java.util.ArrayList;
@@ -80,6 +81,15 @@ public record StagePolicies(
   public List<PolicySetup> all() {
     List<PolicySetup> all = new ArrayList<>(List.of(regular, prefill, decode));
     all.addAll(byModel.values());
+    return all;
+  }
+
+  /** What any of them reads of clients' requests. */
+  WantedFields wanted() {
+    WantedFields all = WantedFields.NONE;
+    for (PolicySetup setup : all()) {
+      all = all.and(setup.wanted());
+    }
     return all;
   }
 

@@ -94,7 +94,7 @@ public final class ProxyServer implements AutoCloseable {
               kept ->
                   new UpstreamPools(
                       own, flushes, connecting(sockets), settings.upstream(), names, kept),
-              new RequestReader(context.affinity()),
+              new RequestReader(context.affinity(), context.engine().wanted()),
               context.courses(),
               settings.upstream(),
               count));

@@ -2,6 +2,7 @@ package io.pointsman.request;
 
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.RequestFields;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.Set;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  *     the worker that made that one can serve it; null if none
  * @param modelSpan where the value of {@code model} stands in a JSON body
  * @param streamSpan where the value of {@code stream} stands in a JSON body
+ * @param fields headers and members of the body that policies asked for
  */
 public record RequestFacts(
     Endpoint endpoint,
@@ -32,7 +34,8 @@ public record RequestFacts(
     @Nullable AffinityKey affinity,
     @Nullable String responseId,
     Span modelSpan,
-    Span streamSpan) {
+    Span streamSpan,
+    RequestFields fields) {
 
   /** Models that a refusal names; fleets may have hundreds, and planes hold answers in a buffer. */
   private static final int MOST_TOLD = 20;
@@ -90,6 +93,16 @@ public record RequestFacts(
     return others > 0 ? told + " and " + others + " others" : told;
   }
 
+  /** The same of a request that came by this path, if policies asked for its fields. */
+  public RequestFacts at(String path) {
+    return fields.asked() ? with(fields.at(path)) : this;
+  }
+
+  RequestFacts with(RequestFields read) {
+    return new RequestFacts(
+        endpoint, body, model, stream, prefix, affinity, responseId, modelSpan, streamSpan, read);
+  }
+
   /** Whether a body that was cut may name its model behind the cut, where one can be read. */
   public boolean mayNameFurther() {
     return body.kind() == BodyVerdict.Kind.TRUNCATED && !modelSpan.present();
@@ -113,6 +126,7 @@ public record RequestFacts(
         .affinity(affinity)
         .pinnedWorker(pinnedWorker)
         .stream(stream)
+        .fields(fields)
         .build();
   }
 }

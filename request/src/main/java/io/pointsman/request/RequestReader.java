@@ -1,6 +1,8 @@
 package io.pointsman.request;
 
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.RequestFields;
+import io.pointsman.engine.policy.WantedFields;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +18,19 @@ public final class RequestReader {
   private final BodyReader json;
   private final FormReader form = new FormReader();
 
+  /** Null if no policy asks for fields. */
+  private final @Nullable FieldReader fields;
+
+  /** For policies that ask for no fields. */
   public RequestReader(AffinitySettings settings) {
+    this(settings, WantedFields.NONE);
+  }
+
+  /**
+   * @param wanted what policies read of requests
+   */
+  public RequestReader(AffinitySettings settings, WantedFields wanted) {
+    fields = wanted.isEmpty() ? null : new FieldReader(wanted);
     headerIdentity = new HeaderIdentity(settings);
     json = new BodyReader(settings.sessionField());
   }
@@ -32,6 +46,19 @@ public final class RequestReader {
    * @param truncated whether the body goes on beyond those
    */
   public RequestFacts read(
+      Endpoint endpoint,
+      RequestHeaders headers,
+      byte[] body,
+      int offset,
+      int length,
+      boolean truncated) {
+    RequestFacts facts = facts(endpoint, headers, body, offset, length, truncated);
+    return fields == null
+        ? facts
+        : facts.with(fields.read(facts, headers, body, offset, length, truncated));
+  }
+
+  private RequestFacts facts(
       Endpoint endpoint,
       RequestHeaders headers,
       byte[] body,
@@ -80,7 +107,8 @@ public final class RequestReader {
         affinity,
         json.responseId(),
         json.modelSpan(),
-        json.streamSpan());
+        json.streamSpan(),
+        RequestFields.NONE);
   }
 
   private RequestFacts formFacts(
@@ -97,7 +125,8 @@ public final class RequestReader {
         affinity,
         null,
         Span.NONE,
-        Span.NONE);
+        Span.NONE,
+        RequestFields.NONE);
   }
 
   /** The header says which adapter of the model, or which model where the body names none. */
@@ -118,7 +147,16 @@ public final class RequestReader {
       @Nullable String model,
       @Nullable AffinityKey affinity) {
     return new RequestFacts(
-        endpoint, verdict, model, false, PrefixBlocks.NONE, affinity, null, Span.NONE, Span.NONE);
+        endpoint,
+        verdict,
+        model,
+        false,
+        PrefixBlocks.NONE,
+        affinity,
+        null,
+        Span.NONE,
+        Span.NONE,
+        RequestFields.NONE);
   }
 
   private static @Nullable AffinityKey first(

@@ -143,13 +143,15 @@ public final class DecideApi implements LocalEndpoint {
   }
 
   private RequestFacts facts(DecideQuestion question) {
-    return readers.read(
-        Endpoint.of(question.method, question.path),
-        new ListedHeaders(question.headers),
-        question.body,
-        question.from,
-        question.length,
-        question.truncated);
+    return readers
+        .read(
+            Endpoint.of(question.method, question.path),
+            new ListedHeaders(question.headers),
+            question.body,
+            question.from,
+            question.length,
+            question.truncated)
+        .at(question.path);
   }
 
   private RoutingRequest routing(DecideQuestion question, RequestFacts facts) {
@@ -159,6 +161,7 @@ public final class DecideApi implements LocalEndpoint {
             .role(planes.roleOfWhole(facts.model()))
             .prefix(facts.prefix())
             .affinity(facts.affinity())
+            .fields(facts.fields())
             .explained(question.explain)
             .build();
     question.excluded(engine.fleet().snapshot()).forEach(routing::exclude);

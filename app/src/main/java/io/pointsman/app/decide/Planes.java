@@ -52,7 +52,7 @@ public final class Planes {
     this.choices = requireNonNull(choices, "choices");
     this.ticker = requireNonNull(ticker, "ticker");
     this.dice = requireNonNull(dice, "dice");
-    readers = new Readers(affinity);
+    readers = new Readers(affinity, engine.wanted());
   }
 
   /** The role that serves a whole request for {@code model}. */

@@ -145,6 +145,7 @@ public final class RayRouteApi implements LocalEndpoint {
             .role(planes.roleOfWhole(model))
             .prefix(key)
             .affinity(facts.affinity())
+            .fields(facts.fields())
             .build();
     return switch (hold == null ? choices.point(routing) : choices.choose(routing, hold)) {
       case Choice.Pointed(Worker worker) ->
@@ -195,7 +196,7 @@ public final class RayRouteApi implements LocalEndpoint {
   private RequestFacts facts(LocalRequest request) {
     String path = request.header(PATH_HEADER);
     if (path != null && path.startsWith("/")) {
-      return read(Endpoint.of(method(request), path), request);
+      return read(Endpoint.of(method(request), path), request).at(path);
     }
     RequestFacts chat = read(Endpoint.CHAT_COMPLETIONS, request);
     if (chat.prefix().count() > 0) {

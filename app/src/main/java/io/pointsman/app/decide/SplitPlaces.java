@@ -51,7 +51,12 @@ public final class SplitPlaces {
 
   Placed choose(DecideQuestion question, RequestFacts facts) {
     SplitRequest request =
-        new SplitRequest(facts.model(), facts.prefix(), facts.affinity(), facts(question, facts));
+        new SplitRequest(
+            facts.model(),
+            facts.prefix(),
+            facts.affinity(),
+            facts(question, facts),
+            facts.fields());
     for (Worker worker : question.excluded(fleet.snapshot())) {
       request.whole().exclude(worker);
       request.wholeByPrefill().exclude(worker);

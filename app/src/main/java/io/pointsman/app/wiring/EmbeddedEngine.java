@@ -106,7 +106,7 @@ public final class EmbeddedEngine implements AutoCloseable {
     choices = new Choices(engine, config.decide().hold(), ticker, dice);
     splitChoices = two == null ? null : two.choices(engine, choices, dice);
     alternatives = new Alternatives(engine, ticker, dice);
-    readers = new Readers(config.affinity());
+    readers = new Readers(config.affinity(), engine.wanted());
     prompts = TokenAsking.start(config, fleet, knowledge, client, ticker, opened, (_, _) -> {});
     if (two != null) {
       listen(config, two, ticker);
@@ -189,6 +189,7 @@ public final class EmbeddedEngine implements AutoCloseable {
         .model(facts.model())
         .prefix(facts.prefix())
         .affinity(facts.affinity())
+        .fields(facts.fields())
         .build();
   }
 
@@ -202,14 +203,16 @@ public final class EmbeddedEngine implements AutoCloseable {
       String method, String path, Map<String, List<String>> headers, byte[] body, String id) {
     RequestFacts facts = facts(method, path, headers, body);
     SplitFacts split = new SplitFactsReader().read(facts.endpoint(), body, 0, body.length, true);
-    SplitRequest request = new SplitRequest(facts.model(), facts.prefix(), facts.affinity(), split);
+    SplitRequest request =
+        new SplitRequest(facts.model(), facts.prefix(), facts.affinity(), split, facts.fields());
     return new SplitChoices.Asked(request, path, id);
   }
 
   private RequestFacts facts(
       String method, String path, Map<String, List<String>> headers, byte[] body) {
     ListedHeaders read = new ListedHeaders(headers);
-    RequestFacts facts = readers.read(Endpoint.of(method, path), read, body, 0, body.length, false);
+    RequestFacts facts =
+        readers.read(Endpoint.of(method, path), read, body, 0, body.length, false).at(path);
     String refusal = facts.refusal();
     if (refusal == null) {
       refusal = facts.unnamed(engine.modelsToName(), RequestFacts.WHOLE);

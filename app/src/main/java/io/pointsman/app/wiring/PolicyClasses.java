@@ -51,7 +51,12 @@ final class PolicyClasses {
     if (!(made instanceof Policy policy)) {
       throw unusable(name, "no " + Policy.class.getName(), null);
     }
-    return new PolicySetup(policy, made instanceof Learner learner ? List.of(learner) : List.of());
+    try {
+      return new PolicySetup(
+          policy, made instanceof Learner learner ? List.of(learner) : List.of());
+    } catch (RuntimeException | LinkageError e) {
+      throw unusable(name, e.toString(), e);
+    }
   }
 
   private Class<?> type(String name) {

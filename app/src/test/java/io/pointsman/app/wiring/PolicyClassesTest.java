@@ -17,20 +17,14 @@ import io.pointsman.engine.policy.catalog.PolicySetup;
 import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.testkit.Await;
-import java.io.OutputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.jar.JarEntry;
-import java.util.jar.JarOutputStream;
-import javax.tools.JavaCompiler;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -91,34 +85,9 @@ class PolicyClassesTest {
     return new PolicyClasses(plugins, opened).create(name, PARTS);
   }
 
-  private void jar(String name, String source) throws Exception {
-    Path classes = Files.createDirectories(directory.resolve("classes"));
-    Path file = Files.writeString(classes.resolve(name + ".java"), source);
-    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    String classPath = System.getProperty("java.class.path");
-    int code =
-        compiler.run(
-            null,
-            null,
-            null,
-            "-proc:none",
-            "-cp",
-            classPath,
-            "-d",
-            classes.toString(),
-            file.toString());
-    assertThat(code).isZero();
-    try (OutputStream out = Files.newOutputStream(directory.resolve(name + ".jar"));
-        JarOutputStream jar = new JarOutputStream(out)) {
-      jar.putNextEntry(new JarEntry("com/example/" + name + ".class"));
-      jar.write(Files.readAllBytes(classes.resolve("com/example/" + name + ".class")));
-      jar.closeEntry();
-    }
-  }
-
   @Test
   void aPolicyFromAJarServesRequests() throws Exception {
-    jar("LastIdPolicy", LAST_ID);
+    PluginJars.write(directory, "LastIdPolicy", LAST_ID);
     SimEngine first = SimEngine.start(SimConfig.instant().withModels("m"));
     opened.push(first);
     SimEngine second = SimEngine.start(SimConfig.instant().withModels("m"));
@@ -162,6 +131,28 @@ class PolicyClassesTest {
     assertThat(policy).isInstanceOf(Plain.class);
     assertThat(create("round_robin", "").policy().getClass().getSimpleName())
         .isEqualTo("RoundRobinPolicy");
+  }
+
+  /** A policy that cannot say what it reads. */
+  public static final class Undecided implements Policy, io.pointsman.engine.policy.ReadsRequest {
+    @Override
+    public io.pointsman.engine.policy.Picker picker(io.pointsman.engine.fleet.Pool pool) {
+      return (request, now) -> null;
+    }
+
+    @Override
+    public io.pointsman.engine.policy.WantedFields wanted() {
+      throw new IllegalStateException("no idea");
+    }
+  }
+
+  @Test
+  void aPolicyThatCannotSayWhatItReadsIsRefused() {
+    String name = "io.pointsman.app.wiring.PolicyClassesTest$Undecided";
+    assertThatThrownBy(() -> create(name, ""))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("policy: " + name)
+        .hasMessageContaining("no idea");
   }
 
   /** A policy without a constructor of its own. */

@@ -6,6 +6,7 @@ import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.AffinityKey;
+import io.pointsman.engine.policy.RequestFields;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.ArrayList;
@@ -39,9 +40,24 @@ public final class SplitRequest {
       PrefixBlocks prefix,
       @Nullable AffinityKey affinity,
       SplitFacts facts) {
+    this(model, prefix, affinity, facts, RequestFields.NONE);
+  }
+
+  /**
+   * @param model the model asked for; null if any worker will do
+   * @param prefix the routing key
+   * @param affinity whom the request belongs to; null if it does not say
+   * @param fields what the client sent, as far as policies asked for it
+   */
+  public SplitRequest(
+      @Nullable String model,
+      PrefixBlocks prefix,
+      @Nullable AffinityKey affinity,
+      SplitFacts facts,
+      RequestFields fields) {
     this.facts = requireNonNull(facts, "facts");
     RoutingRequest.Builder builder =
-        RoutingRequest.builder().model(model).prefix(prefix).affinity(affinity);
+        RoutingRequest.builder().model(model).prefix(prefix).affinity(affinity).fields(fields);
     whole = builder.role(Role.REGULAR).stream(facts.stream()).build();
     decode = builder.role(Role.DECODE).build();
     wholeByDecode = builder.build();

@@ -26,6 +26,7 @@ public final class RoutingRequest {
   private final @Nullable AffinityKey affinity;
   private final @Nullable String pinnedWorker;
   private final boolean explained;
+  private final RequestFields fields;
   private boolean heard;
   private int heldBack;
   private final PickNotes notes = new PickNotes();
@@ -39,6 +40,7 @@ public final class RoutingRequest {
     pinnedWorker = builder.pinnedWorker;
     heard = builder.stream;
     explained = builder.explained;
+    fields = builder.fields;
   }
 
   public static Builder builder() {
@@ -55,6 +57,7 @@ public final class RoutingRequest {
         .pinnedWorker(pinnedWorker)
         .stream(heard)
         .explained(explained)
+        .fields(fields)
         .build();
   }
 
@@ -118,6 +121,14 @@ public final class RoutingRequest {
     return explained;
   }
 
+  /**
+   * Headers and body fields that the client sent, as far as a policy of the router asked for them
+   * by {@link ReadsRequest}; {@link RequestFields#NONE} if none did.
+   */
+  public RequestFields fields() {
+    return fields;
+  }
+
   /** What hash policies hash: the affinity key, else the routing key. */
   public long affinityHash() {
     return affinity == null ? prefix.whole() : affinity.hash();
@@ -157,6 +168,7 @@ public final class RoutingRequest {
     private @Nullable String pinnedWorker;
     private boolean stream = true;
     private boolean explained;
+    private RequestFields fields = RequestFields.NONE;
 
     private Builder() {}
 
@@ -198,6 +210,14 @@ public final class RoutingRequest {
      */
     public Builder explained(boolean explained) {
       this.explained = explained;
+      return this;
+    }
+
+    /**
+     * @param fields what the client sent, as far as policies asked for it
+     */
+    public Builder fields(RequestFields fields) {
+      this.fields = requireNonNull(fields, "fields");
       return this;
     }
 

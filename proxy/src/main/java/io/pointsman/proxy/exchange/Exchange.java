@@ -180,7 +180,10 @@ final class Exchange implements Conversation, Place.Holder {
     byte[] bytes = state.scratch(body.buffered());
     body.copyTo(bytes);
     RequestFacts read =
-        state.reader().read(endpoint, head, bytes, 0, body.buffered(), !body.complete());
+        state
+            .reader()
+            .read(endpoint, head, bytes, 0, body.buffered(), !body.complete())
+            .at(head.uri());
     facts = read;
     report.asks(read.model());
     StoredResponse stored = StoredResponse.of(plane.owners(), endpoint, head, read);

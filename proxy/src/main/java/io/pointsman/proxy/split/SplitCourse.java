@@ -81,7 +81,7 @@ final class SplitCourse implements Course {
     this.served = served;
     this.body = facts.unsplittable() == null ? body : null;
     var read = served.facts();
-    request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts);
+    request = new SplitRequest(read.model(), read.prefix(), read.affinity(), facts, read.fields());
     if (WholeRequests.hidden(read)) {
       request.onlyForRegular();
     }

@@ -2,6 +2,7 @@ package io.pointsman.request.json;
 
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -60,6 +61,10 @@ public final class JsonCursor {
   private byte[] keyBytes = NOTHING;
   private int keyFrom;
   private int keyTo;
+
+  /** Whether {@link #keyBytes} has the key with its escapes resolved. */
+  private boolean keyUnescaped;
+
   private long keyHash;
 
   /** Of the value that is read as a whole, where it is a member. */
@@ -147,6 +152,13 @@ public final class JsonCursor {
     return keyTo - keyFrom == name.length() && JsonText.startsWith(keyBytes, keyFrom, keyTo, name);
   }
 
+  /** The key read last, escapes resolved. */
+  public String key() {
+    return keyUnescaped
+        ? new String(keyBytes, keyFrom, keyTo - keyFrom, StandardCharsets.UTF_8)
+        : JsonText.decode(keyBytes, keyFrom, keyTo);
+  }
+
   /** Skips white space; the byte that comes then, or {@link #END}. */
   public int peek() {
     while (pos < limit) {
@@ -167,12 +179,12 @@ public final class JsonCursor {
       pos++;
       return false;
     }
-    return key();
+    return readKey();
   }
 
   /** Behind a member's value: goes on to the next key, or out of the object. */
   public boolean nextMember() {
-    return next('}') && key();
+    return next('}') && readKey();
   }
 
   /** Enters the array that begins here; whether it has an element, which is then next. */
@@ -305,7 +317,7 @@ public final class JsonCursor {
     return false;
   }
 
-  private boolean key() {
+  private boolean readKey() {
     int c = peek();
     if (c != '"') {
       unexpected(c, "a key in quotes");
@@ -316,6 +328,7 @@ public final class JsonCursor {
     if (end < 0) {
       end = longKey(from);
     } else {
+      keyUnescaped = false;
       keyHash = BlockHash.ofShort(bytes, from, end);
       keyBytes = bytes;
       keyFrom = from;
@@ -340,11 +353,13 @@ public final class JsonCursor {
   /** Reads a key that is long or has escapes; its end, or -1. */
   private int longKey(int from) {
     int end = strings.scan(bytes, from, limit, scratch);
+    keyUnescaped = false;
     keyHash = scratch.fold();
     keyBytes = bytes;
     keyFrom = from;
     keyTo = end;
     if (end - from <= MAX_ESCAPED_KEY && JsonText.escaped(bytes, from, end)) {
+      keyUnescaped = true;
       keyBytes = JsonText.unescape(bytes, from, end);
       keyFrom = 0;
       keyTo = keyBytes.length;

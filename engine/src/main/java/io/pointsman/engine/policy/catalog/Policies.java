@@ -98,7 +98,8 @@ public final class Policies {
         setup.answerLearners(),
         sessions,
         setup.prefixes(),
-        setup.insight());
+        setup.insight(),
+        setup.wanted());
   }
 
   private static PolicySetup plain(Policy policy) {

@@ -6,6 +6,8 @@ import io.pointsman.engine.policy.AnswerLearner;
 import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.Learner;
 import io.pointsman.engine.policy.Policy;
+import io.pointsman.engine.policy.ReadsRequest;
+import io.pointsman.engine.policy.WantedFields;
 import io.pointsman.engine.policy.session.SessionTable;
 import io.pointsman.engine.prefix.PrefixIndex;
 import java.util.ArrayList;
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param sessions the sessions that it keeps, one of the learners; null if it keeps none
  * @param prefixes the prefixes that it knows, to be measured; null if it knows none
  * @param insight what it can tell of its decisions; null if it predicts nothing
+ * @param wanted what it reads of clients' requests
  */
 public record PolicySetup(
     Policy policy,
@@ -27,11 +30,30 @@ public record PolicySetup(
     List<AnswerLearner> answerLearners,
     @Nullable SessionTable sessions,
     @Nullable PrefixIndex prefixes,
-    @Nullable Insight insight) {
+    @Nullable Insight insight,
+    WantedFields wanted) {
   public PolicySetup {
     requireNonNull(policy, "policy");
     learners = List.copyOf(learners);
     answerLearners = List.copyOf(answerLearners);
+  }
+
+  /** A policy that says itself what it reads of clients' requests. */
+  public PolicySetup(
+      Policy policy,
+      List<Learner> learners,
+      List<AnswerLearner> answerLearners,
+      @Nullable SessionTable sessions,
+      @Nullable PrefixIndex prefixes,
+      @Nullable Insight insight) {
+    this(
+        policy,
+        learners,
+        answerLearners,
+        sessions,
+        prefixes,
+        insight,
+        policy instanceof ReadsRequest reader ? reader.wanted() : WantedFields.NONE);
   }
 
   /** A policy that needs to know nothing of first tokens. */
@@ -56,7 +78,7 @@ public record PolicySetup(
   /** The same, with one more that is told of placements, after the others. */
   public PolicySetup with(Learner further) {
     return new PolicySetup(
-        policy, appended(learners, further), answerLearners, sessions, prefixes, insight);
+        policy, appended(learners, further), answerLearners, sessions, prefixes, insight, wanted);
   }
 
   /**
@@ -70,7 +92,8 @@ public record PolicySetup(
         appended(answerLearners, further),
         sessions,
         prefixes,
-        insight);
+        insight,
+        wanted);
   }
 
   private static <T> List<T> appended(List<? extends T> before, T last) {

@@ -49,6 +49,7 @@ public final class Tiers {
         setup.answerLearners(),
         setup.sessions(),
         setup.prefixes(),
-        setup.insight());
+        setup.insight(),
+        setup.wanted());
   }
 }
