@@ -35,7 +35,8 @@ enum KvMetric implements Metric {
       "Prompts of text whose token ids an engine was to be asked for: learned, unusable (an answer"
           + " without ids, or with content beside text), refused (as malformed), failed (no answer"
           + " in time, or an error), nobody (no engine has a route for it, or all rest after"
-          + " failures), dropped (no room to wait).",
+          + " failures), spared (questions have taken `kv-tokens.share` of the time of all engines"
+          + " that could be asked), dropped (no room to wait).",
       "result"),
   KV_TEXTS(
       Kind.COUNTER,
