@@ -31,7 +31,6 @@ class HoldBackTest {
   /** Blocks that are held of prompts. */
   private final Map<RoutingRequest, Integer> held = new HashMap<>();
 
-  private final List<Integer> besides = new ArrayList<>();
   private final RecordedEvents events = new RecordedEvents();
   private final RoutingEngine engine =
       new RoutingEngine(
@@ -41,7 +40,6 @@ class HoldBackTest {
                   (request, now) -> {
                     request.notes().because(PickReason.LEAST_COST, held.getOrDefault(request, 0));
                     request.notes().waits(room > 0 ? 0 : waitMillis);
-                    besides.add(request.heldBack());
                     return pool.worker(0);
                   },
               List.of()),
@@ -315,18 +313,6 @@ class HoldBackTest {
 
     holdBack.wake();
     assertThat(holdBack.wakeAfterNanos()).isPositive();
-  }
-
-  @Test
-  void decisionsKnowHowManyOthersAreHeldBack() {
-    waitMillis = 1000;
-    heldBack(0);
-    heldBack(0);
-    heldBack(0);
-    assertThat(besides).containsExactly(0, 1, 2);
-    besides.clear();
-    pass(Duration.ofMillis(10));
-    assertThat(besides).containsExactly(2, 2, 2);
   }
 
   @Test

@@ -17,10 +17,11 @@ import org.jspecify.annotations.Nullable;
  * worker has room for it, by what is known then. Only policies that tell how long a request would
  * wait hold any back ({@link io.pointsman.engine.policy.PickNotes#waitMillis}).
  *
- * <p>Those held back are looked at every few milliseconds while there are any. Of the first of a
- * line, those that a worker has room for go, the ones of which it holds most first: one may so be
- * overtaken, for as long as {@link HoldBackSettings#longest} at most. Who comes meanwhile joins the
- * line; when as many are held back as may be, the first of the line is placed in return.
+ * <p>The router looks at them every few milliseconds. Of the first of a line, those that a worker
+ * has room for go, the ones with the fewest uncached tokens first: the mean wait is shortest then.
+ * So a request can be overtaken, for {@link HoldBackSettings#longest} at most. A request that
+ * arrives meanwhile joins the line. When as many are held back as may be, the first of the line is
+ * placed in return.
  *
  * <p>A request that is still held back then was so in vain; one that had to make room was so by the
  * part of the longest time that it had waited. When clearly more of a line are than are not, there
@@ -91,7 +92,6 @@ public final class HoldBack {
    */
   public @Nullable Decision decide(Guest guest) {
     RoutingRequest request = guest.request();
-    request.beside(0);
     if (settings.off()) {
       return engine.decide(request);
     }
@@ -101,7 +101,6 @@ public final class HoldBack {
     if (paused || (before == 0 && full())) {
       return engine.decide(request);
     }
-    request.beside(before);
     // Whose wait the policy does not tell, goes past the line.
     Decision decision = engine.decideWithin(request, before == 0 ? beyondMillis : NOT_AT_ALL);
     return decision != null || join(guest) ? decision : engine.decide(request);
@@ -136,7 +135,6 @@ public final class HoldBack {
     }
     Guest first = line.first(1).getFirst();
     long waited = line.waited(first, now);
-    first.request().beside(line.size());
     if (decide(line, first, Double.POSITIVE_INFINITY, false)) {
       line.inVain(waited, now);
     }
@@ -199,7 +197,6 @@ public final class HoldBack {
     long now = ticker.nanos();
     List<Guest> fitting = new ArrayList<>();
     for (Guest guest : first) {
-      guest.request().beside(line.size() - 1);
       long waited = line.waited(guest, now);
       boolean over = waited >= settings.longest().toNanos();
       if (over) {
@@ -211,9 +208,8 @@ public final class HoldBack {
         fitting.add(guest);
       }
     }
-    fitting.sort(Comparator.comparingDouble(guest -> -heldTokens(guest.request())));
+    fitting.sort(Comparator.comparingDouble(guest -> uncachedTokens(guest.request())));
     for (Guest guest : fitting) {
-      guest.request().beside(line.size() - 1);
       if (decide(line, guest, beyondMillis, false)) {
         line.inTime(now);
       }
@@ -231,8 +227,9 @@ public final class HoldBack {
     }
   }
 
-  private static double heldTokens(RoutingRequest request) {
-    return request.prefix().tokens() * request.prefix().ratio(request.notes().matchedBlocks());
+  private static double uncachedTokens(RoutingRequest request) {
+    double cached = request.prefix().ratio(request.notes().matchedBlocks());
+    return request.prefix().tokens() * (1 - cached);
   }
 
   /**

@@ -5,10 +5,10 @@ import java.time.Duration;
 /**
  * When requests are held back in the router, how long and how many.
  *
- * @param beyond a request is held back while every worker would make it wait longer than this
- *     before its own prompt is computed; 0 holds none back. Short holds back what a free worker
- *     would have taken a moment later; long leaves requests to wait with a worker that was chosen
- *     too early.
+ * @param beyond a request is held back while every worker is full and would make it wait longer
+ *     than this before it computes the prompt; 0 holds none back. A worker is full if it has a
+ *     whole further step to do, or no memory for the prompt. A long time leaves requests with
+ *     workers that were chosen too early.
  * @param longest then it is placed wherever it waits least, above 0. Short gives up what is gained;
  *     long lets prompts that nobody has memory for wait here rather than with a worker.
  * @param most most requests that are held back at once; when one more comes, the first of its line

@@ -28,7 +28,6 @@ public final class RoutingRequest {
   private final boolean explained;
   private final RequestFields fields;
   private boolean heard;
-  private int heldBack;
   private final PickNotes notes = new PickNotes();
   private List<Worker> tried = List.of();
 
@@ -104,16 +103,6 @@ public final class RoutingRequest {
   /** The answer passes by another way; to be said before the request is placed. */
   public void passesElsewhere() {
     heard = false;
-  }
-
-  /** Says how many other requests for the same workers are held back while this is decided on. */
-  public void beside(int heldBack) {
-    this.heldBack = heldBack;
-  }
-
-  /** How many other requests for the same workers are held back in the router, as far as known. */
-  public int heldBack() {
-    return heldBack;
   }
 
   /** Whether somebody wants to know why the decision comes out as it does. */

@@ -138,7 +138,7 @@ class SameShadowTest {
     int[] turns = new int[CONVERSATIONS];
     for (int i = 0; i < REQUESTS; i++) {
       int conversation = random.nextInt(CONVERSATIONS);
-      int[] prompt = Announcer.prompt(conversation, 800 + 160 * turns[conversation]++);
+      int[] prompt = Announcer.prompt(conversation, 4000 + 160 * turns[conversation]++);
       String model = conversation % 4 == 0 ? BASE + ":a" + conversation : BASE;
       RoutingRequest request =
           RoutingRequest.builder()
@@ -215,7 +215,7 @@ class SameShadowTest {
 
     Worker worker = fleet.worker(0);
     assertThat(report.agreed()).isEqualTo(REQUESTS);
-    assertThat(announced.capacityTokens(worker, 40_000)).isLessThan(30_000);
+    assertThat(announced.capacityTokens(worker, 40_000)).isLessThan(36_000);
     assertThat(report.failures()).isZero();
   }
 

@@ -98,7 +98,6 @@ final class Attempts implements HeldRequest.Holder {
   /** Only the first decision is put off: a further attempt is late already. */
   private @Nullable Decision ask() {
     if (held != null || search != null) {
-      routing.beside(0);
       return plane.engine().decide(routing);
     }
     held = new HeldRequest(state, this, routing);

@@ -181,17 +181,18 @@ public final class FrontKeys {
               "limits.hold-beyond",
               duration(Duration.ZERO, Duration.ofMinutes(1)),
               HoldBackSettings.DEFAULTS.beyond(),
-              "A request is held back in the router, and decided on when a worker has room, while"
-                  + " every worker would make it wait longer than this before its prompt is"
-                  + " computed. Only under policies that predict it (cost), only with 2 to 128"
-                  + " workers, and at most limits.queue-size requests at once; when one more comes,"
-                  + " the first of its model is placed at once. Only where requests pass through"
-                  + " the router and one worker serves them whole: /v1/decide, HAProxy and nginx"
-                  + " are told of a worker at once.",
-              "0 holds none back. Short holds back what a free worker would have taken a moment"
-                  + " later; long leaves requests to wait with a worker that was chosen too early."
-                  + " Where a worker is several engines behind one address, requests may be held"
-                  + " back for nothing: use 0.")
+              "Hold a request back in the router while every worker is full and the predicted wait"
+                  + " is longer than this on each. A worker is full if a whole further step of"
+                  + " prompts (cost.step-tokens) waits there already. A busy worker is also full if"
+                  + " it reports its KV memory and has none for the prompt. Held requests with the"
+                  + " fewest uncached tokens are placed first. Only under policies that predict the"
+                  + " wait (cost), with 2 to 128 workers, and for at most limits.queue-size"
+                  + " requests; one more places the first of its model. Requests that one worker"
+                  + " serves whole and that pass through the router are held; /v1/decide, HAProxy"
+                  + " and nginx get their decision at once.",
+              "0 holds none back. A higher value lets more requests wait at a worker that was"
+                  + " chosen early. Set 0 if a worker URL is a load balancer in front of several"
+                  + " engines.")
           .flag("--hold-beyond");
 
   public static final Key<Duration> HOLD_LONGEST =
@@ -199,10 +200,10 @@ public final class FrontKeys {
               "limits.hold-longest",
               duration(Duration.ofMillis(1), Duration.ofHours(1)),
               HoldBackSettings.DEFAULTS.longest(),
-              "Longest time for which a request is held back; then it is placed where it costs"
-                  + " least, full or not.",
-              "Short gives up what holding back gains above capacity; long lets prompts wait that"
-                  + " no worker has memory for, while others pass them.")
+              "Longest time for which a request is held back. Then it is placed on the worker with"
+                  + " the lowest cost, even if that is full.",
+              "A low value gives up the benefit of holding back above capacity. A high value delays"
+                  + " prompts that no worker has memory for, while others pass them.")
           .flag("--hold-longest");
 
   public static final Key<List<ModelQueue>> MODEL_QUEUES =

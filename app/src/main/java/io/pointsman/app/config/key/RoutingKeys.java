@@ -123,27 +123,27 @@ public final class RoutingKeys {
           "cost.kv-tokens",
           integer(1024, 1 << 30),
           COST.kvTokens(),
-          "cost: KV memory of each engine that does not tell its own, in tokens.",
-          "Too large expects hits that the engine has evicted, until its reports of cached tokens"
-              + " correct that; too small gives hits away and takes engines to be full.");
+          "cost: KV memory in tokens of each engine that does not report its size.",
+          "A high value expects hits that the engine has evicted, until reported cached tokens"
+              + " correct it. A low value misses hits and predicts waits for memory that is free.");
 
   public static final Key<Integer> COST_STEP_TOKENS =
       Key.of(
           "cost.step-tokens",
           integer(1, 1 << 24),
           COST.stepTokens(),
-          "cost: most prompt tokens that an engine computes in one step.",
-          "The scale of what is learned about prefill times; far off, long prompts are predicted"
-              + " badly.");
+          "cost: limit of prompt tokens in one step of an engine; use the engine's own limit.",
+          "It decides how many prompts share a step, how long a prompt takes, and when a worker is"
+              + " full (limits.hold-beyond). A wrong value makes predictions wrong.");
 
   public static final Key<Double> COST_PRICE_FLOOR =
       Key.of(
           "cost.price-floor",
           decimal(0, 1000),
           COST.priceFloor(),
-          "cost: what new work costs those who come later while nobody waits, in parts of its own"
-              + " time.",
-          "0 spreads equal prompts over idle workers; large keeps them together and lets them"
+          "cost: lowest price of new work, as a multiple of its own prefill time. It stands for"
+              + " requests that come later.",
+          "0 spreads equal prompts over idle workers. A high value keeps them together, and they"
               + " wait.");
 
   public static final Key<Double> COST_TIE_MILLIS =
@@ -151,17 +151,17 @@ public final class RoutingKeys {
           "cost.tie-millis",
           decimal(0, 60_000),
           COST.tieMillis(),
-          "cost: predicted costs as close as this, in milliseconds, are equal; then the worker with"
-              + " the fewest requests in flight serves.",
-          "0 follows the noise of predictions; large passes small hits over.");
+          "cost: treat predicted costs within this many milliseconds of the lowest as equal. Of"
+              + " these workers, the one with the fewest requests in flight serves.",
+          "0 follows the noise of predictions. A high value ignores small hits.");
 
   public static final Key<Long> COST_MAX_BYTES =
       Key.of(
           "cost.max-bytes",
           bytes(2L << 20, 1L << 36),
           COST.maxBytes(),
-          "cost: memory of what is known of all workers' caches.",
-          "Small forgets prompts before the engines do; it is taken only as needed.");
+          "cost: memory for the models of all workers' caches.",
+          "A low value forgets prompts before the engines do. Memory is taken only as needed.");
 
   public static final Key<Integer> VIRTUAL_NODES =
       Key.of(

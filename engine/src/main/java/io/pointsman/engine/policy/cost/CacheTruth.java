@@ -24,11 +24,17 @@ final class CacheTruth {
   private static final double LEAST = 0.1;
   private static final int LOST_IN_A_ROW = 4;
 
+  /** So many restarts in a row without a hit in between: the engine keeps no cache. */
+  private static final int KEEPS_NOTHING = 2;
+
   private final Worker worker;
   private final KvIndex announced;
   private final int configured;
   private double share = 1;
   private int lost;
+
+  /** How often in a row it lost everything that it had been sent, without a hit in between. */
+  private int lostAll;
 
   /** Those of them that found nothing at all, since the last doubt arose. */
   private int nothing;
@@ -127,9 +133,14 @@ final class CacheTruth {
     return announced.emptyUntil(worker.slot(), now);
   }
 
+  /** Whether the engine seems to run without a prefix cache. */
+  boolean keepsNothing() {
+    return lostAll >= KEEPS_NOTHING;
+  }
+
   /** Tokens that the cache is thought to hold. */
   double tokens() {
-    return declared() * share;
+    return keepsNothing() ? 0 : declared() * share;
   }
 
   /** Until when what was placed there is gone, by what {@link #restarted} has found. */
@@ -149,6 +160,11 @@ final class CacheTruth {
               failure == Failure.CONNECT && refusedAgain(entry, now);
           case Outcome.Succeeded _, Outcome.Ignored _ -> foundNothing(entry, outcome, usage);
         };
+    if (usage.cachedTokens() > 0) {
+      lostAll = 0;
+    } else if (restarted && !(outcome instanceof Outcome.Failed)) {
+      lostAll++;
+    }
     if (restarted) {
       boolean kept = found && nothing > 0 && !(outcome instanceof Outcome.Failed);
       goneUntil = kept ? nothingSince - 1 : now;

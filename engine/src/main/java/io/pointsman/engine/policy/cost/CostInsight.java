@@ -73,10 +73,9 @@ public final class CostInsight implements Insight {
   }
 
   private static Estimate estimate(WorkerModel model, RoutingRequest request, int held, long now) {
-    return new Inquiry()
+    return new CostEstimator()
         .about(model.kind(), request.prefix(), now)
-        .beside(request.heldBack())
-        .estimate(model.standing(now), held);
+        .estimate(model.state(now), held);
   }
 
   /** Of a large pool those from the chosen one on, and the few that hold a part of the prompt. */

@@ -7,7 +7,6 @@ import io.pointsman.engine.policy.PickReason;
 import io.pointsman.engine.policy.Picker;
 import io.pointsman.engine.policy.Policy;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.cost.Inquiry.Standing;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,8 +82,8 @@ public final class CostPolicy implements Policy {
     int held = all.held[n];
     int known = holdings == null ? 0 : holdings.longest();
     request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
-    Standing at = models[chosen].standing(now);
-    request.notes().predict(all.inquiry(at.kind()).ttft(at, held));
+    WorkerState at = models[chosen].state(now);
+    request.notes().predict(all.estimator(at.kind()).ttft(at, held));
     // With one worker nothing is gained by waiting but another order.
     if (looked == size && size > 1) {
       request.notes().waits(all.leastWait);
@@ -118,7 +117,7 @@ public final class CostPolicy implements Policy {
     private int count;
 
     /** For the kind of worker that was looked at last. */
-    private final Inquiry inquiry = new Inquiry();
+    private final CostEstimator estimator = new CostEstimator();
 
     private WorkerModel[] models = NO_MODELS;
     private RoutingRequest request = NO_REQUEST;
@@ -138,7 +137,7 @@ public final class CostPolicy implements Policy {
       count = 0;
       least = Double.POSITIVE_INFINITY;
       leastWait = Double.POSITIVE_INFINITY;
-      inquiry.about(models[0].kind(), request.prefix(), now).beside(request.heldBack());
+      estimator.about(models[0].kind(), request.prefix(), now);
     }
 
     /** Keeps nothing of a request that may be gone, nor of workers. */
@@ -146,7 +145,7 @@ public final class CostPolicy implements Policy {
       models = NO_MODELS;
       request = NO_REQUEST;
       holdings = null;
-      inquiry.forget();
+      estimator.forget();
     }
 
     /** Takes a worker into the comparison, if it may be chosen. */
@@ -156,8 +155,8 @@ public final class CostPolicy implements Policy {
       if (load == Pool.NOT_ELIGIBLE) {
         return;
       }
-      Standing at = models[i].standing(now);
-      Inquiry about = inquiry(at.kind());
+      WorkerState at = models[i].state(now);
+      CostEstimator about = estimator(at.kind());
       int blocks = holdings == null ? 0 : holdings.blocks(pool.slot(i));
       double cost = about.cost(at, blocks);
       leastWait = Math.min(leastWait, about.waits());
@@ -191,11 +190,11 @@ public final class CostPolicy implements Policy {
       return loads[n] == loads[other] ? held[other] - held[n] : loads[n] - loads[other];
     }
 
-    Inquiry inquiry(PoolModel kind) {
-      if (inquiry.kind() != kind) {
-        inquiry.about(kind, request.prefix(), now).beside(request.heldBack());
+    CostEstimator estimator(PoolModel kind) {
+      if (estimator.kind() != kind) {
+        estimator.about(kind, request.prefix(), now);
       }
-      return inquiry;
+      return estimator;
     }
   }
 }

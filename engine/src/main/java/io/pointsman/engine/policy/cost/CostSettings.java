@@ -19,7 +19,7 @@ package io.pointsman.engine.policy.cost;
 public record CostSettings(
     int kvTokens, int stepTokens, double priceFloor, double tieMillis, long maxBytes) {
 
-  public static final CostSettings DEFAULTS = new CostSettings(400_000, 8192, 0.5, 15, 128L << 20);
+  public static final CostSettings DEFAULTS = new CostSettings(400_000, 8192, 0.2, 1, 128L << 20);
 
   public CostSettings {
     if (kvTokens < 1024) {

@@ -1,6 +1,6 @@
 package io.pointsman.engine.policy.cost;
 
-import io.pointsman.engine.policy.cost.Inquiry.Expectation;
+import io.pointsman.engine.policy.cost.CostEstimator.Expectation;
 import io.pointsman.engine.prefix.PrefixBlocks;
 
 /** One request on one worker from its placement to its end. Guarded by its worker's lock. */
@@ -38,6 +38,18 @@ final class InFlight {
 
   /** Since when its worker has had something to compute, as of its placement. */
   long busySince;
+
+  /** Tokens of its prompt that its worker had cached or on the way, as of its placement. */
+  int cached;
+
+  /** Uncached tokens that earlier steps of the engine have computed. */
+  int done;
+
+  /** Uncached tokens that the present step computes; 0 while it waits for a later step. */
+  int inStep;
+
+  /** Whether the step that ended last has computed the rest of its prompt. */
+  boolean finishing;
 
   /** Whether its prompt is computed, as heard or as assumed. */
   boolean computed;
@@ -79,6 +91,11 @@ final class InFlight {
 
   int uncached() {
     return tokens - held;
+  }
+
+  /** Uncached tokens that have yet to be computed, those of the present step included. */
+  int left() {
+    return Math.max(0, uncached() - done);
   }
 
   /** Tokens of its prompt that another's begins with too. */

@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Changed under its own lock; {@link #millis} may be read by any thread.
  */
 final class LatencyModel {
+  /** Tokens of which {@link Coefficients#compute} tells the time. */
+  private static final double UNIT = 8192;
+
   static final Coefficients PRIOR = new Coefficients(20, 30, 150);
 
   /** No engine is faster. */
@@ -43,17 +46,22 @@ final class LatencyModel {
   private volatile Coefficients present = PRIOR;
 
   /**
-   * Milliseconds of a prefill as a function of its tokens {@code u} and of the share of KV memory
-   * that decoding reads: {@code (base + decode * util) * (1 + u / step) + compute * u / step}.
+   * Milliseconds of a prefill of {@code u} tokens, with the share {@code util} of KV memory that
+   * decoding reads: {@code (base + decode * util) * ceil(u / step) + compute * u / UNIT}.
    *
    * @param base of each step, whatever it computes
    * @param decode of each step when decoding reads all of the memory
-   * @param compute of a step full of prompt tokens
+   * @param compute of {@link #UNIT} prompt tokens
    */
   record Coefficients(double base, double decode, double compute) {
-    /** Milliseconds of so many full steps' prompt tokens, on a worker of usual speed. */
-    double millis(double steps, double util) {
-      return (base + decode * util) * (1 + steps) + compute * steps;
+    /** Milliseconds of so many tokens in so many steps, on a worker of usual speed. */
+    double millis(double tokens, double steps, double util) {
+      return (base + decode * util) * steps + compute * tokens / UNIT;
+    }
+
+    /** Milliseconds of further tokens in a step that is taken anyway. */
+    double more(double tokens) {
+      return compute * tokens / UNIT;
     }
   }
 
@@ -105,14 +113,14 @@ final class LatencyModel {
     return stepTokens;
   }
 
-  /** Full steps that a prompt token is. */
-  double stepsPerToken() {
-    return 1 / stepTokens;
+  /** Steps that so many tokens take, if they have the steps to themselves; at least 1. */
+  double steps(double tokens) {
+    return Math.max(1, Math.ceil(tokens / stepTokens - 1e-9));
   }
 
   /** Predicted milliseconds for {@code tokens} on a worker of usual speed. */
   double millis(double tokens, double util) {
-    return present().millis(tokens / stepTokens, util);
+    return present().millis(tokens, steps(tokens), util);
   }
 
   /** Learns that {@code tokens} took {@code millis} with {@code util} of the memory in decode. */
@@ -120,21 +128,21 @@ final class LatencyModel {
     if (!learns()) {
       return;
     }
-    double steps = tokens / stepTokens;
-    double x1 = 1 + steps;
+    double units = tokens / UNIT;
+    double x1 = steps(tokens);
     double x2 = x1 * util;
     double weight = 1 / ((NOISE_MILLIS + millis) * (NOISE_MILLIS + millis));
     samples = FORGETTING * samples + 1;
     weights = FORGETTING * weights + weight;
     s11 = FORGETTING * s11 + weight * x1 * x1;
     s12 = FORGETTING * s12 + weight * x1 * x2;
-    s13 = FORGETTING * s13 + weight * x1 * steps;
+    s13 = FORGETTING * s13 + weight * x1 * units;
     s22 = FORGETTING * s22 + weight * x2 * x2;
-    s23 = FORGETTING * s23 + weight * x2 * steps;
-    s33 = FORGETTING * s33 + weight * steps * steps;
+    s23 = FORGETTING * s23 + weight * x2 * units;
+    s33 = FORGETTING * s33 + weight * units * units;
     r1 = FORGETTING * r1 + weight * x1 * millis;
     r2 = FORGETTING * r2 + weight * x2 * millis;
-    r3 = FORGETTING * r3 + weight * steps * millis;
+    r3 = FORGETTING * r3 + weight * units * millis;
     present = solve();
   }
 

@@ -1,6 +1,11 @@
 package io.pointsman.engine.policy.cost;
 
+import static java.util.Objects.requireNonNull;
+
+import io.pointsman.engine.policy.cost.WorkerState.Phase;
 import io.pointsman.engine.prefix.PrefixBlocks;
+import java.util.EnumMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,14 +28,23 @@ final class PoolModel {
   /** So many prompts have to be reported before their length is believed. */
   private static final double PROMPT_PRIOR_TOKENS = 2000;
 
-  /** A request on a worker that computes just now waits about half a step, until known better. */
-  private static final double STEP_MILLIS = 30;
+  /** First tokens within this part of a step's fixed time belong to one step, within bounds. */
+  private static final double SAME_STEP = 0.25;
+
+  private static final double SAME_STEP_LEAST_MILLIS = 1;
+  private static final double SAME_STEP_MOST_MILLIS = 10;
+
+  private static final double SHARE_FORGETTING = 0.99;
+
+  /** Beyond so many tokens a difference to the expected hit has other reasons than rounding. */
+  private static final double MOST_ROUNDING = 256;
+
+  private static final double ROUNDING_FORGETTING = 0.99;
 
   final LatencyModel latency;
   private final Kind kind;
   private final @Nullable PoolModel teacher;
-  private final Delay ofIdle = new Delay();
-  private final Delay ofBusy = new Delay();
+  private final Map<Phase, Delay> delays = new EnumMap<>(Phase.class);
   private final double priceFloor;
 
   /** No answer counts as longer. */
@@ -45,11 +59,17 @@ final class PoolModel {
   private double answerTokens = ANSWER_PRIOR;
   private double estimated = PROMPT_PRIOR_TOKENS;
   private double reported = PROMPT_PRIOR_TOKENS;
+  private double prefillMillis = 300;
+  private double answerMillis = 3000;
+  private double roundingTokens;
+  private double roundingSamples = 20;
   private volatile double price;
+  private volatile double prefillShare = 0.1;
+  private volatile double rounding;
   private volatile double meanAnswer = ANSWER_PRIOR;
   private volatile double tokensPerEstimated = 1;
 
-  /** A mean of delays with forgetting, drawn towards a prior. */
+  /** A mean of delays with forgetting, drawn towards 0. */
   private static final class Delay {
     private static final double FORGETTING = 0.995;
     private static final double PRIOR_SAMPLES = 50;
@@ -60,28 +80,22 @@ final class PoolModel {
     private double samples;
     private double sum;
 
-    /** The mean if the prior were 0. */
     private volatile double seen;
-
-    /** How much of the prior is in the mean. */
-    private volatile double priorShare = 1;
 
     void add(double millis) {
       samples = FORGETTING * samples + 1;
       sum = FORGETTING * sum + Math.clamp(millis, -LONGEST_MILLIS, LONGEST_MILLIS);
       seen = sum / (samples + PRIOR_SAMPLES);
-      priorShare = PRIOR_SAMPLES / (samples + PRIOR_SAMPLES);
     }
 
     void beginFrom(Delay other) {
       samples = other.samples;
       sum = other.sum;
       seen = other.seen;
-      priorShare = other.priorShare;
     }
 
-    double mean(double prior) {
-      return Math.max(0, seen + priorShare * prior);
+    double mean() {
+      return Math.max(0, seen);
     }
   }
 
@@ -100,6 +114,9 @@ final class PoolModel {
     priceFloor = settings.priceFloor();
     longestAnswer = settings.kvTokens();
     price = priceFloor;
+    for (Phase phase : Phase.values()) {
+      delays.put(phase, new Delay());
+    }
   }
 
   Kind kind() {
@@ -110,8 +127,8 @@ final class PoolModel {
   synchronized void beginFrom(PoolModel former) {
     synchronized (former) {
       latency.beginFrom(former.latency);
-      ofIdle.beginFrom(former.ofIdle);
-      ofBusy.beginFrom(former.ofBusy);
+      delays.forEach(
+          (phase, delay) -> delay.beginFrom(requireNonNull(former.delays.get(phase), "delay")));
       wanted = former.wanted;
       computed = former.computed;
       answers = former.answers;
@@ -120,6 +137,12 @@ final class PoolModel {
       estimated = former.estimated;
       reported = former.reported;
       tokensPerEstimated = former.tokensPerEstimated;
+      prefillMillis = former.prefillMillis;
+      answerMillis = former.answerMillis;
+      prefillShare = former.prefillShare;
+      roundingTokens = former.roundingTokens;
+      roundingSamples = former.roundingSamples;
+      rounding = former.rounding;
     }
     reprice();
   }
@@ -138,32 +161,59 @@ final class PoolModel {
   }
 
   /**
-   * Milliseconds by which first tokens come later than prompts explain: for the step that runs when
-   * a request comes, and for what comes behind it and is computed in the same step.
+   * Milliseconds by which first tokens arrive later than prompts explain: a worker that decodes
+   * finishes its decode step first.
    *
-   * @param busy whether the worker has something to compute when the request is placed
+   * @param phase what the worker does when a request is placed there
    */
-  double delay(boolean busy) {
-    if (teacher != null) {
-      return teacher.delay(busy);
+  double delay(Phase phase) {
+    return teacher == null
+        ? requireNonNull(delays.get(phase), "delay").mean()
+        : teacher.delay(phase);
+  }
+
+  /** A first token arrived so many milliseconds later than prompts explain. */
+  synchronized void delayed(Phase phase, double millis) {
+    requireNonNull(delays.get(phase), "delay").add(millis);
+  }
+
+  /** First tokens that arrive within so many nanoseconds belong to one step of an engine. */
+  long sameStepNanos() {
+    double millis = SAME_STEP * latency.present().base();
+    return (long) (Math.clamp(millis, SAME_STEP_LEAST_MILLIS, SAME_STEP_MOST_MILLIS) * 1e6);
+  }
+
+  /**
+   * Mean time of a prefill by itself as a share of the mean time to the end of an answer, 0 to 1. A
+   * millisecond of decoding counts as so much of a millisecond before the first token: then a
+   * change of both means by the same per cent counts the same.
+   */
+  double prefillShare() {
+    return prefillShare;
+  }
+
+  /** An answer has ended: milliseconds of its prefill by itself, and from its placement on. */
+  synchronized void ended(double prefill, double whole) {
+    prefillMillis = SHARE_FORGETTING * prefillMillis + prefill;
+    answerMillis = SHARE_FORGETTING * answerMillis + whole;
+    prefillShare = Math.min(1, prefillMillis / answerMillis);
+  }
+
+  /**
+   * Tokens of a cached prefix that engines compute again, because they find whole blocks only.
+   * Below 0 if they find more than the router's blocks tell.
+   */
+  double rounding() {
+    return rounding;
+  }
+
+  /** An engine has found so many tokens less of a prompt than it holds. */
+  synchronized void rounded(double tokens) {
+    if (Math.abs(tokens) <= MOST_ROUNDING) {
+      roundingTokens = ROUNDING_FORGETTING * roundingTokens + tokens;
+      roundingSamples = ROUNDING_FORGETTING * roundingSamples + 1;
+      rounding = roundingTokens / roundingSamples;
     }
-    return busy ? ofBusy.mean(halfAStep()) : ofIdle.mean(0);
-  }
-
-  /**
-   * What a request on a busy worker is delayed by until known better. Less where steps have turned
-   * out to be shorter: of workers that are kept free because of it nothing else would be learned.
-   */
-  private double halfAStep() {
-    return STEP_MILLIS * Math.min(1, latency.present().base() / LatencyModel.PRIOR.base());
-  }
-
-  /**
-   * A first token has come so many milliseconds later than its prompt, and those before it,
-   * explain.
-   */
-  synchronized void delayed(boolean busy, double millis) {
-    (busy ? ofBusy : ofIdle).add(millis);
   }
 
   /** Mean length of answers in tokens. */
@@ -199,8 +249,9 @@ final class PoolModel {
     reprice();
   }
 
+  /** New work delays those who wait only while no worker is free to take them. */
   private void reprice() {
-    double waiting = Math.max(0, pending - prefilling);
+    double waiting = prefilling < workers ? 0 : Math.max(0, pending - prefilling);
     double chanceWanted = computed > 0 ? wanted / computed : 0;
     price = priceFloor + waiting / Math.max(1, workers) + chanceWanted;
   }

@@ -8,8 +8,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.policy.RoutingRequest;
-import io.pointsman.engine.policy.cost.Inquiry.Expectation;
-import io.pointsman.engine.policy.cost.Inquiry.Standing;
+import io.pointsman.engine.policy.cost.CostEstimator.Expectation;
 import io.pointsman.engine.prefix.Lengths;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.PrefixIndex;
@@ -49,7 +48,7 @@ final class WorkerModel {
   private final CacheMemory.Part memory;
   private final CacheModel cache;
   private final CacheTruth truth;
-  private final Progress progress;
+  private final PrefillTracker progress;
   private final long joinedAt;
   private final Map<Lease, InFlight> inFlight = new HashMap<>();
 
@@ -70,7 +69,7 @@ final class WorkerModel {
   private long drainedAt;
 
   /** What picks read. */
-  private volatile Standing standing;
+  private volatile WorkerState state;
 
   /**
    * What the models of all workers share.
@@ -107,13 +106,15 @@ final class WorkerModel {
     cache = new CacheModel(memory, this::evicted, this::withdrawn, this::foresee);
     truth = new CacheTruth(worker, announced, kvTokens);
     pool.workers(1);
-    progress = new Progress(pool);
-    standing = figures();
+    progress = new PrefillTracker(pool);
+    state = figures();
   }
 
   private void evicted(Lengths blocks, int from, int to) {
     index.remove(blocks, from, to, tenancy);
-    remember(blocks, from, to, GhostList.Fate.EVICTED);
+    if (!truth.keepsNothing()) {
+      remember(blocks, from, to, GhostList.Fate.EVICTED);
+    }
   }
 
   private long foresee(List<? extends Lengths> soon) {
@@ -173,13 +174,13 @@ final class WorkerModel {
 
   /** Time that it takes, in parts of what its kind takes. */
   double speed() {
-    return standing.speed();
+    return state.speed();
   }
 
   /** Takes its speed over from one that has learned it. */
   synchronized void speed(double learned) {
     progress.speed(learned);
-    standing = standing.withSpeed(learned);
+    state = state.withSpeed(learned);
   }
 
   /** When it was first heard of. */
@@ -236,17 +237,17 @@ final class WorkerModel {
   }
 
   /** What it stands at, for picks; any thread. Takes a lock only if it is due to change by now. */
-  Standing standing(long now) {
-    Standing at = standing;
+  WorkerState state(long now) {
+    WorkerState at = state;
     return now - at.assumesAt() < 0 ? at : assumed(now);
   }
 
-  private synchronized Standing assumed(long now) {
+  private synchronized WorkerState assumed(long now) {
     if (!closed) {
       progress.assume(now);
       publish();
     }
-    return standing;
+    return state;
   }
 
   /**
@@ -266,11 +267,13 @@ final class WorkerModel {
     noticeClears(now);
     int blocks = cache.match(prefix);
     int here = told == HeldBlocks.UNTOLD ? blocks : grain.coarse(told);
-    int held = tokensOf(here, prefix, tokens);
+    int cached = truth.keepsNothing() ? 0 : tokensOf(here, prefix, tokens);
+    int held = cached == 0 ? 0 : (int) Math.clamp(cached - pool.rounding(), 0, tokens - 1);
     progress.assume(now);
-    Expectation expected = new Inquiry().about(pool, prefix, now).expect(figures(), here);
+    Expectation expected = new CostEstimator().about(pool, prefix, now).expect(figures(), here);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, here, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
+    entry.cached = cached;
     int left = cache.computed(prefix, blocks);
     entry.certain = tokensOf(Math.min(left, here), prefix, tokens);
     entry.announceable = announceable(prefix, left, now) ? tokensOf(left, prefix, tokens) : 0;
@@ -324,7 +327,7 @@ final class WorkerModel {
       return false;
     }
     mute &= !entry.awaited;
-    progress.hear(entry, at, standing.util());
+    progress.hear(entry, at, state.util());
     publish();
     return true;
   }
@@ -351,7 +354,7 @@ final class WorkerModel {
     if (outcome instanceof Outcome.Succeeded(boolean served)
         && served
         && usage.promptTokens() > 0) {
-      progress.hearWhole(entry, now, standing.util());
+      progress.hearWhole(entry, now, state.util());
     }
     boolean left = leavesPrompt(entry, outcome, usage);
     progress.end(entry, now, left);
@@ -363,12 +366,23 @@ final class WorkerModel {
     if (entry.emptied) {
       emptied(truth.goneUntil());
     }
-    if (usage.completionTokens() > 0) {
-      pool.answered(usage.completionTokens());
-    }
+    learn(entry, usage, now);
     fit();
     publish();
     return entry;
+  }
+
+  private void learn(InFlight entry, Usage usage, long now) {
+    if (usage.completionTokens() > 0) {
+      pool.answered(usage.completionTokens());
+      if (entry.heard) {
+        pool.ended(entry.expected.own(), (now - entry.placedAt) / 1e6);
+      }
+    }
+    if (entry.cached > 0 && usage.cachedTokens() > 0 && usage.promptTokens() > 0) {
+      double expected = entry.cached * (double) usage.promptTokens() / entry.tokens;
+      pool.rounded(expected - usage.cachedTokens());
+    }
   }
 
   /** Whether the worker has computed the prompt of a request that has ended, or will have. */
@@ -396,23 +410,21 @@ final class WorkerModel {
   }
 
   private void publish() {
-    standing = figures();
+    state = figures();
   }
 
-  private Standing figures() {
+  private WorkerState figures() {
     double capacity = truth.declared();
-    return new Standing(
+    return new WorkerState(
         pool,
-        progress.aheadTokens(),
-        progress.nextTokens(),
-        progress.changedAt(),
-        progress.notComputed(),
+        progress.prefill(),
         progress.assumesAt(),
         progress.computed(),
         Math.min(1, progress.contextTokens() / capacity),
         capacity - cache.pinnedTokens() - (inFlight.size() + 1) * pool.meanAnswer(),
         worker.kvTokens() > 0,
         progress.speed(),
-        Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS));
+        Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS),
+        truth.keepsNothing());
   }
 }

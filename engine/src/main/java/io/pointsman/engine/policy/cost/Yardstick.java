@@ -63,7 +63,7 @@ public final class Yardstick implements AnswerLearner {
     Holdings holdings = Holdings.of(learner.index(), prefix);
     int held = holdings == null ? 0 : holdings.blocks(worker.slot());
     Estimate estimate =
-        new Inquiry().about(model.kind(), prefix, now).estimate(model.standing(now), held);
+        new CostEstimator().about(model.kind(), prefix, now).estimate(model.state(now), held);
     return new Reading(estimate.tokens(), estimate.tokens() - estimate.uncached(), estimate.ttft());
   }
 

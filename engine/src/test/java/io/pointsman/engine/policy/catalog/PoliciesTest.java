@@ -71,8 +71,7 @@ class PoliciesTest {
         .returns(0.3, CacheAwareSettings::cacheThreshold)
         .returns(64, CacheAwareSettings::balanceAbsThreshold)
         .returns(1.5, CacheAwareSettings::balanceRelThreshold);
-    assertThat(CostSettings.DEFAULTS)
-        .isEqualTo(new CostSettings(400_000, 8192, 0.5, 15, 128 << 20));
+    assertThat(CostSettings.DEFAULTS).isEqualTo(new CostSettings(400_000, 8192, 0.2, 1, 128 << 20));
   }
 
   @Test

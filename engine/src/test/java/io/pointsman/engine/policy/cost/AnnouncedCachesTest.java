@@ -26,7 +26,6 @@ import io.pointsman.engine.kv.TokenKeys;
 import io.pointsman.engine.policy.LostHit;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.PolicySetup;
-import io.pointsman.engine.policy.cost.Inquiry.Standing;
 import io.pointsman.engine.policy.cost.LatencyModel.Coefficients;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import io.pointsman.engine.prefix.TokenIds;
@@ -331,8 +330,8 @@ class AnnouncedCachesTest {
     assertThat(heldOf(asking(PROMPT))).isEqualTo(100);
   }
 
-  private Standing standing(Worker worker) {
-    return requireNonNull(learner.model(worker), "model").standing(fleet.now());
+  private WorkerState state(Worker worker) {
+    return requireNonNull(learner.model(worker), "model").state(fleet.now());
   }
 
   @Test
@@ -343,7 +342,7 @@ class AnnouncedCachesTest {
 
     Lease lease = placed(engine, asking(PROMPT));
     assertThat(lease.worker()).isSameAs(third);
-    assertThat(standing(third).ahead()).isEqualTo(1);
+    assertThat(state(third).prefill().tokens()).isEqualTo(1);
     answer(lease, 20, new Usage(3201, 3200, 10));
     assertThat(learner.lostHits().expectedTokens()).isEqualTo(3200);
     assertThat(learner.lostHits().tokens(LostHit.NEVER_SEEN)).isEqualTo(1);
@@ -430,7 +429,7 @@ class AnnouncedCachesTest {
       answer(lease, 20, new Usage(3201, 3200, 10));
     }
 
-    Coefficients learned = standing(third).kind().latency.present();
+    Coefficients learned = state(third).kind().latency.present();
     assertThat(learned.compute()).isCloseTo(150, within(1.0));
     assertThat(learned.base()).isCloseTo(20, within(1.0));
   }
@@ -446,7 +445,7 @@ class AnnouncedCachesTest {
     fleet.clock.advance(Duration.ofMinutes(1));
 
     Lease lease = placed(engine, asking(PROMPT));
-    assertThat(standing(home).ahead()).isEqualTo(3201);
+    assertThat(state(home).prefill().tokens()).isEqualTo(3201);
     answer(lease, 100, new Usage(3201, 0, 10));
     assertThat(learner.lostHits().expectedTokens()).isZero();
     assertThat(learner.lostHits().tokens(LostHit.EVICTED)).isEqualTo(3201);

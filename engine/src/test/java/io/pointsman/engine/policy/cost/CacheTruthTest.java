@@ -8,6 +8,7 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Usage;
 import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.policy.LostHit;
+import io.pointsman.engine.policy.cost.WorkerState.Phase;
 import org.junit.jupiter.api.Test;
 
 class CacheTruthTest {
@@ -29,7 +30,7 @@ class CacheTruthTest {
             new HitLedger.Prospect(
                 100, 100, LostHit.EVICTED, 100, LostHit.EVICTED, LostHit.EVICTED),
             placedAt,
-            new Inquiry.Expectation(10, 0, false, false));
+            new CostEstimator.Expectation(10, 10, 0, Phase.FREE, false));
     entry.certain = TOKENS - 1;
     return truth.restarted(entry, Outcome.SUCCEEDED, new Usage(TOKENS, found, 1), placedAt + 50);
   }

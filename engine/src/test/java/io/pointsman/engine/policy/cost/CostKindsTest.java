@@ -7,6 +7,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Role;
 import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.fleet.WorkerSpec;
+import io.pointsman.engine.policy.cost.WorkerState.Phase;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +46,7 @@ class CostKindsTest {
   private static void learn(PoolModel kind) {
     for (int i = 0; i < 1000; i++) {
       kind.latency.learn(1000, 0, 500);
-      kind.delayed(true, 200);
+      kind.delayed(Phase.PREFILLING, 200);
       kind.answered(40);
       kind.counted(1000, 500);
       kind.placed(100, 100, true);
@@ -56,10 +57,10 @@ class CostKindsTest {
 
   private static void assertLearned(PoolModel kind) {
     assertThat(kind.latency.millis(1000, 0)).isBetween(450.0, 510.0);
-    assertThat(kind.delay(true)).isGreaterThan(150);
+    assertThat(kind.delay(Phase.PREFILLING)).isGreaterThan(150);
     assertThat(kind.meanAnswer()).isLessThan(45);
     assertThat(kind.tokens(Prompt.text(1, 100))).isBetween(795, 850);
-    assertThat(kind.price()).isBetween(1.49, 1.51);
+    assertThat(kind.price()).isBetween(1.19, 1.21);
   }
 
   private static void assertNew(PoolModel kind) {

@@ -308,20 +308,21 @@ class CostPolicyTest {
     return asked.notes().waitMillis();
   }
 
+  /** As long as a worker has less, the request joins the next step and loses nothing there. */
   @Test
-  void requestWaitsOnlyIfEveryWorkerHasPromptsToCompute() {
-    for (int i = 0; i < 3; i++) {
+  void requestWaitsOnlyIfEveryWorkerHasAFurtherStepToDo() {
+    for (int i = 0; i < 7; i++) {
       place(Prompt.of(i, 1000));
     }
     assertThat(waitOf(Prompt.of(9, 1000))).isZero();
 
-    place(Prompt.of(3, 1000));
+    place(Prompt.of(7, 1000));
     assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
   }
 
   @Test
   void nothingWaitsForPromptsOfWhichNothingIsHeardOnceTheyAreDue() {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
       engine.decide(unheard(Prompt.of(i, 1000)));
     }
     assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
@@ -334,7 +335,7 @@ class CostPolicyTest {
   @Test
   void nothingWaitsForPromptsOfEnginesThatTellNoFirstTokensOnceTheyAreDue() {
     List<Lease> whole = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
+    for (int i = 30; i < 38; i++) {
       whole.add(place(Prompt.of(i, 1000)));
     }
     fleet.clock.advance(Duration.ofSeconds(10));
@@ -342,7 +343,7 @@ class CostPolicyTest {
     whole.forEach(CostPolicyTest::answerInOnePiece);
 
     List<Lease> streams = new ArrayList<>();
-    for (int i = 10; i < 14; i++) {
+    for (int i = 10; i < 18; i++) {
       streams.add(place(Prompt.of(i, 1000)));
     }
     assertThat(waitOf(Prompt.of(9, 1000))).isGreaterThan(100);
@@ -360,9 +361,9 @@ class CostPolicyTest {
     lease.succeeded();
   }
 
-  /** Four prompts of which nothing is heard for 10 s. */
+  /** Eight prompts without a first token for 10 s. */
   private void hang() {
-    for (int i = 20; i < 24; i++) {
+    for (int i = 20; i < 28; i++) {
       place(Prompt.of(i, 1000));
     }
     fleet.clock.advance(Duration.ofSeconds(10));
@@ -390,8 +391,8 @@ class CostPolicyTest {
     two.place(Prompt.of(1, 1000));
     two.place(Prompt.of(2, 1000));
     two.fleet.clock.advance(Duration.ofSeconds(10));
-    Lease behind = two.place(Prompt.of(3, 10));
-    Lease other = two.place(Prompt.of(4, 10));
+    Lease behind = two.place(Prompt.of(3, 1000));
+    Lease other = two.place(Prompt.of(4, 1000));
     assertThat(other.worker()).isNotSameAs(behind.worker());
     assertThat(waitOf(two.engine, Prompt.of(9, 1000))).isGreaterThan(100);
 
@@ -475,7 +476,7 @@ class CostPolicyTest {
       crowd(64, millis);
     }
     List<Lease> leases = new ArrayList<>();
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 80; i++) {
       leases.add(place(Prompt.of(fresh++, 32)));
     }
     double wait = waitOf(Prompt.of(fresh++, 32));
@@ -589,45 +590,50 @@ class CostPolicyTest {
     assertThat(waitInACrowd(0, 0)).isEqualTo(before);
   }
 
-  @Test
-  void whatAFreeWorkerTakesBeforeItBeginsIsNoWaitForOthers() {
-    assertThat(waitBehindOne(new PoolModel(CostSettings.DEFAULTS))).isGreaterThan(30);
+  private final PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
 
-    PoolModel late = new PoolModel(CostSettings.DEFAULTS);
-    for (int i = 0; i < 1000; i++) {
-      late.delayed(false, 100);
-      late.delayed(true, 100);
-    }
-    assertThat(waitBehindOne(late)).isLessThan(30);
+  private WorkerState state(WorkerState.Prefill prefill, int decoding) {
+    return new WorkerState(kind, prefill, 1, decoding, 0, 400_000, true, 1, 10, false);
+  }
+
+  /** Cost of a prompt of 4,800 tokens, 50 ms after a step of the worker has started. */
+  private double cost(WorkerState.Prefill prefill) {
+    CostEstimator estimator = new CostEstimator().about(kind, Prompt.of(2, 300), 50_000_000);
+    return estimator.cost(state(prefill, 0), 0);
   }
 
   @Test
-  void aStepIsNotTakenToBeLongWherePromptsTakeNothing() {
-    PoolModel fast = new PoolModel(CostSettings.DEFAULTS);
-    for (int i = 0; i < 300; i++) {
-      fast.latency.learn(500, 0, 1);
-    }
-    assertThat(waitBehindOne(fast)).isLessThan(5);
-  }
+  void promptWaitsForTheRestOfTheStepAndSharesTheNextOne() {
+    double alone = cost(WorkerState.Prefill.NONE);
+    double behindAStep = cost(new WorkerState.Prefill(0, 1, 8192, 0, 0, 0));
+    double step = kind.latency.millis(8192, 0);
+    assertThat(behindAStep - alone).as("the rest").isCloseTo(step - 50, within(0.01));
 
-  /** Of a short prompt behind another one. */
-  private static double waitBehindOne(PoolModel kind) {
-    Inquiry inquiry = new Inquiry().about(kind, Prompt.of(1, 1), 0);
-    inquiry.cost(new Inquiry.Standing(kind, 16, 16, 0, 1, 1, 0, 0, 400_000, true, 1, 10), 0);
-    return inquiry.waits();
+    double fixed = kind.latency.millis(1, 0);
+    double sharing = cost(new WorkerState.Prefill(0, 1, 8192, 0, 1, 100)) - behindAStep;
+    double work = kind.latency.millis(100 + 4800, 0) - kind.latency.millis(4800, 0);
+    double delaysOther = kind.latency.millis(4800, 0) - fixed;
+    assertThat(sharing).as("no further step").isCloseTo(work + delaysOther, within(0.1));
   }
 
   @Test
-  void newWorkCostsMoreWhileOthersAreHeldBack() {
-    PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
-    Inquiry.Standing idle = new Inquiry.Standing(kind, 0, 0, 0, 0, 1, 0, 0, 400_000, true, 1, 10);
-    double alone = new Inquiry().about(kind, Prompt.of(2, 300), 0).cost(idle, 0);
-    double beside = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(2).cost(idle, 0);
-    double besideMany = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(4).cost(idle, 0);
-    double besideMore = new Inquiry().about(kind, Prompt.of(2, 300), 0).beside(99).cost(idle, 0);
+  void stepThatIsLateTakesNoLongerThanOneThatHasJustStarted() {
+    double fresh = cost(new WorkerState.Prefill(50_000_000, 1, 8192, 0, 0, 0));
+    double hanging = cost(new WorkerState.Prefill(-10_000_000_000L, 1, 8192, 0, 0, 0));
 
-    assertThat(beside).isGreaterThan(alone);
-    assertThat(besideMany).isGreaterThan(beside);
-    assertThat(besideMore).isEqualTo(besideMany);
+    assertThat(hanging).isEqualTo(fresh);
+  }
+
+  @Test
+  void workerThatDecodesMuchCostsMore() {
+    double free =
+        new CostEstimator()
+            .about(kind, Prompt.of(2, 300), 0)
+            .cost(state(WorkerState.Prefill.NONE, 0), 0);
+    WorkerState decodes =
+        new WorkerState(kind, WorkerState.Prefill.NONE, 1, 8, 0.5, 400_000, true, 1, 10, false);
+    double crowded = new CostEstimator().about(kind, Prompt.of(2, 300), 0).cost(decodes, 0);
+
+    assertThat(crowded).isGreaterThan(free + 20);
   }
 }

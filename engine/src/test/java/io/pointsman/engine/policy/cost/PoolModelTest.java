@@ -2,51 +2,88 @@ package io.pointsman.engine.policy.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pointsman.engine.policy.cost.WorkerState.Phase;
 import org.junit.jupiter.api.Test;
 
 class PoolModelTest {
   private final PoolModel kind = new PoolModel(CostSettings.DEFAULTS);
 
-  private static void late(PoolModel kind, boolean busy, double millis) {
+  private static void late(PoolModel kind, Phase phase, double millis) {
     for (int i = 0; i < 1000; i++) {
-      kind.delayed(busy, millis);
+      kind.delayed(phase, millis);
     }
   }
 
   @Test
-  void delaysAreLearnedApartForIdleAndBusyWorkers() {
-    assertThat(kind.delay(false)).isZero();
-    assertThat(kind.delay(true)).isEqualTo(30);
-    late(kind, false, 12);
-    late(kind, true, 80);
+  void delaysAreLearnedApartForEachPhaseOfAWorker() {
+    for (Phase phase : Phase.values()) {
+      assertThat(kind.delay(phase)).isZero();
+    }
+    late(kind, Phase.DECODING, 12);
+    late(kind, Phase.PREFILLING, 80);
 
-    assertThat(kind.delay(false)).isBetween(9.0, 12.0);
-    assertThat(kind.delay(true)).isBetween(65.0, 80.0);
+    assertThat(kind.delay(Phase.FREE)).isZero();
+    assertThat(kind.delay(Phase.DECODING)).isBetween(9.0, 12.0);
+    assertThat(kind.delay(Phase.PREFILLING)).isBetween(60.0, 80.0);
   }
 
   @Test
   void oneThatWaitedForSomethingElseSaysLittle() {
-    late(kind, true, 40);
-    double before = kind.delay(true);
-    kind.delayed(true, 60_000);
+    late(kind, Phase.PREFILLING, 40);
+    double before = kind.delay(Phase.PREFILLING);
+    kind.delayed(Phase.PREFILLING, 60_000);
 
-    assertThat(kind.delay(true)).isBetween(before, before + 2);
+    assertThat(kind.delay(Phase.PREFILLING)).isBetween(before, before + 2);
   }
 
   @Test
   void earlyFirstTokensMakeNoDelayBelowZero() {
-    late(kind, true, -50);
+    late(kind, Phase.PREFILLING, -50);
 
-    assertThat(kind.delay(true)).isZero();
+    assertThat(kind.delay(Phase.PREFILLING)).isZero();
   }
 
   @Test
   void delaysOfTheTeacherAreUsed() {
     PoolModel taught = new PoolModel(Kind.UNKNOWN, CostSettings.DEFAULTS, kind);
-    late(kind, false, 12);
-    late(taught, false, 200);
+    late(kind, Phase.FREE, 12);
+    late(taught, Phase.FREE, 200);
 
-    assertThat(taught.delay(false)).isEqualTo(kind.delay(false));
+    assertThat(taught.delay(Phase.FREE)).isEqualTo(kind.delay(Phase.FREE));
+  }
+
+  @Test
+  void requestsThatWaitMakeNewWorkDearOnlyWhileNoWorkerIsFree() {
+    kind.workers(2);
+    double idle = kind.price();
+    kind.waiting(5, 1);
+    assertThat(kind.price()).as("the other worker is free").isEqualTo(idle);
+
+    kind.waiting(1, 1);
+    assertThat(kind.price()).as("four wait, for two workers").isEqualTo(idle + 2);
+  }
+
+  @Test
+  void tokensThatEnginesComputeAgainAreLearned() {
+    assertThat(kind.rounding()).isZero();
+    for (int i = 0; i < 1000; i++) {
+      kind.rounded(64);
+    }
+    assertThat(kind.rounding()).isBetween(50.0, 64.0);
+    kind.rounded(4000);
+    assertThat(kind.rounding()).as("an evicted prompt is no rounding").isBetween(50.0, 64.0);
+  }
+
+  @Test
+  void decodingCountsLessTheLongerAnswersTakeBesideTheirPrefills() {
+    for (int i = 0; i < 1000; i++) {
+      kind.ended(50, 5000);
+    }
+    assertThat(kind.prefillShare()).isBetween(0.009, 0.011);
+    for (int i = 0; i < 1000; i++) {
+      kind.ended(50, 50);
+    }
+    assertThat(kind.prefillShare()).isBetween(0.9, 1.0);
   }
 
   @Test

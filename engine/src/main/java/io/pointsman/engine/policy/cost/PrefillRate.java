@@ -1,7 +1,5 @@
 package io.pointsman.engine.policy.cost;
 
-import java.util.concurrent.TimeUnit;
-
 /**
  * How fast one worker computes prompts, from the times between its first tokens: each such interval
  * in which it had something to compute is a sample, for the model of its kind and for its own speed
@@ -9,7 +7,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Guarded by its worker's lock.
  */
-final class Pace {
+final class PrefillRate {
   private static final double FORGETTING = 0.98;
 
   /** So many milliseconds of evidence for usual speed. */
@@ -17,9 +15,6 @@ final class Pace {
 
   /** Nobody is believed to be so many times as fast or slow as others. */
   private static final double ANY_SPEED = 10;
-
-  /** First tokens as close as this came of one step of the engine. */
-  private static final long SAME_STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   /** Beyond so many times its prediction an interval was spent waiting for memory. */
   private static final double LONGEST_OF_PREDICTED = 5;
@@ -73,13 +68,15 @@ final class Pace {
    * @param busySince since when the worker has had something to compute, as of the request's
    *     placement
    * @param utilBefore share of the KV memory that decoding has read
+   * @param sameStepNanos first tokens that arrive within this time belong to one step
    * @return false if a later one was told before, so that this one says nothing of the pace
    */
-  boolean firstToken(long at, long busySince, double utilBefore, LatencyModel latency) {
+  boolean firstToken(
+      long at, long busySince, double utilBefore, long sameStepNanos, LatencyModel latency) {
     if (at - end < 0) {
       return false;
     }
-    if (at - end <= SAME_STEP_NANOS && tokens > 0) {
+    if (at - end <= sameStepNanos && tokens > 0) {
       tokens += unheard;
       unheard = 0;
       return true;

@@ -1,6 +1,8 @@
 package io.pointsman.engine.policy.cost;
 
-import io.pointsman.engine.policy.cost.Inquiry.Expectation;
+import io.pointsman.engine.policy.cost.CostEstimator.Expectation;
+import io.pointsman.engine.policy.cost.WorkerState.Phase;
+import io.pointsman.engine.policy.cost.WorkerState.Prefill;
 import java.util.ArrayDeque;
 
 /**
@@ -15,7 +17,7 @@ import java.util.ArrayDeque;
  *
  * <p>Guarded by its worker's lock.
  */
-final class Progress {
+final class PrefillTracker {
   /** An answer is early within this part of the time that its first token was expected to take. */
   private static final double EARLY = 0.5;
 
@@ -25,7 +27,7 @@ final class Progress {
   /** Nothing is assumed: later than any time. */
   private static final long NEVER = Long.MAX_VALUE / 2;
 
-  private final Pace pace = new Pace();
+  private final PrefillRate rate = new PrefillRate();
 
   /** Those in flight that are not computed yet, in order. */
   private final ArrayDeque<InFlight> pending = new ArrayDeque<>();
@@ -36,10 +38,9 @@ final class Progress {
   /** Those of them that are taken to be computed and are not told to the pace, in order. */
   private final ArrayDeque<InFlight> assumed = new ArrayDeque<>();
 
+  private final StepTracker steps = new StepTracker(pending);
   private PoolModel pool;
-  private long aheadTokens;
   private int notComputed;
-  private long changedAt;
   private int computed;
   private long contextTokens;
 
@@ -52,7 +53,7 @@ final class Progress {
    * @param pool what the worker shares with others of its kind; hears of what is to be computed and
    *     of how long it took
    */
-  Progress(PoolModel pool) {
+  PrefillTracker(PoolModel pool) {
     this.pool = pool;
   }
 
@@ -75,26 +76,9 @@ final class Progress {
     pool.waiting(-notComputed, notComputed > 0 ? -1 : 0);
   }
 
-  /** Prompt tokens that are yet to be computed. */
-  long aheadTokens() {
-    return aheadTokens;
-  }
-
-  /** Requests that these belong to. */
-  int notComputed() {
-    return notComputed;
-  }
-
-  /** How many of the tokens come out next, all at once: a step's, or a prompt's that takes more. */
-  double nextTokens() {
-    InFlight first = pending.peek();
-    double most = first == null ? 0 : Math.max(pool.latency.stepTokens(), first.uncached());
-    return Math.min((double) aheadTokens, most);
-  }
-
-  /** When they have changed last. */
-  long changedAt() {
-    return changedAt;
+  /** The prompts that it has yet to compute. */
+  Prefill prefill() {
+    return steps.state();
   }
 
   /** Requests whose prompts are computed. */
@@ -128,15 +112,20 @@ final class Progress {
       silent.add(entry);
     }
     pending.add(entry);
-    aheadTokens += entry.uncached();
     boolean idle = notComputed++ == 0;
+    double decodeStep = computed > 0 ? pool.delay(Phase.DECODING) : 0;
+    long startsAt = entry.placedAt + (long) (decodeStep * 1e6);
+    steps.add(entry, startsAt, stepTokens());
     if (idle) {
-      busySince = entry.placedAt;
-      changedAt = entry.placedAt;
-      pace.begins();
+      busySince = startsAt;
+      rate.begins();
     }
     entry.busySince = busySince;
     pool.placed(entry.uncached(), evicted, idle);
+  }
+
+  private double stepTokens() {
+    return pool.latency.stepTokens();
   }
 
   /** Assumes that to be computed of which nothing was heard until it was due. */
@@ -172,13 +161,16 @@ final class Progress {
   void hear(InFlight entry, long at, double util) {
     entry.heard = true;
     Expectation expected = entry.expected;
+    double took = (at - entry.placedAt) / 1e6;
     if (!expected.waitsForRoom()) {
-      double took = (at - entry.placedAt) / 1e6;
-      pool.delayed(expected.busy(), took - (expected.ttft() - expected.delay()));
+      pool.delayed(expected.phase(), took - (expected.ttft() - expected.delay()));
     }
-    boolean inOrder = pace.firstToken(at, entry.busySince, util, pool.latency);
+    long sameStep = pool.sameStepNanos();
+    boolean inOrder = rate.firstToken(at, entry.busySince, util, sameStep, pool.latency);
+    long partial = inOrder ? steps.end(at, sameStep) : -1;
+    rate.computed((int) Math.max(0, partial));
     if (pool.latency.learns()) {
-      speed = pace.speed();
+      speed = rate.speed();
     }
     countAssumed(entry, inOrder);
     // Prompts are computed in the order of their arrival, be their answers heard of or not.
@@ -192,6 +184,9 @@ final class Progress {
     }
     if (!entry.computed) {
       compute(entry, at);
+    }
+    if (partial >= 0) {
+      steps.start(at, stepTokens());
     }
     assumeOverdue(entry, at);
   }
@@ -229,12 +224,12 @@ final class Progress {
 
   private void count(InFlight entry, InFlight last, boolean inOrder) {
     if (inOrder && entry.busySince == last.busySince) {
-      pace.computed(entry.uncached());
+      rate.computed(entry.uncached());
     }
   }
 
   private void compute(InFlight entry, long now) {
-    pace.computed(entry.uncached());
+    rate.computed(entry.left());
     computedOrGone(entry, now);
     decodes(entry);
   }
@@ -260,7 +255,7 @@ final class Progress {
       assume(entry, now);
     }
     if (untold && entry.busySince == busySince) {
-      pace.computedUnheard(entry.uncached());
+      rate.computedUnheard(entry.uncached());
     }
   }
 
@@ -273,7 +268,7 @@ final class Progress {
     if (!entry.computed) {
       silent.remove(entry);
       computedOrGone(entry, now);
-      pace.spoilt();
+      rate.spoilt();
       if (!left) {
         bequeath(entry);
       }
@@ -293,7 +288,7 @@ final class Progress {
       int missing = to - Math.max(from, heir.certain);
       if (missing > 0) {
         heir.held -= missing;
-        aheadTokens += missing;
+        steps.grow(heir, missing);
       }
       from = Math.max(from, to);
     }
@@ -302,10 +297,7 @@ final class Progress {
   /** Takes a request off the list of what is to be computed. */
   private void computedOrGone(InFlight entry, long now) {
     pending.remove(entry);
-    aheadTokens -= entry.uncached();
-    if (now - changedAt > 0) {
-      changedAt = now;
-    }
+    steps.remove(entry, now, stepTokens());
     pool.waiting(-1, --notComputed == 0 ? -1 : 0);
   }
 

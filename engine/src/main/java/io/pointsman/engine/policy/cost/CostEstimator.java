@@ -1,0 +1,211 @@
+package io.pointsman.engine.policy.cost;
+
+import io.pointsman.engine.policy.cost.LatencyModel.Coefficients;
+import io.pointsman.engine.policy.cost.WorkerState.Phase;
+import io.pointsman.engine.policy.cost.WorkerState.Prefill;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Estimates the cost of one request on workers of one kind. What is the same for all of them is
+ * looked up once. For one thread; reusable.
+ */
+final class CostEstimator {
+  /**
+   * Price of own prefill for each decoding request: its next token waits for that. Far below 1,
+   * because the time to first token counts for more than one pause in an answer.
+   */
+  private static final double DECODE_PRICE = 0.03;
+
+  /** Decoding with others slows down the request, and the others by about as much. */
+  private static final double BOTH_SIDES = 2;
+
+  private @Nullable PoolModel kind;
+  private PrefixBlocks prefix = PrefixBlocks.NONE;
+  private Coefficients latency = LatencyModel.PRIOR;
+  private long now;
+  private int tokens;
+  private double price;
+  private double rounding;
+  private double stepTokens;
+  private double decodeMillis;
+  private double freeDelay;
+  private double decodeDelay;
+  private double prefillDelay;
+
+  /** Of the worker whose cost was computed last. */
+  private double waits;
+
+  /**
+   * When a first token is expected.
+   *
+   * @param ttft milliseconds from the placement on
+   * @param own the part of them that the prompt takes by itself
+   * @param delay the part of them that prompts do not explain ({@link PoolModel#delay})
+   * @param phase what the worker does at the placement
+   * @param waitsForRoom whether the prompt has to wait for KV memory
+   */
+  record Expectation(double ttft, double own, double delay, Phase phase, boolean waitsForRoom) {
+    /** Milliseconds for which the request waits for others. */
+    double waits() {
+      return Math.max(0, ttft - own - delay);
+    }
+  }
+
+  /** Prepares estimates for a request on workers of a kind. */
+  CostEstimator about(PoolModel kind, PrefixBlocks prefix, long now) {
+    this.kind = kind;
+    this.prefix = prefix;
+    this.now = now;
+    tokens = kind.tokens(prefix);
+    price = kind.price();
+    rounding = kind.rounding();
+    latency = kind.latency.present();
+    stepTokens = kind.latency.stepTokens();
+    decodeMillis = BOTH_SIDES * kind.prefillShare() * kind.meanAnswer() * latency.decode();
+    freeDelay = kind.delay(Phase.FREE);
+    decodeDelay = kind.delay(Phase.DECODING);
+    prefillDelay = kind.delay(Phase.PREFILLING);
+    return this;
+  }
+
+  /** Drops the references to the request and to the kind. */
+  void forget() {
+    kind = null;
+    prefix = PrefixBlocks.NONE;
+  }
+
+  /** The kind of the workers being compared; null before the first call to {@link #about}. */
+  @Nullable PoolModel kind() {
+    return kind;
+  }
+
+  /**
+   * Cost of the request on a worker, in milliseconds: its predicted time to first token, and the
+   * time that others lose because of it.
+   *
+   * @param held blocks of the prompt that the worker has cached
+   */
+  double cost(WorkerState at, int held) {
+    double uncached = uncached(at, held);
+    double own = own(at, uncached);
+    double computed = computed(at, own, uncached);
+    double withRoom = withRoom(at, uncached);
+    waits = full(at, withRoom) ? Math.max(computed, withRoom) - own : 0;
+    return Math.max(computed, withRoom) + priced(at, own, uncached);
+  }
+
+  /**
+   * Milliseconds that the request would wait for others on the worker whose {@link #cost} was
+   * computed last, if it gains nothing by being there early; 0 if it does.
+   */
+  double waits() {
+    return waits;
+  }
+
+  /**
+   * Whether a request gains nothing by being placed at once: the worker has a whole further step to
+   * do before it, or no memory for it. Memory counts only if its size is reported: with too small
+   * an assumed size all workers would seem to be full.
+   */
+  private boolean full(WorkerState at, double withRoom) {
+    boolean busy = at.prefill().tokens() > 0 || at.decoding() > 0;
+    return at.prefill().queuedTokens() >= stepTokens || (at.roomReported() && withRoom > 0 && busy);
+  }
+
+  /** The parts of the cost. */
+  Estimate estimate(WorkerState at, int held) {
+    double uncached = uncached(at, held);
+    double own = own(at, uncached);
+    double price = priced(at, own, uncached);
+    return new Estimate(tokens, (int) uncached, own, ttft(at, own, uncached), price);
+  }
+
+  /** Predicted milliseconds until the first token on a worker. */
+  double ttft(WorkerState at, int held) {
+    double uncached = uncached(at, held);
+    return ttft(at, own(at, uncached), uncached);
+  }
+
+  /** The first token to expect of a worker. */
+  Expectation expect(WorkerState at, int held) {
+    Phase phase = at.phase();
+    double uncached = uncached(at, held);
+    double own = own(at, uncached);
+    double ttft = ttft(at, own, uncached);
+    return new Expectation(ttft, own, delay(phase), phase, uncached > at.room());
+  }
+
+  private double delay(Phase phase) {
+    return switch (phase) {
+      case FREE -> freeDelay;
+      case DECODING -> decodeDelay;
+      case PREFILLING -> prefillDelay;
+    };
+  }
+
+  private double uncached(WorkerState at, int held) {
+    return held == 0 || at.keepsNothing()
+        ? tokens
+        : Math.clamp(tokens * (1 - prefix.ratio(held)) + rounding, 1, Math.max(1, tokens));
+  }
+
+  private double own(WorkerState at, double uncached) {
+    return millis(at, uncached, at.util());
+  }
+
+  /** Milliseconds that others lose. */
+  private double priced(WorkerState at, double own, double uncached) {
+    double later = (price + DECODE_PRICE * at.decoding()) * own;
+    double sameStep = sharing(at.prefill()) * at.speed() * latency.more(uncached);
+    return later + sameStep + decodeMillis * at.speed() * at.util();
+  }
+
+  /** Requests that get their first tokens with this one, when the step ends for all of them. */
+  private double sharing(Prefill prefill) {
+    double share = Math.min(1, stepTokens / Math.max(1, prefill.queuedTokens()));
+    int joined = now - prefill.startedAt() < 0 ? prefill.requests() : 0;
+    return joined + share * prefill.queued();
+  }
+
+  private double ttft(WorkerState at, double own, double uncached) {
+    return Math.max(computed(at, own, uncached), withRoom(at, uncached));
+  }
+
+  /** The same where there is memory enough. */
+  private double computed(WorkerState at, double own, double uncached) {
+    Prefill prefill = at.prefill();
+    Phase phase = at.phase();
+    double delay = delay(phase);
+    if (phase != Phase.PREFILLING) {
+      return own + delay;
+    }
+    double gone = (now - prefill.startedAt()) / 1e6;
+    if (gone < 0 && prefill.queued() == 0) {
+      return millis(at, prefill.stepTokens() + uncached, at.util()) - gone + delay;
+    }
+    return stepLeft(at, gone) + millis(at, prefill.queuedTokens() + uncached, at.util()) + delay;
+  }
+
+  /**
+   * Milliseconds until the present step ends. A step that is late is expected to need as much
+   * longer as it is late, but no longer than a whole step: a worker that hangs is no better than
+   * one that has just begun.
+   */
+  private double stepLeft(WorkerState at, double gone) {
+    Prefill prefill = at.prefill();
+    double whole = millis(at, prefill.stepTokens() + prefill.lateTokens(), at.util());
+    return gone < 0 ? whole - gone : Math.min(whole, Math.abs(whole - gone));
+  }
+
+  /** Milliseconds until there is memory for the prompt and it is computed; 0 if there is enough. */
+  private double withRoom(WorkerState at, double uncached) {
+    double excess = uncached - at.room();
+    return excess <= 0 ? 0 : excess / at.tokensPerMilli() + millis(at, uncached, 1);
+  }
+
+  private double millis(WorkerState at, double uncached, double util) {
+    double steps = Math.max(1, Math.ceil(uncached / stepTokens - 1e-9));
+    return at.speed() * latency.millis(uncached, steps, util);
+  }
+}
