@@ -133,7 +133,19 @@ enum DecisionMetric implements Metric {
       "pointsman_cost_cache_max_bytes",
       "bytes",
       "Memory that they may hold at most: cost.max-bytes without the prefix index's half and what"
-          + " is of fixed size.");
+          + " is of fixed size."),
+  COST_FALLBACK(
+      Kind.GAUGE,
+      "pointsman_cost_fallback",
+      "policies",
+      "1 while policy cost places requests by least load, because measured times to first token"
+          + " were far above those predicted for least load; else 0. With model-policies, the"
+          + " number of cost policies that do."),
+  COST_FALLBACKS(
+      Kind.COUNTER,
+      "pointsman_cost_fallbacks_total",
+      "fallbacks",
+      "Times that policy cost fell back to least load.");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf
   private final About about;

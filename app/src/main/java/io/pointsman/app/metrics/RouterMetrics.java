@@ -141,6 +141,14 @@ public final class RouterMetrics {
     return this;
   }
 
+  /** Reads which policies have fallen back to least load, and how often they have. Call once. */
+  public RouterMetrics fallbacks(List<Insight> all) {
+    List<Insight> insights = List.copyOf(all);
+    summed(DecisionMetric.COST_FALLBACK, insights, i -> i.fallback().active() ? 1 : 0);
+    summed(DecisionMetric.COST_FALLBACKS, insights, i -> i.fallback().activations());
+    return this;
+  }
+
   /** Reads what models of caches take, and what they may take. Call once. */
   public RouterMetrics cacheModels(List<Insight> all) {
     List<Insight> insights = List.copyOf(all);

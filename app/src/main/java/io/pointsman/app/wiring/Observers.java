@@ -4,6 +4,7 @@ import io.pointsman.app.capture.TraceCapture;
 import io.pointsman.app.config.PointsmanConfig;
 import io.pointsman.app.explain.DecisionLog;
 import io.pointsman.app.explain.DecisionsApi;
+import io.pointsman.app.explain.FallbackJournal;
 import io.pointsman.app.explain.ShadowApi;
 import io.pointsman.app.health.Rounds;
 import io.pointsman.app.metrics.RouterMetrics;
@@ -35,6 +36,8 @@ import org.jspecify.annotations.Nullable;
 final class Observers {
   /** How long what happened waits for the shadow policy to look at it. */
   private static final Duration SHADOW_PAUSE = Duration.ofMillis(10);
+
+  private static final Duration FALLBACK_LOOK = Duration.ofSeconds(1);
 
   /** Memory for each of the two models by which a shadow policy is compared. */
   private static final long SHADOW_BYTES = 32L << 20;
@@ -84,6 +87,9 @@ final class Observers {
     metrics.lostHits(insights.stream().map(Insight::lostHits).toList());
     if (!insights.isEmpty()) {
       metrics.cacheModels(insights);
+      metrics.fallbacks(insights);
+      control.push(
+          Rounds.start("cost-fallback", FALLBACK_LOOK, new FallbackJournal(insights)::look));
     }
     StagePolicies watched = policies.each(setup -> watched(setup, predictions));
     if (config.capture().enabled()) {

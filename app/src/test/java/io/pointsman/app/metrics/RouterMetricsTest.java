@@ -521,6 +521,7 @@ class RouterMetricsTest {
         .sessions(() -> 0)
         .prefixIndex(List.of(new PrefixIndex(64 << 10, 8)));
     metrics.cacheModels(List.of());
+    metrics.fallbacks(List.of());
     metrics.kvIndex(new KvIndex(1 << 20, 8, () -> 0));
     metrics.spans(() -> 4, () -> 5, () -> 6);
     metrics.capture(() -> 7, () -> 8, () -> 9);

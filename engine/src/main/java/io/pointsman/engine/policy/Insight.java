@@ -25,9 +25,37 @@ public interface Insight {
   /** What its models of workers' caches take; when that is all, they forget prompts early. */
   Memory memory();
 
+  /** Whether it places requests by least load, because its own choices turned out slow. */
+  Fallback fallback();
+
   /**
    * @param bytes taken at present
    * @param maxBytes that may be taken
    */
   record Memory(long bytes, long maxBytes) {}
+
+  /**
+   * A policy's fallback to least load: the present one, or else the last. Times are means, in
+   * milliseconds from the placement to the first token.
+   *
+   * @param active whether requests are placed by least load now
+   * @param activations how often that has begun
+   * @param costMillis as measured before it; NaN if there was none
+   * @param plainMillis as predicted before it for least load; NaN if there was none
+   * @param fallbackMillis as measured while it was active; NaN if it has not ended, or too few
+   *     first tokens came
+   */
+  record Fallback(
+      boolean active,
+      long activations,
+      double costMillis,
+      double plainMillis,
+      double fallbackMillis) {
+    public static final Fallback NONE = new Fallback(false, 0, Double.NaN, Double.NaN, Double.NaN);
+
+    /** The same after its end. */
+    public Fallback ended(double fallbackMillis) {
+      return new Fallback(false, activations, costMillis, plainMillis, fallbackMillis);
+    }
+  }
 }

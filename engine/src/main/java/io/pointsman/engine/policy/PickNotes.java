@@ -23,6 +23,7 @@ public final class PickNotes {
   private boolean expectsHits;
   private KvTally.@Nullable Outcome lookup;
   private double predictedMillis = Double.NaN;
+  private double plainMillis = Double.NaN;
   private double waitMillis = Double.NaN;
   private boolean placed;
   private long firstPlacedAt;
@@ -56,6 +57,7 @@ public final class PickNotes {
     expectsHits = true;
     lookup = null;
     predictedMillis = Double.NaN;
+    plainMillis = Double.NaN;
     waitMillis = Double.NaN;
     explained = false;
     candidates = List.of();
@@ -114,6 +116,14 @@ public final class PickNotes {
   }
 
   /**
+   * Notes when the first token would be expected if least load decided, and cached tokens among
+   * equals; in milliseconds from the pick on.
+   */
+  public void predictPlain(double millis) {
+    plainMillis = millis;
+  }
+
+  /**
    * Notes how many milliseconds the request would wait at least for others, whichever of all
    * workers it were placed on; 0 if one has room for it.
    */
@@ -146,6 +156,14 @@ public final class PickNotes {
    */
   public double predictedMillis() {
     return predictedMillis;
+  }
+
+  /**
+   * When the first token was expected if least load had decided, in milliseconds from the pick on;
+   * NaN if the policy does not predict, or had no choice.
+   */
+  public double plainMillis() {
+    return plainMillis;
   }
 
   /**

@@ -45,6 +45,11 @@ public final class CostInsight implements Insight {
   }
 
   @Override
+  public Fallback fallback() {
+    return learner.fallback();
+  }
+
+  @Override
   public List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
     HeldBlocks holdings = learner.heldAgain(request, now);
     List<Looked> looked = new ArrayList<>();

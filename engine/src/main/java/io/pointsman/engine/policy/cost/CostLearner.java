@@ -13,6 +13,7 @@ import io.pointsman.engine.kv.KvIndex;
 import io.pointsman.engine.kv.KvKnowledge;
 import io.pointsman.engine.kv.PendingPrompts;
 import io.pointsman.engine.policy.AnswerLearner;
+import io.pointsman.engine.policy.Insight;
 import io.pointsman.engine.policy.LostHits;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
@@ -47,6 +48,7 @@ public final class CostLearner implements AnswerLearner {
   private final AtomicReferenceArray<@Nullable WorkerModel> models;
   private final HitLedger ledger;
   private final WorkerModel.Shared shared;
+  private final CostGuard guard;
 
   /** Of {@link KvIndex#allClears}, what models know of. */
   private volatile long clearsSeen;
@@ -85,6 +87,7 @@ public final class CostLearner implements AnswerLearner {
     long indexBytes = settings.maxBytes() / INDEX_SHARE;
     index = new PrefixIndex(indexBytes, maxWorkers, largePages);
     models = new AtomicReferenceArray<>(maxWorkers);
+    guard = new CostGuard(ticker.nanos());
     pending = kv.index().pending();
     GhostList ghosts = new GhostList();
     ledger = new HitLedger(index, ghosts, models::get, maxWorkers, this::announced);
@@ -115,6 +118,15 @@ public final class CostLearner implements AnswerLearner {
 
   LostHits lostHits() {
     return ledger.sums();
+  }
+
+  /** Compares first tokens with those that least load would give. */
+  CostGuard guard() {
+    return guard;
+  }
+
+  Insight.Fallback fallback() {
+    return guard.view(ticker.nanos());
   }
 
   /** Who holds how much of a prompt; null if nobody holds anything. */
@@ -289,7 +301,12 @@ public final class CostLearner implements AnswerLearner {
     WorkerModel model = model(lease.worker());
     double predicted = request.notes().predictedMillis();
     if (model != null && model.answered(lease, at) && !Double.isNaN(predicted)) {
-      predictions.add(predicted, (at - lease.placedAt()) / 1e6);
+      double measured = (at - lease.placedAt()) / 1e6;
+      predictions.add(predicted, measured);
+      double plain = request.notes().plainMillis();
+      if (!Double.isNaN(plain)) {
+        guard.answered(lease.placedAt(), measured, plain, predicted == plain, ticker.nanos());
+      }
     }
   }
 

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * price on the work that is new there, because others wait for it and what it displaces may be
  * wanted again. Predictions come from a latency model learned on line and a model of each worker's
  * cache; costs that are about equal are decided by requests in flight, then by what is held, then
- * by chance. Derivation and evidence: docs/routing-quality.md.
+ * by chance. Derivation and evidence: docs/routing-quality.md. While {@link CostGuard} says that
+ * this is too slow, least load decides.
  *
  * <p>Of more workers than {@link #COMPARED}, so many are compared, from a random one on, and those
  * that hold a part of the prompt: the least cost among so many is as good as the least of all.
@@ -77,15 +78,22 @@ public final class CostPolicy implements Policy {
     if (all.count == 0) {
       return null;
     }
-    int n = all.best(settings.tieMillis(), dice);
+    boolean fallen = learner.guard().fallenBack(now);
+    int n = fallen ? all.leastLoaded(dice) : all.best(settings.tieMillis(), dice);
     int chosen = all.indexes[n];
     int held = all.held[n];
     int known = holdings == null ? 0 : holdings.longest();
-    request.notes().because(PickReason.LEAST_COST, held, Math.max(held, known));
+    PickReason reason = fallen ? PickReason.LEAST_LOAD : PickReason.LEAST_COST;
+    request.notes().because(reason, held, Math.max(held, known));
     WorkerState at = models[chosen].state(now);
-    request.notes().predict(all.estimator(at.kind()).ttft(at, held));
-    // With one worker nothing is gained by waiting but another order.
-    if (looked == size && size > 1) {
+    double predicted = all.estimator(at.kind()).ttft(at, held);
+    request.notes().predict(predicted);
+    if (all.count > 1) {
+      request.notes().predictPlain(n == all.plain ? predicted : all.plainMillis());
+    }
+    // With one worker nothing is gained by waiting but another order. Who waits believes in
+    // predictions.
+    if (looked == size && size > 1 && !fallen) {
       request.notes().waits(all.leastWait);
     }
     return pool.worker(chosen);
@@ -116,6 +124,9 @@ public final class CostPolicy implements Policy {
 
     private int count;
 
+    /** The least loaded, of equals one that holds most. */
+    private int plain;
+
     /** For the kind of worker that was looked at last. */
     private final CostEstimator estimator = new CostEstimator();
 
@@ -135,6 +146,7 @@ public final class CostPolicy implements Policy {
       this.holdings = holdings;
       this.now = now;
       count = 0;
+      plain = 0;
       least = Double.POSITIVE_INFINITY;
       leastWait = Double.POSITIVE_INFINITY;
       estimator.about(models[0].kind(), request.prefix(), now);
@@ -164,7 +176,35 @@ public final class CostPolicy implements Policy {
       indexes[count] = i;
       costs[count] = cost;
       loads[count] = load;
-      held[count++] = blocks;
+      held[count] = blocks;
+      plain = count == 0 || order(count, plain) < 0 ? count : plain;
+      count++;
+    }
+
+    /** When the first token would be expected of the plain choice. */
+    double plainMillis() {
+      WorkerState at = models[indexes[plain]].state(now);
+      return estimator(at.kind()).ttft(at, held[plain]);
+    }
+
+    /**
+     * Of those within one request of the least loaded who holds most, then the least loaded, then
+     * any.
+     */
+    int leastLoaded(Dice dice) {
+      int best = plain;
+      int ties = 0;
+      for (int n = 0; n < count; n++) {
+        boolean near = loads[n] <= loads[plain] + 1;
+        int order = held[n] == held[best] ? loads[n] - loads[best] : held[best] - held[n];
+        if (near && order < 0) {
+          best = n;
+          ties = 1;
+        } else if (near && order == 0 && dice.roll(++ties) == 0) {
+          best = n;
+        }
+      }
+      return best;
     }
 
     /** Whose cost is about the least: of those the least loaded, then who holds most, then any. */

@@ -93,10 +93,7 @@ final class HitLedger {
     PrefixBlocks key = request.prefix();
     PrefixBlocks prefix = grain.coarse();
     PickNotes notes = request.notes();
-    int longest =
-        notes.reason() == PickReason.LEAST_COST
-            ? grain.coarse(notes.knownBlocks())
-            : index.match(prefix);
+    int longest = looksAtHoldings(notes) ? grain.coarse(notes.knownBlocks()) : index.match(prefix);
     longest = Math.max(held, Math.min(longest, prefix.count()));
     Elsewhere elsewhere =
         longest > held
@@ -113,6 +110,12 @@ final class HitLedger {
       salts.add(key.start(), key.hashes()[0]);
     }
     return new Prospect(held, elsewhere.blocks, elsewhere.notThere, remembered, lost, rest);
+  }
+
+  /** Whether the notes say how much any worker holds: {@code cost} chose, fallen back or not. */
+  private static boolean looksAtHoldings(PickNotes notes) {
+    return notes.reason() == PickReason.LEAST_COST
+        || (notes.reason() == PickReason.LEAST_LOAD && notes.expectsHits());
   }
 
   /**

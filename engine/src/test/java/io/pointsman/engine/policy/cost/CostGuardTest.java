@@ -1,0 +1,288 @@
+package io.pointsman.engine.policy.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pointsman.engine.Decision;
+import io.pointsman.engine.EngineSettings;
+import io.pointsman.engine.RoutingEngine;
+import io.pointsman.engine.TestFleet;
+import io.pointsman.engine.fleet.Lease;
+import io.pointsman.engine.fleet.Usage;
+import io.pointsman.engine.fleet.Worker;
+import io.pointsman.engine.policy.Insight.Fallback;
+import io.pointsman.engine.policy.PickReason;
+import io.pointsman.engine.policy.RoutingRequest;
+import io.pointsman.engine.policy.catalog.PolicySetup;
+import io.pointsman.engine.prefix.PrefixBlocks;
+import io.pointsman.testkit.FakeClock;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class CostGuardTest {
+  private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final double PLAIN = 100;
+
+  /** Above 1.5 times {@link #PLAIN} and 20 ms. */
+  private static final double SLOW = 180;
+
+  private final FakeClock clock = new FakeClock();
+  private final CostGuard guard = new CostGuard(clock.nanos());
+
+  /** A window of first tokens within ten seconds, of requests placed in it. */
+  private void window(double measured) {
+    for (int i = 0; i <= 10; i++) {
+      int together = i < 10 ? 25 : CostGuard.WINDOW - 250;
+      for (int n = 0; n < together; n++) {
+        guard.answered(clock.nanos(), measured, PLAIN, false, clock.nanos());
+      }
+      clock.advance(i < 10 ? SECOND : Duration.ZERO);
+    }
+  }
+
+  private boolean fallenBack() {
+    return guard.fallenBack(clock.nanos());
+  }
+
+  private void fallBack() {
+    window(SLOW);
+    window(SLOW);
+    assertThat(fallenBack()).isTrue();
+  }
+
+  /** Measures a window and lets the rest of the fallback pass; seconds that it took. */
+  private long secondsFallenBack(double measured) {
+    long from = clock.nanos();
+    window(measured);
+    while (fallenBack()) {
+      clock.advance(SECOND);
+    }
+    return (clock.nanos() - from) / 1_000_000_000;
+  }
+
+  /** Seconds from the end of a fallback on until slow windows begin the next. */
+  private long secondsUntilNext() {
+    long from = clock.nanos();
+    while (!fallenBack()) {
+      window(SLOW);
+    }
+    return (clock.nanos() - from) / 1_000_000_000;
+  }
+
+  @Test
+  void twoSlowWindowsBeginAFallback() {
+    fallBack();
+
+    Fallback view = guard.view(clock.nanos());
+    assertThat(view.active()).isTrue();
+    assertThat(view.activations()).isEqualTo(1);
+    assertThat(view.costMillis()).isEqualTo(SLOW);
+    assertThat(view.plainMillis()).isEqualTo(PLAIN);
+    assertThat(view.fallbackMillis()).isNaN();
+  }
+
+  @Test
+  void oneSlowWindowBeginsNone() {
+    window(SLOW);
+    window(PLAIN);
+    window(SLOW);
+    window(PLAIN);
+
+    assertThat(fallenBack()).isFalse();
+    assertThat(guard.view(clock.nanos())).isEqualTo(Fallback.NONE);
+  }
+
+  @Test
+  void windowsNotFarAboveThePlainChoiceBeginNone() {
+    for (int i = 0; i < 100; i++) {
+      window(1.5 * PLAIN + 20);
+    }
+
+    assertThat(fallenBack()).isFalse();
+  }
+
+  @Test
+  void lateFirstTokensOfThePlainChoiceTooBeginNone() {
+    for (int i = 0; i < 10; i++) {
+      for (int n = 0; n < CostGuard.CORRECTED_BY; n++) {
+        guard.answered(clock.nanos(), SLOW, PLAIN, true, clock.nanos());
+      }
+      window(SLOW);
+    }
+
+    assertThat(fallenBack()).isFalse();
+  }
+
+  @Test
+  void manyFirstTokensAtOnceAreOneWindow() {
+    for (int n = 0; n < 10 * CostGuard.WINDOW; n++) {
+      guard.answered(clock.nanos(), SLOW, PLAIN, false, clock.nanos());
+    }
+    clock.advance(Duration.ofSeconds(9));
+    guard.answered(clock.nanos(), SLOW, PLAIN, false, clock.nanos());
+    window(PLAIN);
+
+    assertThat(fallenBack()).isFalse();
+  }
+
+  @Test
+  void costDecidesAgainAfterAMinute() {
+    fallBack();
+
+    assertThat(secondsFallenBack(SLOW / 2)).isEqualTo(60);
+    Fallback view = guard.view(clock.nanos());
+    assertThat(view.active()).isFalse();
+    assertThat(view.fallbackMillis()).isEqualTo(SLOW / 2);
+  }
+
+  @Test
+  void aFallbackEndsThoughNobodyAsksForAPick() {
+    fallBack();
+    clock.advance(CostGuard.FIRST_FALLBACK);
+
+    assertThat(guard.view(clock.nanos()).active()).isFalse();
+  }
+
+  @Test
+  void itRestsForAnHourWhenTheFallbackIsNotFaster() {
+    fallBack();
+    secondsFallenBack(0.95 * SLOW);
+
+    assertThat(secondsUntilNext()).isBetween(3600L, 3640L);
+  }
+
+  @Test
+  void itRestsWhenTooFewFirstTokensCame() {
+    fallBack();
+    for (int n = 1; n < CostGuard.JUDGED_BY; n++) {
+      guard.answered(clock.nanos(), 1, PLAIN, false, clock.nanos());
+    }
+    clock.advance(CostGuard.FIRST_FALLBACK);
+
+    assertThat(guard.view(clock.nanos()).fallbackMillis()).isNaN();
+    assertThat(secondsUntilNext()).isBetween(3600L, 3640L);
+  }
+
+  @Test
+  void restsInARowDoubleUpToSixteenHours() {
+    for (long hours : new long[] {1, 2, 4, 8, 16, 16}) {
+      while (!fallenBack()) {
+        window(SLOW);
+      }
+      secondsFallenBack(SLOW);
+      assertThat(secondsUntilNext()).isBetween(hours * 3600, hours * 3600 + 40);
+    }
+  }
+
+  @Test
+  void fallbacksInARowDoubleUpToSixteenMinutes() {
+    for (long minutes : new long[] {1, 2, 4, 8, 16, 16}) {
+      fallBack();
+      assertThat(secondsFallenBack(SLOW / 2)).isEqualTo(60 * minutes);
+    }
+    assertThat(guard.view(clock.nanos()).activations()).isEqualTo(6);
+  }
+
+  @Test
+  void aGoodWindowEndsTheRowOfFallbacks() {
+    fallBack();
+    secondsFallenBack(SLOW / 2);
+    window(PLAIN);
+    fallBack();
+
+    assertThat(secondsFallenBack(SLOW / 2)).isEqualTo(60);
+  }
+
+  @Test
+  void requestsPlacedBeforeTheFallbackDoNotCountInIt() {
+    long before = clock.nanos();
+    fallBack();
+    for (int n = 0; n < CostGuard.WINDOW; n++) {
+      guard.answered(before, SLOW, PLAIN, false, clock.nanos());
+    }
+    secondsFallenBack(SLOW / 2);
+
+    assertThat(guard.view(clock.nanos()).fallbackMillis()).isEqualTo(SLOW / 2);
+  }
+
+  private final TestFleet fleet = TestFleet.of(4);
+  private final CostLearner learner =
+      new CostLearner(CostSettings.DEFAULTS, fleet.clock::nanos, 16_384);
+  private final CostPolicy policy = new CostPolicy(CostSettings.DEFAULTS, learner, fleet.dice);
+  private final PolicySetup setup =
+      new PolicySetup(policy, List.of(learner), List.of(learner), null, null, null);
+  private final RoutingEngine engine =
+      new RoutingEngine(
+          fleet.fleet,
+          setup,
+          EngineSettings.DEFAULTS,
+          failure -> {
+            throw new AssertionError(failure);
+          },
+          fleet.clock::nanos,
+          fleet.dice);
+
+  /** Has the policy of the fleet fall back. */
+  private void policyFallsBack() {
+    while (!learner.fallback().active()) {
+      learner.guard().answered(fleet.now(), SLOW, PLAIN, false, fleet.now());
+      fleet.clock.advance(Duration.ofMillis(40));
+    }
+  }
+
+  private Lease place(RoutingRequest request) {
+    return ((Decision.Routed) engine.decide(request)).lease();
+  }
+
+  private Worker served(PrefixBlocks prompt) {
+    Lease lease = place(CostFleet.request(prompt));
+    fleet.clock.advance(Duration.ofMillis(50));
+    lease.firstToken();
+    lease.reported(new Usage(prompt.tokens(), 0, 10));
+    lease.succeeded();
+    return lease.worker();
+  }
+
+  @Test
+  void picksWhileFallenBackFollowLoadWithPrefixTies() {
+    PrefixBlocks prompt = Prompt.of(1, 500);
+    Worker holder = served(prompt);
+    policyFallsBack();
+
+    // One request more than the least is about the same load.
+    for (int n = 0; n < 2; n++) {
+      RoutingRequest request = CostFleet.request(prompt);
+      assertThat(place(request).worker()).isSameAs(holder);
+      assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_LOAD);
+      assertThat(request.notes().matchedBlocks()).isPositive();
+      assertThat(request.notes().waitMillis()).isNaN();
+    }
+    // Two more are too many, however much the worker holds.
+    assertThat(place(CostFleet.request(prompt)).worker()).isNotSameAs(holder);
+  }
+
+  @Test
+  void firstTokensThatAreMeasuredAreCompared() {
+    served(Prompt.of(0, 4));
+    policyFallsBack();
+    for (int n = 1; n <= CostGuard.JUDGED_BY; n++) {
+      served(Prompt.of(n, 4));
+    }
+    fleet.clock.advance(CostGuard.FIRST_FALLBACK);
+
+    assertThat(learner.fallback().fallbackMillis()).isEqualTo(50);
+    RoutingRequest request = CostFleet.request(Prompt.of(1, 4));
+    place(request);
+    assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_COST);
+  }
+
+  @Test
+  void oneCandidateIsNoChoiceToCompare() {
+    CostFleet on = new CostFleet(1, CostSettings.DEFAULTS);
+    RoutingRequest request = CostFleet.request(Prompt.of(1, 4));
+    on.place(request);
+
+    assertThat(request.notes().predictedMillis()).isPositive();
+    assertThat(request.notes().plainMillis()).isNaN();
+  }
+}
