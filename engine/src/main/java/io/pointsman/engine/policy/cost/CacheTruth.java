@@ -106,6 +106,7 @@ final class CacheTruth {
     outages = out;
     restarts = ends;
     if (news) {
+      lostAll = 0;
       beginsAnew();
     }
     return news;
@@ -135,7 +136,7 @@ final class CacheTruth {
 
   /** Whether the engine seems to run without a prefix cache. */
   boolean keepsNothing() {
-    return lostAll >= KEEPS_NOTHING;
+    return lostAll >= KEEPS_NOTHING && !announced.live(worker.slot());
   }
 
   /** Tokens that the cache is thought to hold. */

@@ -181,7 +181,7 @@ final class CostEstimator {
       return own + delay;
     }
     double gone = (now - prefill.startedAt()) / 1e6;
-    if (gone < 0 && prefill.queued() == 0) {
+    if (gone < 0 && prefill.stepTokens() < stepTokens) {
       return millis(at, prefill.stepTokens() + uncached, at.util()) - gone + delay;
     }
     return stepLeft(at, gone) + millis(at, prefill.queuedTokens() + uncached, at.util()) + delay;

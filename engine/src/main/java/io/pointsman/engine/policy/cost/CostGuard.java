@@ -178,6 +178,7 @@ final class CostGuard {
       slowMeasured = 0;
       slowPlain = 0;
       nextFallback = FIRST_FALLBACK;
+      nextRest = FIRST_REST;
     } else {
       slowWindows++;
       slowMeasured += window.meanMeasured();

@@ -91,8 +91,8 @@ public final class CostPolicy implements Policy {
     if (all.count > 1) {
       request.notes().predictPlain(n == all.plain ? predicted : all.plainMillis());
     }
-    // With one worker nothing is gained by waiting but another order. Who waits believes in
-    // predictions.
+    // With one worker nothing is gained by waiting but another order. While
+    // fallen back, predictions are not trusted, so no request is held.
     if (looked == size && size > 1 && !fallen) {
       request.notes().waits(all.leastWait);
     }

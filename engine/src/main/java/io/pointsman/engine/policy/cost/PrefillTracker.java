@@ -167,7 +167,7 @@ final class PrefillTracker {
     }
     long sameStep = pool.sameStepNanos();
     boolean inOrder = rate.firstToken(at, entry.busySince, util, sameStep, pool.latency);
-    long partial = inOrder ? steps.end(at, sameStep) : -1;
+    long partial = inOrder && !entry.computed ? steps.end(at, sameStep) : -1;
     rate.computed((int) Math.max(0, partial));
     if (pool.latency.learns()) {
       speed = rate.speed();
