@@ -205,7 +205,7 @@ final class CostEstimator {
   }
 
   private double millis(WorkerState at, double uncached, double util) {
-    double steps = Math.max(1, Math.ceil(uncached / stepTokens - 1e-9));
+    double steps = LatencyModel.steps(uncached, stepTokens);
     return at.speed() * latency.millis(uncached, steps, util);
   }
 }

@@ -115,6 +115,11 @@ final class LatencyModel {
 
   /** Steps that so many tokens take, if they have the steps to themselves; at least 1. */
   double steps(double tokens) {
+    return steps(tokens, stepTokens);
+  }
+
+  /** Steps of {@code stepTokens} that so many tokens take; at least 1. */
+  static double steps(double tokens, double stepTokens) {
     return Math.max(1, Math.ceil(tokens / stepTokens - 1e-9));
   }
 
