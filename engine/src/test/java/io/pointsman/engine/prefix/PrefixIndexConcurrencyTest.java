@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -116,7 +117,7 @@ class PrefixIndexConcurrencyTest {
       at.set(own, i + 1);
       for (int spins = 1; at.get(1 - own) <= i; spins++) {
         if (spins % SPINS == 0) {
-          Thread.yield(); // the other one may wait for this core
+          LockSupport.parkNanos(1); // the other one may wait for this core
         } else {
           Thread.onSpinWait();
         }
