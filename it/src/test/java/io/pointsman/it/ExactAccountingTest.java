@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -25,6 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Whatever clients and engines do to a request, it is counted in once and out once. The cluster's
  * closing holds the checks: no count above zero is left, none was ever below, nobody settled twice.
  */
+@Tag("full")
 final class ExactAccountingTest {
   private static final int REQUESTS = Scale.of(3_000, 20_000);
   private static final int AT_ONCE = 192;

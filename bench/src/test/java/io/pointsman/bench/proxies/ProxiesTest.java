@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -61,6 +62,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void everyFigureOfUnaryAndOpenLoopIsThere() throws Exception {
     String[] options = {"--warmup-others", "0.1", "--out", directory.toString()};
     assertThat(runBriefly("unary-2k,rate-1000", options)).as("%s", said).isZero();
@@ -95,6 +97,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void streamsAreTimedAndCounted() throws Exception {
     Workload few = Workload.streams("few", "streams", 50, 200, 20_000, true);
 
@@ -111,6 +114,7 @@ final class ProxiesTest {
 
   /** More is due than any machine can send: 5 million events a second. */
   @Test
+  @Tag("full")
   void aBackendThatIsBehindIsNoPunctualOne() throws Exception {
     Workload torrent = Workload.streams("torrent", "streams", 500, 100_000, 100, true);
 
@@ -134,6 +138,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void startAndMemoryAreMeasured() throws Exception {
     Workload start = named("start");
     Workload idle = named("memory-0");
@@ -148,6 +153,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void whatDoesNotStartIsAProblemAndNotAResult() throws Exception {
     Contender broken =
         new Contender(
@@ -160,6 +166,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void checkNamesWhatIsMissed() {
     int exit = runBriefly("start", "--check");
 
@@ -172,6 +179,7 @@ final class ProxiesTest {
 
   /** Not what this router does decides, but that HAProxy could not be run. */
   @Test
+  @Tag("full")
   void aReferenceThatDoesNotRunFailsACheck() {
     Contender broken =
         new Contender(
@@ -223,6 +231,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void planesTakePartIfTheyAreNamed() throws Exception {
     String names = String.join(",", PLANES.stream().map(Contender::name).toList());
     String out = directory.toString();

@@ -7,6 +7,7 @@ import io.pointsman.bench.split.OverlapRun.Order;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -71,6 +72,7 @@ class PdDelayTest {
 
   /** Small; who was asked is checked by the runs themselves, times only where engines set them. */
   @Test
+  @Tag("full")
   void everyWayGivesWholeAnswersThatTakeNoLessThanTheEngines() throws Exception {
     DelayOptions options = new DelayOptions(2, 1, 256, 4, 5_000, 5, 40);
     Map<Route, List<Timed>> delays = DelayRun.of(options);

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A client leaves, in an orderly way and with a reset, wherever its bytes can be cut; many do. */
 @Timeout(120)
 @SuppressWarnings("NullAway.Init") // set before all tests
+@Tag("full")
 final class ClientLeavesTest {
   private static final EngineScript ENDLESS =
       (_, connection) -> {

@@ -28,6 +28,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What nginx's script asks a router, which is a script itself, and what it makes of the answers.
  */
 @Timeout(300)
+@Tag("full")
 final class NginxAskTest {
   /** Of nginx with the router. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);

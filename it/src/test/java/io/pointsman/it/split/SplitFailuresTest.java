@@ -23,6 +23,7 @@ import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.Locale;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -34,6 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SplitFailuresTest {
   @ParameterizedTest
   @ValueSource(ints = {400, 404, 422})
+  @Tag("full")
   void anErrorOfTheClientsComesFromPrefillOnce(int status) throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 2).start()) {
       fail(cluster.prefills, 9, new Fault.Status(status, 0));
@@ -50,6 +52,7 @@ class SplitFailuresTest {
   /** Decode is asked at the same time, and cancelled. */
   @ParameterizedTest
   @ValueSource(ints = {400, 422})
+  @Tag("full")
   void anErrorOfTheClientsComesFromPrefillOnceWhereBothAreAskedAtOnce(int status)
       throws IOException {
     try (SplitCluster cluster =
@@ -102,6 +105,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedAfterAnError() throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       anotherPrefillDoes(cluster, new Fault.Status(500, 0));
@@ -109,6 +113,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedWhenOneIsBusy() throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       anotherPrefillDoes(cluster, new Fault.Status(503, 1));
@@ -117,6 +122,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedAfterAReset() throws IOException {
     try (SplitCluster cluster = forgetful().start()) {
       cluster.expectLeaks();
@@ -130,6 +136,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedWhenAnAnswerIsCutOff() throws IOException {
     try (SplitCluster cluster = forgetful().start()) {
       cluster.expectLeaks();
@@ -138,6 +145,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedAfterItsTimeout() throws IOException {
     try (SplitCluster cluster = inTurns().set("prefill-timeout", "2s").start()) {
       fail(cluster.prefills.getFirst(), 9, new Fault.Hang(0));
@@ -163,6 +171,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void whereDecodeMayNotServeAloneTheErrorOfPrefillIsTold() throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 1).set("decode-serves-whole", false).start()) {
       fail(cluster.prefills, 9, new Fault.Status(500, 0));
@@ -173,6 +182,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void whenAllPrefillsAreTooLateDecodeServesAlone() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("prefill-timeout", "1s").start()) {
       fail(cluster.prefills, 9, new Fault.Hang(0));
@@ -183,6 +193,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void whenAllPrefillsAreTooLateAndNobodyElseMayServeTheClientHearsIt() throws IOException {
     try (SplitCluster cluster =
         nixl().set("prefill-timeout", "1s").set("decode-serves-whole", false).start()) {
@@ -196,6 +207,7 @@ class SplitFailuresTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"nixl", "sglang"})
+  @Tag("full")
   void failuresOfPrefillOpenItsBreaker(String protocol) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of(protocol, KvConnector.valueOf(protocol.toUpperCase(Locale.ROOT)))
@@ -217,6 +229,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void errorsOfTheClientsAndBusyAnswersDoNotOpenTheBreakerOfPrefill() throws IOException {
     try (SplitCluster cluster =
         nixl()
@@ -237,6 +250,7 @@ class SplitFailuresTest {
 
   /** Decode waits for blocks that will never come, for 300 s if nobody tells it. */
   @Test
+  @Tag("full")
   void aFailedPrefillCancelsItsDecodeAtOnce() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG)
@@ -260,6 +274,7 @@ class SplitFailuresTest {
 
   /** Prefill waits for a decode engine that will never fetch, for 300 s if nobody tells it. */
   @Test
+  @Tag("full")
   void aFailedDecodeCancelsItsPrefillAtOnce() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG)
@@ -282,6 +297,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anErrorOfTheClientsFromDecodeIsToldAndItsPrefillCancelled() throws IOException {
     try (SplitCluster cluster = SplitCluster.of("sglang", KvConnector.SGLANG).start()) {
       fail(cluster.decodes, 1, new Fault.Status(400, 0));

@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -38,6 +39,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
+@Tag("full")
 class SplitFaultMatrixTest {
   /** Whose blocks nobody can name when prefill's answer is lost: their lease frees them. */
   private static final Set<KvConnector> NAMED_BY_ANSWER =

@@ -17,6 +17,7 @@ import io.pointsman.sim.kv.RequestLog.Logged;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Test;
  * cluster checks at its end that no lease is open, that nothing is held or leaked, and that no
  * engine saw a wrong field.
  */
+@Tag("full")
 class SplitPushTest {
   private static final List<String> SAME_ID = List.of("x-request-id: same");
 

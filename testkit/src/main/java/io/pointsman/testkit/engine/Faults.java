@@ -3,6 +3,7 @@ package io.pointsman.testkit.engine;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 
 /** Engines' behaviours by name, good and bad. */
 public final class Faults {
@@ -21,8 +22,20 @@ public final class Faults {
     }
   }
 
-  /** Answers probes and says that it serves {@code model}; does {@code then} with the rest. */
+  /**
+   * Answers probes and says that it serves {@code model}, but not how large its KV memory is; does
+   * {@code then} with the rest.
+   */
   public record Healthy(String model, EngineScript then) implements EngineScript {
+    /** The router asks for these before a worker's first request, and waits for an answer. */
+    private static final Set<String> KV_SIZES =
+        Set.of("GET /get_server_info", "GET /server_info", "GET /metrics");
+
+    /** Whether it is a question for the size of the KV memory, by the request's first line. */
+    public static boolean asksForKvSize(String line) {
+      return KV_SIZES.contains(line.replaceFirst(" HTTP/.*", ""));
+    }
+
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
         throws IOException, InterruptedException {
@@ -31,6 +44,8 @@ public final class Faults {
       } else if (request.line().startsWith("GET /v1/models ")) {
         String models = "{\"object\":\"list\",\"data\":[{\"id\":\"" + model + "\"}]}";
         connection.reply(200, "application/json", models);
+      } else if (asksForKvSize(request.line())) {
+        connection.reply(404, "text/plain", "");
       } else {
         then.answer(request, connection);
       }
