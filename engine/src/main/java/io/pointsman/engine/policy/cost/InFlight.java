@@ -39,7 +39,10 @@ final class InFlight {
   /** Since when its worker has had something to compute, as of its placement. */
   long busySince;
 
-  /** Tokens of its prompt that its worker had cached or on the way, as of its placement. */
+  /** Tokens of its prompt that earlier requests on its worker have had too. */
+  int shared;
+
+  /** How many of them its worker was expected to have cached or on the way. */
   int cached;
 
   /** Uncached tokens that earlier steps of the engine have computed. */

@@ -41,6 +41,9 @@ final class PoolModel {
 
   private static final double ROUNDING_FORGETTING = 0.99;
 
+  /** So many prompts in a row must be found nowhere before no hits are expected of this kind. */
+  private static final int LOST_BY_ALL = 12;
+
   final LatencyModel latency;
   private final Kind kind;
   private final @Nullable PoolModel teacher;
@@ -63,6 +66,8 @@ final class PoolModel {
   private double answerMillis = 3000;
   private double roundingTokens;
   private double roundingSamples = 20;
+  private int lostInARow;
+  private volatile boolean keepsNothing;
   private volatile double price;
   private volatile double prefillShare = 0.1;
   private volatile double rounding;
@@ -214,6 +219,20 @@ final class PoolModel {
       roundingSamples = ROUNDING_FORGETTING * roundingSamples + 1;
       rounding = roundingTokens / roundingSamples;
     }
+  }
+
+  /**
+   * An engine has reported cached tokens, or none of a prompt that an earlier request there had
+   * too.
+   */
+  synchronized void found(boolean something) {
+    lostInARow = something ? 0 : Math.min(LOST_BY_ALL, lostInARow + 1);
+    keepsNothing = lostInARow == LOST_BY_ALL;
+  }
+
+  /** Whether engines of this kind seem to run without a prefix cache. */
+  boolean keepsNothing() {
+    return keepsNothing;
   }
 
   /** Mean length of answers in tokens. */

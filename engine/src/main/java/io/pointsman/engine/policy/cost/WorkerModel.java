@@ -112,7 +112,7 @@ final class WorkerModel {
 
   private void evicted(Lengths blocks, int from, int to) {
     index.remove(blocks, from, to, tenancy);
-    if (!truth.keepsNothing()) {
+    if (!keepsNothing()) {
       remember(blocks, from, to, GhostList.Fate.EVICTED);
     }
   }
@@ -272,12 +272,14 @@ final class WorkerModel {
     noticeClears(now);
     int blocks = cache.match(prefix);
     int here = told == HeldBlocks.UNTOLD ? blocks : grain.coarse(told);
-    int cached = truth.keepsNothing() ? 0 : tokensOf(here, prefix, tokens);
+    int shared = tokensOf(here, prefix, tokens);
+    int cached = keepsNothing() ? 0 : shared;
     int held = cached == 0 ? 0 : (int) Math.clamp(cached - pool.rounding(), 0, tokens - 1);
     progress.assume(now);
     Expectation expected = new CostEstimator().about(pool, prefix, now).expect(figures(), here);
     HitLedger.Prospect prospect = ledger.prospect(request, grain, here, this, now);
     InFlight entry = new InFlight(prefix, tokens, held, prospect, now, expected);
+    entry.shared = shared;
     entry.cached = cached;
     int left = cache.computed(prefix, blocks);
     entry.certain = tokensOf(Math.min(left, here), prefix, tokens);
@@ -379,12 +381,21 @@ final class WorkerModel {
     return entry;
   }
 
+  /** Whether its engine seems to run without a prefix cache. */
+  private boolean keepsNothing() {
+    return truth.keepsNothing() || (pool.keepsNothing() && !announced.live(worker.slot()));
+  }
+
   private void learn(InFlight entry, Usage usage, boolean streamed, long now) {
     if (usage.completionTokens() > 0) {
       pool.answered(usage.completionTokens());
       if (streamed) {
         pool.ended(entry.expected.own(), (now - entry.placedAt) / 1e6);
       }
+    }
+    boolean shared = entry.shared >= CacheTruth.WORTH_TOKENS && usage.promptTokens() > 0;
+    if (usage.cachedTokens() > 0 || (shared && usage.cachedTokens() == 0)) {
+      pool.found(usage.cachedTokens() > 0);
     }
     if (entry.cached > 0 && usage.cachedTokens() > 0 && usage.promptTokens() > 0) {
       double expected = entry.cached * (double) usage.promptTokens() / entry.tokens;
@@ -432,6 +443,6 @@ final class WorkerModel {
         worker.kvTokens() > 0,
         progress.speed(),
         Math.max(drained / DRAIN_NANOS * 1e6, capacity / DRAIN_PRIOR_MILLIS),
-        truth.keepsNothing());
+        keepsNothing());
   }
 }

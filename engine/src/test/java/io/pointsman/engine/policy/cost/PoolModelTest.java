@@ -89,6 +89,24 @@ class PoolModelTest {
   }
 
   @Test
+  void enginesOfWhichNoneFindsASharedPromptSeemToHaveNoPrefixCache() {
+    for (int i = 0; i < 11; i++) {
+      kind.found(false);
+    }
+    assertThat(kind.keepsNothing()).isFalse();
+    kind.found(true);
+    kind.found(false);
+    assertThat(kind.keepsNothing()).as("one has found a prompt").isFalse();
+    for (int i = 0; i < 11; i++) {
+      kind.found(false);
+    }
+    assertThat(kind.keepsNothing()).isTrue();
+
+    kind.found(true);
+    assertThat(kind.keepsNothing()).isFalse();
+  }
+
+  @Test
   void tokensThatEnginesComputeAgainAreLearned() {
     assertThat(kind.rounding()).isZero();
     for (int i = 0; i < 1000; i++) {
