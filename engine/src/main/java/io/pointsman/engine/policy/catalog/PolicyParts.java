@@ -8,10 +8,10 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.kv.KvKnowledge;
 
 /**
- * What policies are made of.
+ * The dependencies of policies.
  *
- * @param maxWorkers as in {@code FleetSettings}: every worker's slot lies below it
- * @param kv what is known of engines' caches by their announcements
+ * @param maxWorkers as in {@code FleetSettings}; all worker slots are below it
+ * @param kv knowledge of engines' caches from KV events
  * @param largePages for prefix indexes
  */
 public record PolicyParts(
@@ -38,17 +38,17 @@ public record PolicyParts(
     }
   }
 
-  /** For engines that announce nothing. */
+  /** Parts for engines without KV events. */
   public PolicyParts(Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings) {
     this(ticker, dice, maxWorkers, settings, KvKnowledge.none(ticker));
   }
 
-  /** The same by another clock and with other knowledge of caches. */
+  /** Returns a copy with another clock and other cache knowledge. */
   public PolicyParts with(Ticker ticker, KvKnowledge kv) {
     return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages);
   }
 
-  /** The same with other knobs. */
+  /** Returns a copy with other settings. */
   public PolicyParts with(PolicySettings settings) {
     return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages);
   }
