@@ -3,9 +3,12 @@ package io.pointsman.engine;
 import io.pointsman.engine.fleet.Lease;
 import io.pointsman.engine.fleet.Worker;
 
-/** The engine's answer to one request. */
+/** The engine's decision on one request: a lease on a worker, or a rejection. */
 public sealed interface Decision {
-  /** A worker was chosen and the request counts on it. Whoever holds the lease must settle it. */
+  /**
+   * A worker was chosen, and the request counts as load on it. The holder of the lease must settle
+   * it.
+   */
   record Routed(Lease lease) implements Decision {
     public Worker worker() {
       return lease.worker();
@@ -13,12 +16,11 @@ public sealed interface Decision {
   }
 
   /**
-   * No worker was chosen; nothing is held.
+   * No worker was chosen. No lease is held.
    *
-   * @param retryAfterNanos when to try again, as far as known; 0 if not known
-   * @param busyStatus where all workers rest because they said that they are busy, the HTTP status
-   *     by which the first that comes back said so; 0 where it is not known, or where a limit of
-   *     the router's own stands in the way too
+   * @param retryAfterNanos nanoseconds until a retry may succeed; 0 if unknown
+   * @param busyStatus the HTTP status with which the first worker to end its rest reported that it
+   *     is busy. 0 if unknown, or if a limit of the router rejects the request too.
    */
   record Rejected(RejectReason reason, long retryAfterNanos, int busyStatus) implements Decision {
     public Rejected(RejectReason reason, long retryAfterNanos) {

@@ -5,19 +5,22 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.policy.RoutingRequest;
 
 /**
- * Hears of what the engine decides. Called on the deciding or settling thread; must neither block
- * nor throw. What a listener does not care for it leaves out, but for the faults of policies.
+ * Receives the engine's decisions. The engine calls it on the deciding or settling thread, so an
+ * implementation must not block or throw. All methods except {@link #policyFailed} are optional.
  */
 @FunctionalInterface
 public interface EngineListener {
-  /** {@code lease} was placed for {@code request}, for the reason in its notes. */
+  /**
+   * The engine placed {@code lease} for {@code request}. The notes of the request contain the
+   * reason.
+   */
   default void routed(RoutingRequest request, Lease lease) {}
 
   default void rejected(RoutingRequest request, RejectReason reason) {}
 
   /**
-   * Whether the decision on {@code request}, which is about to be placed, shall be explained in its
-   * notes. Asked of every request, so it must cost next to nothing.
+   * Returns true if the notes of {@code request} must explain the decision. The engine calls this
+   * for every request just before placement, so it must be cheap.
    */
   default boolean explains(RoutingRequest request) {
     return false;
@@ -25,6 +28,6 @@ public interface EngineListener {
 
   default void settled(Lease lease, Outcome outcome) {}
 
-  /** A policy threw; the request was placed by least load instead. */
+  /** A policy threw. The engine placed the request on the least loaded worker instead. */
   void policyFailed(RuntimeException failure);
 }

@@ -3,9 +3,9 @@ package io.pointsman.engine;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How the engine decides, whatever the policy.
+ * Settings of the engine that do not depend on the policy.
  *
- * @param unknownModel what to do with a request for a model that no worker is known to serve
+ * @param unknownModel action for a request if no worker is known to serve its model
  */
 public record EngineSettings(UnknownModel unknownModel) {
 

@@ -6,17 +6,24 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds a worker where policies find none: a refusal helps nobody. Silence can have reasons that
- * the router does not see, and many faults in a short time can open the breakers of a whole fleet
- * that is well again.
+ * Finds a worker after the policy and least load found none. Silence of a worker can have causes
+ * that the router does not see. Many faults in a short time can open the breakers of a fleet that
+ * has recovered.
  */
 final class LastResort {
   private LastResort() {}
 
   /**
-   * The first that admits the request; else the least loaded of those that are only stalled; else
-   * the one whose breaker opened longest ago, of those that only their breaker keeps away and that
-   * are due for an early trial. Null if there is none of these either.
+   * Chooses in this order:
+   *
+   * <ol>
+   *   <li>the first worker that admits the request;
+   *   <li>the least loaded worker that only its stall excludes;
+   *   <li>the worker with the longest open breaker, if only the breaker excludes it and an early
+   *       trial is due.
+   * </ol>
+   *
+   * Returns null if there is none of these.
    */
   static @Nullable Worker among(List<Worker> workers, RoutingRequest request, long now) {
     Worker stalled = null;

@@ -12,17 +12,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Models whose last workers have left the fleet, as when their pods are replaced or scaled to zero:
- * they are missed, not unknown, for a day. A model that a worker stops to serve while it stays is
- * not. Followed by one thread at a time, asked by any.
+ * Models that lost their last workers less than 24 hours ago, for example by a scale to zero. Such
+ * a model is temporarily unavailable, not unknown. A model that a present worker stops serving is
+ * not included. One thread at a time calls {@link #follow}; any thread may query.
  */
 final class MissedModels {
-  /** Names kept at most; the oldest go first. */
+  /** Maximum number of names. The oldest are removed first. */
   static final int MOST = 1024;
 
   /**
-   * How long a name is kept behind its last worker: what is scaled to zero overnight is missed in
-   * the morning, what is gone for good is unknown on the next day.
+   * Time a name is kept after its last worker left. A model scaled to zero overnight is still known
+   * in the morning.
    */
   static final Duration KEPT = Duration.ofHours(24);
 
@@ -30,14 +30,14 @@ final class MissedModels {
 
   private final Ticker ticker;
 
-  /** Since when, in nanoseconds; the oldest first. */
+  /** Departure time of the last worker in ticker nanoseconds, oldest first. */
   private volatile Map<Missed, Long> missed = Map.of();
 
   MissedModels(Ticker ticker) {
     this.ticker = ticker;
   }
 
-  /** Takes note of what has changed from one snapshot to the next. */
+  /** Records the differences between two consecutive snapshots. */
   void follow(FleetSnapshot before, FleetSnapshot now) {
     long nanos = ticker.nanos();
     Set<Worker> present = new HashSet<>(now.workers());
@@ -66,8 +66,8 @@ final class MissedModels {
   }
 
   /**
-   * Whether workers of this role have left, not too long ago, that served the model, or the base of
-   * an adapter.
+   * Returns true if a worker of this role that served the model, or the base of an adapter, left
+   * within the last 24 hours.
    */
   boolean contains(Role role, @Nullable String model) {
     if (model == null) {

@@ -3,12 +3,15 @@ package io.pointsman.engine;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Names of models; that of an adapter may have its base model's in front: {@code base:adapter}. */
+/**
+ * Lookup by model name. The name of an adapter may have its base model as prefix: {@code
+ * base:adapter}.
+ */
 public final class ModelNames {
   private ModelNames() {}
 
   /**
-   * What is kept for a model: its own entry, else the one of its base model, else {@code common}.
+   * Returns the entry of the model, else the entry of its base model, else {@code common}.
    *
    * @param model null if a request names none
    */

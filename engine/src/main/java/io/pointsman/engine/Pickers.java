@@ -14,12 +14,12 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A picker for each pool of one snapshot. Immutable. */
+/** One picker for each pool of one snapshot. Immutable. */
 final class Pickers {
   /**
-   * A pool and the picker over it, which {@code policy} has made.
+   * A pool and the picker that {@code policy} built over it.
    *
-   * @param made whether it could; if not, the picker chooses nobody
+   * @param made false if the policy failed to build a picker; the picker then chooses no worker
    */
   record PooledPicker(Pool pool, Policy policy, Picker picker, boolean made) {
     static PooledPicker of(Pool pool, Policy policy, @Nullable Picker made) {
@@ -32,14 +32,17 @@ final class Pickers {
   private final Map<Role, PooledPicker> ofAnyModel = new EnumMap<>(Role.class);
   private final Map<Role, Map<String, PooledPicker>> byModel = new EnumMap<>(Role.class);
 
-  /** For adapters that some workers of their base model list: all workers of that. */
+  /**
+   * Pools for adapters that only some workers of their base model list: all workers of the base
+   * model.
+   */
   private final Map<Role, Map<String, PooledPicker>> ofBase = new EnumMap<>(Role.class);
 
   /**
-   * Builds pickers for the pools that are new in {@code snapshot} and keeps those of the pools that
-   * it shares with the one before, but for those that could not be made.
+   * Builds pickers for the pools that are new in {@code snapshot}. Keeps the pickers of pools that
+   * the previous snapshot had too, unless their construction failed.
    *
-   * @param build makes a picker, or null if that fails
+   * @param build builds a picker, or returns null if that fails
    */
   Pickers(
       FleetSnapshot snapshot,
@@ -81,7 +84,7 @@ final class Pickers {
     }
   }
 
-  /** Policies are told apart by identity. */
+  /** Compares policies by identity. */
   private static IdentityHashMap<Policy, PooledPicker> of(
       IdentityHashMap<Pool, IdentityHashMap<Policy, PooledPicker>> kept, Pool pool) {
     return kept.computeIfAbsent(pool, _ -> new IdentityHashMap<>());
@@ -110,15 +113,15 @@ final class Pickers {
     return snapshot;
   }
 
-  /** The picker to ask; null if no worker is known to serve the request's model. */
+  /** Returns the picker for the request; null if no worker is known to serve its model. */
   @Nullable PooledPicker forRequest(RoutingRequest request, UnknownModel unknown) {
     return forModel(request.role(), request.model(), unknown);
   }
 
   /**
-   * The picker of a role for a model.
+   * Returns the picker of a role for a model.
    *
-   * @param model null if any worker will do
+   * @param model null if any worker qualifies
    */
   @Nullable PooledPicker forModel(Role role, @Nullable String model, UnknownModel unknown) {
     PooledPicker any = byRole.get(role);

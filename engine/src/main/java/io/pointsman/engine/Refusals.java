@@ -8,17 +8,20 @@ import io.pointsman.engine.policy.RoutingRequest;
 import java.time.Duration;
 import java.util.List;
 
-/** Says why no worker was chosen, and when to try again. */
+/** Determines why no worker was chosen and when a retry may succeed. */
 final class Refusals {
-  /** No full worker makes anybody wait longer: what it has served lately says less by then. */
+  /**
+   * Upper bound of the estimated wait for a full worker. The recent service rate is a poor forecast
+   * beyond it.
+   */
   static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
 
   private Refusals() {}
 
   /**
-   * No worker is known to serve the request's model.
+   * Rejects a request because no worker is known to serve its model.
    *
-   * @param missed whether workers did that have left
+   * @param missed true if workers that served the model left recently
    */
   static Decision.Rejected noPool(FleetSnapshot snapshot, RoutingRequest request, boolean missed) {
     RejectReason reason = ofModel(snapshot, request.role());
@@ -27,8 +30,17 @@ final class Refusals {
   }
 
   /**
-   * The model is unknown if nobody's models are pending and at least one worker that is up has told
-   * its own, or all have. A worker that is down says nothing for or against.
+   * Determines the reason by this order:
+   *
+   * <ol>
+   *   <li>A worker may still report its models: {@link RejectReason#MODELS_PENDING}.
+   *   <li>There are no workers: {@link RejectReason#NO_WORKERS}.
+   *   <li>All workers, or at least one healthy worker, have reported theirs: {@link
+   *       RejectReason#UNKNOWN_MODEL}.
+   *   <li>Otherwise {@link RejectReason#NONE_AVAILABLE}.
+   * </ol>
+   *
+   * An unhealthy worker that reported no models is no evidence.
    */
   private static RejectReason ofModel(FleetSnapshot snapshot, Role role) {
     List<Worker> workers = snapshot.pool(role).workers();
@@ -49,21 +61,24 @@ final class Refusals {
   }
 
   /**
-   * Whether a worker that has not told its models may still turn out to serve any: it has not been
-   * probed yet, or it is well and has not been heard on them. One that is down may not.
+   * Returns true if a worker that has not reported its models may still report them. This holds
+   * before the first probe and while the worker is healthy.
    */
   private static boolean mayTell(Worker worker) {
     HealthState.Status status = worker.health().status();
     return status == HealthState.Status.UNKNOWN || status == HealthState.Status.HEALTHY;
   }
 
-  /** None of the candidates may be chosen. */
+  /** Rejects a request because no candidate admits it. */
   static Decision.Rejected none(List<Worker> candidates, RoutingRequest request, long now) {
     return new Decision.Rejected(
         reason(candidates, request, now), untilFree(candidates, now), busyStatus(candidates, now));
   }
 
-  /** 0 if one of those that are busy is so by a limit. */
+  /**
+   * Returns the busy status of the candidate with the shortest rest; 0 if a busy candidate is at
+   * its limit.
+   */
   private static int busyStatus(List<Worker> candidates, long now) {
     int status = 0;
     long shortest = Long.MAX_VALUE;
@@ -83,7 +98,7 @@ final class Refusals {
     return status;
   }
 
-  /** What stands in the way of those that would come nearest to serving the request. */
+  /** Returns the condition that excludes the candidates nearest to serving the request. */
   private static RejectReason reason(List<Worker> candidates, RoutingRequest request, long now) {
     boolean someFailed = false;
     boolean someBusy = false;
@@ -106,8 +121,8 @@ final class Refusals {
   }
 
   /**
-   * Nanoseconds until a place is expected: the first of those that rest comes back, or one of those
-   * that are full has served a request, at the pace that they have together; 0 if neither is known.
+   * Nanoseconds until capacity is expected; 0 if unknown. Capacity returns when a rest ends, or
+   * when a full worker completes a request. The full workers' completion rates are added.
    */
   private static long untilFree(List<Worker> candidates, long now) {
     long shortest = Long.MAX_VALUE;

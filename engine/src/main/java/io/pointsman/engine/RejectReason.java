@@ -1,30 +1,34 @@
 package io.pointsman.engine;
 
-/** Why no worker was chosen. A closed set: it is a metric label and decides the client's status. */
+/**
+ * The reason why no worker was chosen. A closed set: it is a metric label and determines the
+ * client's HTTP status.
+ */
 public enum RejectReason {
   /**
-   * None of the workers that have said which models they serve serves this one, and no other is
-   * expected to say so.
+   * The workers that reported their models do not serve this one, and no other worker is expected
+   * to report.
    */
   UNKNOWN_MODEL,
-  /** None is known to serve this model, but some have not been asked for theirs yet. */
+  /** No worker is known to serve this model, but some have not reported their models yet. */
   MODELS_PENDING,
-  /** No worker is registered for it. */
+  /** No worker is registered for the role. */
   NO_WORKERS,
   /**
-   * Workers are registered, but all are unhealthy, draining, stalled or left alone by their
+   * Workers are registered, but all are unhealthy, draining, stalled or excluded by their circuit
    * breakers.
    */
   NONE_AVAILABLE,
   /**
-   * Workers are available, but all are at their limit or rest after they said that they are busy.
+   * Workers are available, but all are at their limit or rest after they reported that they are
+   * busy.
    */
   ALL_BUSY,
-  /** Each worker that could serve it has had an attempt of this request. */
+  /** Every worker that could serve the request has already been tried for it. */
   ALL_TRIED,
   /**
-   * Two workers cannot serve this request, and for its model there are only prefill and decode
-   * workers, none of which may serve it whole.
+   * The request cannot be split into prefill and decode. Its model has only prefill and decode
+   * workers, and none of them may serve whole requests.
    */
   UNSPLITTABLE
 }

@@ -29,18 +29,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision, for every plane: takes a request, answers with a lease on a worker or with the
- * reason why there is none. Free of I/O; safe for use by any number of threads; the deciding path
- * takes no lock of its own.
+ * Decides which worker serves a request. The decision is a lease on a worker, or the reason for a
+ * rejection. The engine does no I/O, and any number of threads may use it. The decision path takes
+ * no lock in the engine.
  *
- * <p>Pickers are rebuilt when the fleet changes and published through one volatile field. A policy
- * never fails a request: when it throws, that is reported, and when it throws, finds nobody or
- * chooses a worker that may not be chosen, the request is placed by least load.
+ * <p>The engine rebuilds pickers when the fleet changes and publishes them through one volatile
+ * field. A policy cannot fail a request. If it throws, the engine reports the fault. If it throws,
+ * chooses no worker, or chooses an ineligible one, the engine places the request by least load.
  */
 public final class RoutingEngine {
   /**
-   * A pick can lose its worker between choice and lease (the last place taken, the breaker's one
-   * probe gone); so often it is made anew.
+   * Maximum number of picks for one request. A worker can become ineligible between pick and lease:
+   * its last slot or its breaker's probe is taken.
    */
   private static final int PICKS = 8;
 
@@ -49,7 +49,7 @@ public final class RoutingEngine {
   private final EngineSettings settings;
   private final EngineListener listener;
 
-  /** Those of all policies. */
+  /** The learners of all policies. */
   private final List<Learner> learners;
 
   private final Ticker ticker;
@@ -59,9 +59,9 @@ public final class RoutingEngine {
   private volatile Pickers pickers;
 
   /**
-   * Follows {@code fleet} from now on.
+   * Creates an engine that follows changes of {@code fleet}.
    *
-   * @param policy the policy for all roles, with what learns for it
+   * @param policy the policy for all roles, with its learners
    */
   public RoutingEngine(
       Fleet fleet,
@@ -74,9 +74,9 @@ public final class RoutingEngine {
   }
 
   /**
-   * Follows {@code fleet} from now on.
+   * Creates an engine that follows changes of {@code fleet}.
    *
-   * @param policies the policies, each with what learns for it
+   * @param policies the policies, each with its learners
    */
   public RoutingEngine(
       Fleet fleet,
@@ -98,7 +98,7 @@ public final class RoutingEngine {
     fleet.listen(this::follow);
   }
 
-  /** Called under the fleet's lock, so one after the other. */
+  /** The fleet calls this under its lock, so calls are sequential. */
   private void follow(FleetSnapshot snapshot) {
     FleetSnapshot before = pickers.snapshot();
     if (snapshot.version() == before.version()) {
@@ -127,24 +127,25 @@ public final class RoutingEngine {
     return fleet;
   }
 
-  /** What policies read of clients' requests: {@link RoutingRequest#fields} is to have it. */
+  /**
+   * The fields of clients' requests that the policies read. The caller must provide them in {@link
+   * RoutingRequest#fields}.
+   */
   public WantedFields wanted() {
     return wanted;
   }
 
-  /**
-   * Chooses a worker among those that the request has not tried yet and places the request on it.
-   */
+  /** Chooses a worker that the request has not tried yet and places the request on it. */
   public Decision decide(RoutingRequest request) {
     return told(request, attempt(request));
   }
 
   /**
-   * Decides like {@link #decide}, unless the request would wait longer for others whichever worker
-   * it were placed on: then nothing happens. Policies that do not tell how long decide at once.
+   * Decides like {@link #decide} if the expected wait is at most {@code millis}; otherwise changes
+   * nothing. The wait is the policy's estimate. Policies without an estimate decide at once.
    *
-   * @param millis longest wait
-   * @return null if it would wait longer
+   * @param millis longest accepted wait in milliseconds
+   * @return null if the wait is longer
    */
   public @Nullable Decision decideWithin(RoutingRequest request, double millis) {
     Decision decision = attemptWithin(request, millis);
@@ -159,14 +160,14 @@ public final class RoutingEngine {
   }
 
   /**
-   * Decides like {@link #decide}, but tells nobody of a rejection: for callers that have others to
-   * ask. What comes of it in the end they tell by {@link #rejected}.
+   * Decides like {@link #decide}, but does not report a rejection to the listener. For callers with
+   * further options; they report the final rejection with {@link #rejected}.
    */
   public Decision attempt(RoutingRequest request) {
     return requireNonNull(attemptWithin(request, Double.POSITIVE_INFINITY), "decision");
   }
 
-  /** As {@link #decideWithin}, and as {@link #attempt} tells nobody of a rejection. */
+  /** Decides like {@link #decideWithin}, but does not report a rejection to the listener. */
   public @Nullable Decision attemptWithin(RoutingRequest request, double millis) {
     long now = ticker.nanos();
     for (int i = 0; i < PICKS; i++) {
@@ -192,8 +193,8 @@ public final class RoutingEngine {
   }
 
   /**
-   * Places the request on a worker that its caller has chosen, for the reason that stands in the
-   * request's notes; null if the worker does not admit it.
+   * Places the request on a worker that the caller has chosen, for the reason in the request's
+   * notes. Returns null if the worker does not admit it.
    */
   public @Nullable Lease place(RoutingRequest request, Worker worker) {
     long now = ticker.nanos();
@@ -205,8 +206,8 @@ public final class RoutingEngine {
   }
 
   /**
-   * Whom the policy would choose for the request now; null if nobody. Nothing is placed, but a
-   * policy that counts its picks counts this one.
+   * Returns the worker that the policy would choose now; null if none. Nothing is placed. A policy
+   * that counts its picks counts this one too.
    */
   public @Nullable Worker preview(RoutingRequest request) {
     PooledPicker pooled = pickers.forRequest(request, settings.unknownModel());
@@ -215,7 +216,7 @@ public final class RoutingEngine {
     return picked != null && request.admits(picked, now) ? picked : null;
   }
 
-  /** Before the request is placed, so that workers are told of as the policy saw them. */
+  /** Runs before placement, so the explanation shows the workers as the policy saw them. */
   private void explain(Pool pool, RoutingRequest request, Worker chosen, long now) {
     if (!request.explained() && !listener.explains(request)) {
       return;
@@ -240,7 +241,10 @@ public final class RoutingEngine {
     return lease;
   }
 
-  /** Settles the lease if anything throws on the way: nobody else will know of it. */
+  /**
+   * Settles the lease if a learner or the listener throws, because the caller never receives that
+   * lease.
+   */
   private Decision routed(RoutingRequest request, Lease lease) {
     boolean handedOver = false;
     try {
@@ -259,8 +263,8 @@ public final class RoutingEngine {
     tell(policies.of(request).learners(), learner -> learner.placed(request, lease));
     Worker worker = lease.worker();
     if (worker.left()) {
-      // It left after the lease was taken, maybe before the learners heard of it; they may have
-      // forgotten it already. Its slot is not reused before this lease is settled.
+      // The worker left after the lease was taken. The learners may have forgotten it already, so
+      // they forget it again. Its slot is not reused before this lease is settled.
       tell(learners, learner -> learner.forget(worker));
     }
     listener.routed(request, lease);
@@ -276,7 +280,7 @@ public final class RoutingEngine {
     }
   }
 
-  /** A plug-in that was compiled against something else throws errors at its first call. */
+  /** A plug-in compiled against another version throws a {@code LinkageError} at its first call. */
   private void failed(Throwable fault) {
     listener.policyFailed(
         fault instanceof RuntimeException failure
@@ -284,7 +288,7 @@ public final class RoutingEngine {
             : new IllegalStateException("a class does not fit: " + fault, fault));
   }
 
-  /** A worker that admits the request; null if there is none. */
+  /** Returns a worker that admits the request; null if there is none. */
   private @Nullable Worker choose(
       Pickers current, PooledPicker pooled, RoutingRequest request, long now) {
     if (request.pinnedWorker() != null) {
@@ -318,8 +322,8 @@ public final class RoutingEngine {
   }
 
   /**
-   * Why every worker of {@code pool} that could serve the request is busy; null if one may be had,
-   * or if it is for another reason that none can. Nothing is placed or counted.
+   * Returns the rejection if all workers of {@code pool} that could serve the request are busy.
+   * Returns null if one admits it or the cause is another. Nothing is placed or counted.
    */
   public Decision.@Nullable Rejected full(RoutingRequest request, Pool pool) {
     long now = ticker.nanos();
@@ -350,25 +354,25 @@ public final class RoutingEngine {
     return Refusals.none(candidates, request, now);
   }
 
-  /** Says that a request is refused after all, for {@code rejection}. */
+  /** Reports the final rejection of a request to the listener. */
   public void rejected(RoutingRequest request, Decision.Rejected rejection) {
     listener.rejected(request, rejection.reason());
   }
 
-  /** The workers of a role that may serve {@code model}; null if there are none. */
+  /** Returns the workers of a role that may serve {@code model}; null if there are none. */
   public @Nullable Pool pool(Role role, @Nullable String model) {
     PooledPicker pooled = pickers.forModel(role, model, settings.unknownModel());
     return pooled == null || pooled.pool().isEmpty() ? null : pooled.pool();
   }
 
-  /** Whether there are workers of a role that may serve {@code model}, be they well or not. */
+  /** Returns true if a role has workers that may serve {@code model}, healthy or not. */
   public boolean serves(Role role, @Nullable String model) {
     return pool(role, model) != null;
   }
 
   /**
-   * The models of which a request must name one, sorted; empty if any worker will do for one that
-   * names none.
+   * The sorted names of models, if a request must name one. Empty if any worker serves a request
+   * without a model.
    */
   public Set<String> modelsToName() {
     return settings.unknownModel() == UnknownModel.ANY_WORKER
@@ -376,7 +380,7 @@ public final class RoutingEngine {
         : fleet.snapshot().modelsToName();
   }
 
-  /** Passes the end of a lease on, together with the request that it was for. */
+  /** Forwards the end of a lease together with its request. */
   private final class Ending implements LeaseListener {
     private final RoutingRequest request;
 

@@ -18,13 +18,13 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy for each role, and for models of their own. Roles may share one; then they share what it
- * has learned as well.
+ * One policy for each role, and optional policies for single models. Roles that share a policy
+ * share its learned state.
  *
  * @param regular for workers that serve whole requests
  * @param prefill for workers that compute prompts
- * @param decode for workers that continue from there
- * @param byModel in place of {@code regular} for whole requests for these models and their adapters
+ * @param decode for workers that generate after a prefill worker
+ * @param byModel replaces {@code regular} for whole requests for these models and their adapters
  */
 public record StagePolicies(
     PolicySetup regular,
@@ -43,12 +43,12 @@ public record StagePolicies(
     requireNonNull(decode, "decode");
   }
 
-  /** The same policy for all roles. */
+  /** Uses one policy for all roles. */
   public static StagePolicies same(PolicySetup policy) {
     return new StagePolicies(policy, policy, policy);
   }
 
-  /** The same with each setup as {@code change} makes it. */
+  /** Returns a copy in which {@code change} has transformed each setup. */
   public StagePolicies each(UnaryOperator<PolicySetup> change) {
     Map<String, PolicySetup> models = new HashMap<>();
     byModel.forEach((model, setup) -> models.put(model, change.apply(setup)));
@@ -56,18 +56,18 @@ public record StagePolicies(
         change.apply(regular), change.apply(prefill), change.apply(decode), models);
   }
 
-  /** These, and {@code policies} for whole requests for the models that they name. */
+  /** Returns a copy with {@code policies} for whole requests for the models that they name. */
   public StagePolicies with(Map<String, PolicySetup> policies) {
     return new StagePolicies(regular, prefill, decode, policies);
   }
 
-  /** Those of a request. */
+  /** The policy setup for a request. */
   public PolicySetup of(RoutingRequest request) {
     return of(request.role(), request.model());
   }
 
   /**
-   * @param model null if any will do
+   * @param model null if any model qualifies
    */
   PolicySetup of(Role role, @Nullable String model) {
     return switch (role) {
@@ -77,14 +77,14 @@ public record StagePolicies(
     };
   }
 
-  /** All of them. */
+  /** All setups, duplicates included. */
   public List<PolicySetup> all() {
     List<PolicySetup> all = new ArrayList<>(List.of(regular, prefill, decode));
     all.addAll(byModel.values());
     return all;
   }
 
-  /** What any of them reads of clients' requests. */
+  /** The union of the request fields that the policies read. */
   WantedFields wanted() {
     WantedFields all = WantedFields.NONE;
     for (PolicySetup setup : all()) {
@@ -93,7 +93,7 @@ public record StagePolicies(
     return all;
   }
 
-  /** The tables of sessions that policies keep, each once. */
+  /** The session tables of the policies, without duplicates. */
   public List<SessionTable> sessions() {
     Set<SessionTable> tables = new LinkedHashSet<>();
     for (PolicySetup setup : all()) {
@@ -105,7 +105,7 @@ public record StagePolicies(
     return List.copyOf(tables);
   }
 
-  /** Each learner once. */
+  /** The learners of all policies, without duplicates. */
   List<Learner> learners() {
     Set<Learner> all = new LinkedHashSet<>(regular.learners());
     all.addAll(prefill.learners());

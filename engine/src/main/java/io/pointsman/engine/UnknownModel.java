@@ -1,14 +1,14 @@
 package io.pointsman.engine;
 
-/** What to do with a request for a model that no worker is known to serve. */
+/** Action for a request if no worker is known to serve its model. */
 public enum UnknownModel {
-  /** Refuse it. */
+  /** Reject the request. */
   REJECT,
-  /** Place it on any worker and let the engine answer. */
+  /** Place the request on any worker; the engine then answers. */
   ANY_WORKER,
   /**
-   * Place {@code base:adapter} on the workers that serve {@code base}, on those first that are
-   * known to have the adapter; refuse it if there are none.
+   * Place {@code base:adapter} on the workers that serve {@code base}, preferably on those known to
+   * have the adapter. Reject the request if there are none.
    */
   BASE_MODEL
 }

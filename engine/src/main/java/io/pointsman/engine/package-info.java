@@ -1,4 +1,4 @@
-/** Who serves a request: the one place where a worker is chosen and its load is accounted. */
+/** Chooses a worker for each request and accounts for its load. */
 @NullMarked
 package io.pointsman.engine;
 

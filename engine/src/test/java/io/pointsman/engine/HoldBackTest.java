@@ -22,13 +22,13 @@ class HoldBackTest {
 
   private final TestFleet fleet = TestFleet.of(1);
 
-  /** How long requests would wait at least; NaN if the policy does not tell. */
+  /** The policy's predicted minimum wait in milliseconds; NaN if it predicts none. */
   private double waitMillis;
 
   /** Decisions until every worker is full again. */
   private int room;
 
-  /** Blocks that are held of prompts. */
+  /** Prompt blocks cached by the worker, per request. */
   private final Map<RoutingRequest, Integer> held = new HashMap<>();
 
   private final RecordedEvents events = new RecordedEvents();
@@ -92,7 +92,7 @@ class HoldBackTest {
   }
 
   @Test
-  void requestIsHeldBackWhileEveryWorkerIsFullAndDecidedOnceOneHasRoom() {
+  void requestIsDeferredWhileEveryWorkerIsFullAndDecidedWhenOneHasRoom() {
     waitMillis = 51;
     Guest guest = heldBack(0);
     pass(Duration.ofMillis(10));
@@ -113,7 +113,7 @@ class HoldBackTest {
   }
 
   @Test
-  void nothingIsHeldBackIfAWorkerHasRoomOrThePolicyDoesNotTell() {
+  void nothingIsDeferredIfAWorkerHasRoomOrThePolicyPredictsNoWait() {
     for (double wait : new double[] {0, 50, Double.NaN}) {
       waitMillis = wait;
 
@@ -126,7 +126,7 @@ class HoldBackTest {
   }
 
   @Test
-  void thoseOfWhichAWorkerHoldsMostGoFirst() {
+  void requestsWithTheMostCachedBlocksGoFirst() {
     waitMillis = 1000;
     Guest first = heldBack(1);
     Guest second = heldBack(3);
@@ -141,7 +141,7 @@ class HoldBackTest {
   }
 
   @Test
-  void afterTheLongestTimeARequestIsPlacedThoughEveryWorkerIsFull() {
+  void afterTheLongestTimeARequestIsPlacedOnAFullWorker() {
     waitMillis = 1000;
     Guest first = heldBack(0);
     fleet.clock.advance(Duration.ofSeconds(3));
@@ -154,7 +154,7 @@ class HoldBackTest {
   }
 
   @Test
-  void whenManyWereHeldBackInVainAllGoAndNoneIsForAMinute() {
+  void manyDeferralsInVainPlaceAllAndStopDeferralForAMinute() {
     waitMillis = 1000;
     for (int i = 0; i < 16; i++) {
       heldBack(0);
@@ -172,7 +172,7 @@ class HoldBackTest {
   }
 
   @Test
-  void thoseThatWereNotHeldBackInVainCountAgainstThoseThatWere() {
+  void successfulDeferralsReduceTheCountOfDeferralsInVain() {
     waitMillis = 1000;
     for (int i = 0; i < 15; i++) {
       heldBack(0);
@@ -190,7 +190,7 @@ class HoldBackTest {
   }
 
   @Test
-  void thoseThatAreAloneWhenHeldBackInVainAreCountedToo() {
+  void singleDeferralsInVainCountToo() {
     waitMillis = 1000;
     for (int i = 0; i < 20; i++) {
       if (holdBack.decide(new Guest(TestFleet.MODEL)) == null) {
@@ -207,7 +207,7 @@ class HoldBackTest {
   }
 
   @Test
-  void whoComesJoinsTheLineThoughAWorkerHasRoom() {
+  void newRequestJoinsTheQueueEvenIfAWorkerHasRoom() {
     waitMillis = 1000;
     Guest first = heldBack(0);
     room = 1;
@@ -220,7 +220,7 @@ class HoldBackTest {
   }
 
   @Test
-  void whoMayStillBeHeldBackIsNotRefusedBecauseAllAreBusy() {
+  void requestIsNotRefusedAsBusyWhileItMayStillWait() {
     waitMillis = 1000;
     Guest guest = heldBack(0);
     fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
@@ -243,7 +243,7 @@ class HoldBackTest {
   }
 
   @Test
-  void whoComesBeyondTheMostTakesThePlaceOfTheFirst() {
+  void requestBeyondTheMaximumDisplacesTheFirst() {
     Guest first = most().getFirst();
     Guest last = heldBack(0);
 
@@ -254,7 +254,7 @@ class HoldBackTest {
   }
 
   @Test
-  void thoseThatMakeRoomWereHeldBackInVainByThePartThatTheyWaited() {
+  void displacedRequestsCountInVainByTheirShareOfTheLongestTime() {
     most();
     for (int i = 0; i < 100; i++) {
       heldBack(0);
@@ -270,7 +270,7 @@ class HoldBackTest {
   }
 
   @Test
-  void beyondTheMostThoseOfOtherLinesArePlacedAtOnce() {
+  void requestOfAnotherQueueBeyondTheMaximumIsPlacedAtOnce() {
     most();
     Guest other = new Guest(null);
 
@@ -280,7 +280,7 @@ class HoldBackTest {
   }
 
   @Test
-  void theFirstIsNotRefusedForOneThatComesBeyondTheMost() {
+  void requestBeyondTheMaximumIsRefusedInsteadOfTheFirst() {
     List<Guest> guests = most();
     fleet.worker(0).rest(Duration.ofSeconds(4).toNanos());
 
@@ -290,7 +290,7 @@ class HoldBackTest {
   }
 
   @Test
-  void whoLeavesIsNotDecidedOn() {
+  void requestThatLeavesIsNotDecided() {
     waitMillis = 1000;
     Guest guest = heldBack(0);
 
@@ -303,7 +303,7 @@ class HoldBackTest {
   }
 
   @Test
-  void oneWakesForAll() {
+  void oneCallerWakesForAll() {
     waitMillis = 1000;
     assertThat(holdBack.wakeAfterNanos()).isEqualTo(HoldBack.NO_WAKE);
     heldBack(0);
@@ -316,7 +316,7 @@ class HoldBackTest {
   }
 
   @Test
-  void allAreDecidedOnWhenNoWorkerIsLeft() {
+  void allAreDecidedWhenNoWorkerIsLeft() {
     waitMillis = 1000;
     Guest guest = heldBack(0);
     for (int i = 0; i < 10; i++) {

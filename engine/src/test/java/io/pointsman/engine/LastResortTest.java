@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Every breaker is open, and the engines may be well again. */
+/** All breakers are open, although the engines may have recovered. */
 class LastResortTest {
   private final TestFleet fleet = TestFleet.of(3);
   private final RecordedEvents events = new RecordedEvents();
@@ -32,7 +32,7 @@ class LastResortTest {
     assertThat(worker.breaker().state()).isEqualTo(State.OPEN);
   }
 
-  /** Opens the breakers of the second, the third and the first worker, a second apart. */
+  /** Opens the breakers of the second, the third and the first worker, one second apart. */
   private void openAll() {
     for (int index : new int[] {1, 2, 0}) {
       open(fleet.worker(index));
@@ -55,7 +55,7 @@ class LastResortTest {
   }
 
   @Test
-  void theOneThatFailedLongestAgoIsTriedAfterATenthOfItsTime() {
+  void workerWithTheOldestFailureIsTriedAfterATenthOfItsOpenTime() {
     openAll();
     fleet.clock.advance(Duration.ofMillis(2999));
     assertRefused();
@@ -66,7 +66,7 @@ class LastResortTest {
   }
 
   @Test
-  void eachGetsOneRequestAtATime() {
+  void eachWorkerGetsOneRequestAtATime() {
     openAll();
     fleet.clock.advance(Duration.ofSeconds(10));
     assertThat(routed().worker()).isSameAs(fleet.worker(1));
@@ -76,7 +76,7 @@ class LastResortTest {
   }
 
   @Test
-  void oneThatIsWellAgainServesAllAfterItsTrials() {
+  void recoveredWorkerServesAllAfterItsTrials() {
     openAll();
     fleet.clock.advance(Duration.ofSeconds(3));
     for (int i = 0; i < 3; i++) {
@@ -89,7 +89,7 @@ class LastResortTest {
   }
 
   @Test
-  void oneThatFailsAgainIsLeftAloneForAnotherTenth() {
+  void workerThatFailsAgainIsExcludedForAnotherTenth() {
     openAll();
     fleet.clock.advance(Duration.ofSeconds(3));
     routed().failed(Failure.ERROR);
@@ -100,7 +100,7 @@ class LastResortTest {
   }
 
   @Test
-  void nobodyIsTriedEarlyWhileAnotherServes() {
+  void noWorkerIsTriedEarlyWhileAnotherServes() {
     open(fleet.worker(1));
     open(fleet.worker(2));
     fleet.clock.advance(Duration.ofSeconds(59));
@@ -110,7 +110,7 @@ class LastResortTest {
   }
 
   @Test
-  void thoseThatAreOutForMoreThanTheirBreakerAreNotTried() {
+  void workersExcludedForFurtherReasonsAreNotTried() {
     openAll();
     fleet.clock.advance(Duration.ofSeconds(50));
     fleet.kill(fleet.worker(0));
@@ -123,7 +123,7 @@ class LastResortTest {
   }
 
   @Test
-  void ofTheStalledTheLeastLoadedIsTriedThatNothingElseKeepsAway() {
+  void leastLoadedWorkerExcludedOnlyByItsStallIsTried() {
     for (int i = 0; i < 3; i++) {
       fleet.load(fleet.worker(i), 1 + i);
     }
@@ -138,7 +138,7 @@ class LastResortTest {
   }
 
   @Test
-  void oneThatTheRequestHasTriedIsNotTriedAgain() {
+  void triedWorkerIsNotTriedAgain() {
     openAll();
     fleet.clock.advance(Duration.ofSeconds(10));
     RoutingRequest request = Requests.bare();

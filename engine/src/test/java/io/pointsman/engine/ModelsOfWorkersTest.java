@@ -21,7 +21,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** Which workers a request's model leads to, and what is said where it leads to none. */
+/** The workers chosen for a request's model, and the reasons if there are none. */
 class ModelsOfWorkersTest {
   private static final String NOBODYS = "nobody's";
 
@@ -77,7 +77,7 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void modelIsPendingWhileAWorkerThatIsWellHasNotBeenHeard() {
+  void modelIsPendingWhileAHealthyWorkerHasNotReported() {
     Worker fresh = fleet.add(spec("new"));
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.MODELS_PENDING);
 
@@ -85,9 +85,9 @@ class ModelsOfWorkersTest {
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
   }
 
-  /** Whoever decides while a fleet changes decides by what it was. */
+  /** A decision during a fleet change uses the previous snapshot. */
   @Test
-  void modelIsPendingUntilTheSnapshotThatShowsItIsTheEngines() {
+  void modelIsPendingUntilTheEngineUsesTheSnapshotWithIt() {
     Worker fresh = fleet.add(spec("new"));
     List<Decision> meanwhile = new ArrayList<>();
     AtomicReference<RoutingEngine> late = new AtomicReference<>();
@@ -108,13 +108,13 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void modelIsUnknownWhenAllHaveToldTheirsUpOrDown() {
+  void modelIsUnknownWhenAllWorkersHaveReported() {
     fleet.kill(fleet.worker(0));
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.UNKNOWN_MODEL);
   }
 
   @Test
-  void noWorkerIsAvailableWhileNoneIsUpAndSomeHaveNeverTold() {
+  void noWorkerIsAvailableWhileAllAreDownAndSomeHaveNeverReported() {
     fleet.fleet.add(spec("never")).probed(false);
     fleet.kill(fleet.worker(0));
     assertThat(refusal(NOBODYS)).isEqualTo(RejectReason.NONE_AVAILABLE);
@@ -126,7 +126,7 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void workerThatDoesNotTellItsModelsServesAny() {
+  void workerThatReportsNoModelsServesAny() {
     Worker untold = untold("untold");
 
     assertThat(serving(engine, NOBODYS)).containsExactly(untold);
@@ -138,7 +138,7 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void workerThatTellsItsModelsAfterAllServesOnlyThose() {
+  void workerThatReportsItsModelsLaterServesOnlyThose() {
     Worker untold = untold("untold");
     fleet.fleet.learnModels(untold, Set.of("another"));
 
@@ -148,7 +148,7 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void aModelWhoseWorkersHaveAllLeftIsMissedInsteadOfUnknown() {
+  void aModelWithoutRemainingWorkersIsUnavailableInsteadOfUnknown() {
     Worker only = untold("only");
     fleet.fleet.learnModels(only, Set.of("another"));
     fleet.fleet.remove(only);
@@ -163,7 +163,7 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void aModelIsMissedForADayBehindItsLastWorker() {
+  void aModelIsUnavailableForADayAfterItsLastWorkerLeft() {
     Worker first = untold("first");
     fleet.fleet.learnModels(first, Set.of("another"));
     Worker last = untold("last");
@@ -193,7 +193,7 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void fleetThatTellsNothingServesEveryModelByAllItsWorkers() {
+  void fleetWithoutReportedModelsServesEveryModelByAllWorkers() {
     fleet.fleet.remove("w0");
     Worker one = untold("one");
     Worker two = untold("two");
@@ -203,7 +203,7 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void requestsMustNameAModelUnlessAnyWorkerWillDo() {
+  void requestsMustNameAModelUnlessAnyWorkerQualifies() {
     untold("untold");
     assertThat(engine.modelsToName()).isEmpty();
     fleet.fleet.learnModels(untold("another"), Set.of("another"));
@@ -214,16 +214,16 @@ class ModelsOfWorkersTest {
   }
 
   @Test
-  void whereAnyWorkerMayServeUnknownModelsThoseThatTellDoToo() {
+  void unknownModelsMayGoToWorkersThatReportTheirModels() {
     Worker untold = untold("untold");
 
     assertThat(serving(engine(UnknownModel.ANY_WORKER), NOBODYS))
         .containsExactlyInAnyOrder(fleet.worker(0), untold);
   }
 
-  /** Prefill and decode engines may serve one model under a name of their own each. */
+  /** Prefill and decode engines may serve one model under different names. */
   @Test
-  void whereAnyWorkerWillDoANameThatOneRoleKnowsIsServedByTheOtherToo() {
+  void modelNameKnownToOneRoleIsServedByTheOtherRoleToo() {
     RoutingEngine any = engine(UnknownModel.ANY_WORKER);
     Worker prefill = fleet.add(ofRole(Role.PREFILL, "its-p"));
     Worker decode = fleet.add(ofRole(Role.DECODE, "its-d"));

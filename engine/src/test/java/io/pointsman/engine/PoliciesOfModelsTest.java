@@ -17,7 +17,7 @@ import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Models with policies of their own, over workers that may serve several of them. */
+/** Models with their own policies, on workers that may serve several of them. */
 class PoliciesOfModelsTest {
   private static final int TIMES = 12;
 
@@ -121,7 +121,7 @@ class PoliciesOfModelsTest {
   }
 
   @Test
-  void workersThatDoNotTellTheirModelsServeItByItsPolicyToo() {
+  void workersThatReportNoModelsServeItByItsPolicyToo() {
     Worker silent = fleet.add(TestFleet.spec("silent"));
     fleet.fleet.learnModels(silent, Set.of());
     RoutingEngine engine = engine(UnknownModel.REJECT);

@@ -21,12 +21,12 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * What Ray Serve's tests ask of its routers, asked of ours; docs/ray-properties.md has the list.
+ * The properties that Ray Serve's tests check on its routers; docs/ray-properties.md has the list.
  */
 class RayRouterPropertiesTest {
   private static final int SESSIONS = 2000;
 
-  /** As the ray-serve launcher translates a threshold of 2: the difference alone counts. */
+  /** The ray-serve launcher's translation of a threshold of 2: only the difference counts. */
   private static final CacheAwareSettings RAYS_PREFIX =
       new CacheAwareSettings(
           Math.nextDown(0.1), 2, 1.0, CacheAwareSettings.DEFAULTS.maxIndexBytes());
@@ -75,7 +75,7 @@ class RayRouterPropertiesTest {
   // Consistent hash.
 
   @Test
-  void aSaturatedPrimaryPassesItsSessionToItsFallbacksInTurn() {
+  void aSaturatedPrimaryPassesItsSessionToItsFallbacksInOrder() {
     replicas(5, 1);
     RoutingEngine engine = engine("ray_consistent_hash");
     RoutingRequest excluding = Requests.session("s");
@@ -94,7 +94,7 @@ class RayRouterPropertiesTest {
   }
 
   @Test
-  void whenAllAreSaturatedTheSessionWaitsAndIsItsPrimarysAfterADrain() {
+  void aSessionWaitsWhileAllAreSaturatedAndThenGoesToItsPrimary() {
     replicas(3, 1);
     RoutingEngine engine = engine("ray_consistent_hash");
     Lease primary = routed(engine, Requests.session("s"));
@@ -138,7 +138,7 @@ class RayRouterPropertiesTest {
   }
 
   @Test
-  void aDeadPrimarysSessionGoesToItsFallbackAndAnUnavailableOnesComesBack() {
+  void aSessionReturnsToItsPrimaryUnlessThatIsDead() {
     replicas(4, 0);
     RoutingEngine engine = engine("ray_consistent_hash");
     Worker primary = served(engine, Requests.session("s"));
@@ -155,7 +155,7 @@ class RayRouterPropertiesTest {
   // Round robin.
 
   @Test
-  void theTurnOfAFullReplicaIsTheNextOnes() {
+  void theNextReplicaTakesTheTurnOfAFullOne() {
     replicas(3, 1);
     RoutingEngine engine = engine("round_robin");
     Set<Worker> taken = new HashSet<>();
@@ -169,7 +169,7 @@ class RayRouterPropertiesTest {
   }
 
   @Test
-  void turnsComeInOneOrder() {
+  void turnsRepeatInTheSameOrder() {
     replicas(4, 0);
     RoutingEngine engine = engine("round_robin");
     List<Worker> first = new ArrayList<>();
@@ -184,7 +184,7 @@ class RayRouterPropertiesTest {
   }
 
   @Test
-  void routersDoNotMoveInStep() {
+  void routersStartAtDifferentReplicas() {
     replicas(8, 0);
     Set<Worker> firsts = new HashSet<>();
 
@@ -263,10 +263,10 @@ class RayRouterPropertiesTest {
     assertThat(served(engine, Requests.prompt(1_000_000))).isNotSameAs(holder);
   }
 
-  // Reserving and dispatching stand in ChoicesTest; what a busy fleet tells, in RetryAfterTest.
+  // ChoicesTest covers reservation and dispatch; RetryAfterTest covers a busy fleet.
 
   @Test
-  void whoIsRefusedIsToldWhenAReplicaWillBeFree() {
+  void aRefusalReportsWhenAReplicaWillBeFree() {
     replicas(1, 1);
     RoutingEngine engine = engine("power_of_two");
     Lease lease = routed(engine, Requests.bare());

@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** An engine's listener that keeps what it hears. */
+/** An engine listener that records its calls. */
 public final class RecordedEvents implements EngineListener {
   final List<PickReason> routed = new CopyOnWriteArrayList<>();
   final List<RejectReason> rejected = new CopyOnWriteArrayList<>();
   final List<Outcome> settled = new CopyOnWriteArrayList<>();
   final List<RuntimeException> failures = new CopyOnWriteArrayList<>();
 
-  /** Thrown by {@link #routed}, against its contract; null for nothing. */
+  /** Thrown by {@link #routed}, against its contract; null for none. */
   @Nullable RuntimeException defect;
 
   @Override

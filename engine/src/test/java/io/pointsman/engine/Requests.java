@@ -4,7 +4,7 @@ import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.prefix.PrefixBlocks;
 
-/** Requests of the kinds that policies tell apart, all for {@link TestFleet#MODEL}. */
+/** Requests of each kind that policies distinguish, all for {@link TestFleet#MODEL}. */
 public final class Requests {
   private Requests() {}
 
@@ -12,7 +12,7 @@ public final class Requests {
     return RoutingRequest.builder().model(TestFleet.MODEL);
   }
 
-  /** Neither affinity nor prompt. */
+  /** A request without affinity and prompt. */
   public static RoutingRequest bare() {
     return builder().build();
   }
@@ -28,14 +28,14 @@ public final class Requests {
         .build();
   }
 
-  /** A request that carries nothing but an id of its own. */
+  /** A request with only its own id. */
   public static RoutingRequest id(String id) {
     return builder()
         .affinity(new AffinityKey(AffinityKey.Kind.REQUEST, "header:x-request-id", id))
         .build();
   }
 
-  /** A prompt of its own for each {@code n}. */
+  /** A different prompt for each {@code n}. */
   public static RoutingRequest prompt(long n) {
     return builder().prefix(blocks(n)).build();
   }
@@ -50,7 +50,7 @@ public final class Requests {
     return builder().pinnedWorker(worker).build();
   }
 
-  /** One of each kind; those with a key share it among equal {@code n}. */
+  /** A request of the given kind; requests with equal {@code n} have equal keys. */
   public static RoutingRequest ofKind(int kind, long n) {
     return switch (kind) {
       case 0 -> bare();

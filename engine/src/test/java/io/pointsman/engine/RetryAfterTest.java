@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** When the next place is expected, by what the workers have done so far. */
+/** The expected time until capacity returns, from the workers' history. */
 class RetryAfterTest {
   private final TestFleet fleet = new TestFleet();
   private final RoutingEngine engine =
@@ -25,7 +25,7 @@ class RetryAfterTest {
     return fleet.add(TestFleet.spec(id, TestFleet.MODEL).withMaxInFlight(most));
   }
 
-  /** Serves requests of that length, one after the other. */
+  /** Serves requests of that duration, one after the other. */
   private void serve(Worker worker, int requests, Duration each) {
     for (int i = 0; i < requests; i++) {
       Lease lease = fleet.lease(worker);
@@ -47,7 +47,7 @@ class RetryAfterTest {
   }
 
   @Test
-  void aFullWorkerFreesAPlaceEachServiceTimeOverItsPlaces() {
+  void aFullWorkerIsExpectedToFreeCapacityEachServiceTimeOverItsLoad() {
     Worker worker = limited("a", 4);
     serve(worker, 3, Duration.ofSeconds(20));
     fleet.load(worker, 4);
@@ -66,7 +66,7 @@ class RetryAfterTest {
   }
 
   @Test
-  void severalFullWorkersFreePlacesTogether() {
+  void ratesOfSeveralFullWorkersAddUp() {
     for (String id : List.of("a", "b")) {
       Worker worker = limited(id, 1);
       serve(worker, 1, Duration.ofSeconds(8));
@@ -77,7 +77,7 @@ class RetryAfterTest {
   }
 
   @Test
-  void aRestThatEndsSoonerCounts() {
+  void aRestThatEndsEarlierCounts() {
     Worker full = limited("a", 1);
     serve(full, 1, Duration.ofSeconds(8));
     fleet.load(full, 1);
@@ -104,7 +104,7 @@ class RetryAfterTest {
   }
 
   @Test
-  void whatWasNotServedTellsNothing() {
+  void onlyServedRequestsCount() {
     Worker worker = limited("a", 1);
     serve(worker, 1, Duration.ofSeconds(6));
     fleet.lease(worker).ignored();
@@ -114,7 +114,7 @@ class RetryAfterTest {
   }
 
   @Test
-  void theFigureFollowsTheWork() {
+  void theEstimateFollowsTheWork() {
     Worker worker = limited("a", 1);
     serve(worker, 1, Duration.ofSeconds(40));
     serve(worker, 60, Duration.ofSeconds(2));

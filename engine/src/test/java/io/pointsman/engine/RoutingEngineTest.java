@@ -65,7 +65,7 @@ class RoutingEngineTest {
     assertThat(decision).asInstanceOf(type(Rejected.class)).returns(reason, Rejected::reason);
   }
 
-  /** Puts every worker of the fleet into rest. */
+  /** Puts all workers into rest. */
   private void restAll(Duration... rests) {
     for (int i = 0; i < rests.length; i++) {
       fleet.worker(i).rest(rests[i].toNanos());
@@ -82,7 +82,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void requestIsPlacedAndCounts() {
+  void requestIsPlacedAndCountedAsLoad() {
     Lease lease = routed(leastLoad().decide(Requests.bare()));
     assertThat(lease.worker().inFlight()).isEqualTo(1);
     assertThat(events.routed).containsExactly(PickReason.LEAST_LOAD);
@@ -110,7 +110,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void pickerThatCouldNotBeMadeIsMadeWhenTheFleetChanges() {
+  void failedPickerIsBuiltAgainWhenTheFleetChanges() {
     AtomicBoolean broken = new AtomicBoolean(true);
     Policy policy =
         pool -> {
@@ -135,7 +135,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void plugInThatDoesNotFitIsReportedAndFailsNoRequest() {
+  void incompatiblePlugInIsReportedAndFailsNoRequest() {
     LinkageError fault = new NoSuchMethodError("of another version");
     Learner learner =
         new Learner() {
@@ -274,7 +274,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void retryGoesToThoseNotTriedUntilNoneIsLeft() {
+  void retryGoesToUntriedWorkersUntilNoneIsLeft() {
     RoutingEngine engine = leastLoad();
     RoutingRequest request = Requests.bare();
     Set<Worker> tried = new HashSet<>();
@@ -289,7 +289,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void whenAllAreBusyTheShortestRestIsTold() {
+  void whenAllAreBusyTheShortestRestIsReported() {
     restAll(Duration.ofSeconds(3), Duration.ofSeconds(1), Duration.ofSeconds(2));
 
     assertThat(leastLoad().decide(Requests.bare()))
@@ -297,7 +297,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void theirStatusIsToldUnlessALimitStandsInTheWayToo() {
+  void busyStatusIsReportedUnlessALimitApplies() {
     fleet.worker(0).rest(3_000, 503);
     fleet.worker(1).rest(1_000, 429);
     fleet.worker(2).rest(2_000, 503);
@@ -314,7 +314,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void workersThatSaidBusyToThisVeryRequestAreBusyNotTried() {
+  void workersBusyForThisRequestCountAsBusyNotTried() {
     RoutingEngine engine = leastLoad();
     RoutingRequest request = Requests.bare();
     for (int attempt = 0; attempt < 3; attempt++) {
@@ -329,7 +329,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void busyWorkerThatWasNotTriedIsWorthWaitingFor() {
+  void untriedBusyWorkerMakesTheRejectionBusy() {
     RoutingRequest request = Requests.bare();
     request.exclude(fleet.worker(0));
     request.exclude(fleet.worker(1));
@@ -339,7 +339,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void fullWorkersAreBusyWithoutATime() {
+  void fullWorkersAreBusyWithoutARetryTime() {
     fleet.add(spec("limited", SECOND).withMaxInFlight(1));
     RoutingEngine engine = leastLoad();
     RoutingRequest request = RoutingRequest.builder().model(SECOND).build();
@@ -351,7 +351,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void workersThatAreOutAreNotBusy() {
+  void ineligibleWorkersAreNotBusy() {
     fleet.kill(fleet.worker(0));
     fleet.worker(1).drain(true);
     fleet.worker(2).rest(1_000_000);
@@ -393,14 +393,14 @@ class RoutingEngineTest {
   }
 
   @Test
-  void pinnedWorkerOfAnotherModelIsNotAsked() {
+  void pinnedWorkerOfAnotherModelIsNotUsed() {
     fleet.add(spec("other", SECOND));
 
     assertRejected(leastLoad().decide(Requests.pinned("other")), RejectReason.NO_WORKERS);
   }
 
   @Test
-  void halfOpenBreakerLetsOneRequestThrough() {
+  void halfOpenBreakerAdmitsOneRequest() {
     Worker sick = fleet.add(spec("sick", SECOND));
     RoutingEngine engine = leastLoad();
     RoutingRequest request = RoutingRequest.builder().model(SECOND).build();
@@ -421,7 +421,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void learnersHearOfPlacementsEndingsAndLeavingOnce() {
+  void learnersReceivePlacementsEndingsAndDeparturesOnce() {
     Heard heard = new Heard();
     RoutingEngine engine = engine(_ -> (_, _) -> fleet.worker(0), heard);
     RoutingRequest request = Requests.bare();
@@ -433,7 +433,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void placementOnAWorkerThatLeavesMeanwhileIsForgottenAfterIt() {
+  void placementOnAWorkerThatLeavesMeanwhileIsForgottenAfterwards() {
     Heard heard = new Heard();
     Learner remover =
         new Heard() {
@@ -449,7 +449,7 @@ class RoutingEngineTest {
   }
 
   @Test
-  void pickersOfPoolsThatDidNotChangeAreKept() {
+  void pickersOfUnchangedPoolsAreKept() {
     List<Pool> built = new ArrayList<>();
     Policy policy =
         pool -> {

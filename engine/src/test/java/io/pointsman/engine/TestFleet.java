@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A fleet under a clock and dice that tests control; its workers are healthy unless said else. */
+/** A fleet with a clock and dice that tests control; its workers are healthy by default. */
 public final class TestFleet {
   public static final String MODEL = "m";
 
@@ -69,7 +69,7 @@ public final class TestFleet {
     return clock.nanos();
   }
 
-  /** A lease on {@code worker}, which must be eligible. */
+  /** Takes a lease on {@code worker}, which must be eligible. */
   public Lease lease(Worker worker) {
     return requireNonNull(worker.tryLease(now(), 0, 0, (_, _) -> {}), "lease");
   }
@@ -81,7 +81,7 @@ public final class TestFleet {
     }
   }
 
-  /** Makes {@code worker} unhealthy for good. */
+  /** Makes {@code worker} permanently unhealthy. */
   public void kill(Worker worker) {
     for (int i = 0; i < 10; i++) {
       worker.probed(false);

@@ -11,11 +11,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The workers to try next, for a plane that cannot reach the chosen one and will not ask again.
- * Nothing is placed on them and nobody learns of them.
+ * Lists further workers for an external proxy that cannot reach the chosen one and does not ask
+ * again. No request is placed on them, and no learner is notified.
  */
 public final class Alternatives {
-  /** More are never told. */
+  /** Maximum number of alternatives in one list. */
   public static final int MOST = 16;
 
   private final RoutingEngine engine;
@@ -29,10 +29,11 @@ public final class Alternatives {
   }
 
   /**
-   * Up to {@code most} workers that could serve the request instead, the best first: where a key
-   * was hashed, its next places; otherwise those with the fewest requests in flight.
+   * Returns up to {@code most} workers that could serve the request instead, best first. If the
+   * policy hashed a key, these are the next workers in hash order. Otherwise they are the workers
+   * with the fewest requests in flight.
    *
-   * @param request as it was decided, with the notes of that
+   * @param request the request as it was decided, including its notes
    * @param most 0 to {@link #MOST}
    */
   public List<Worker> of(RoutingRequest request, Worker chosen, int most) {
@@ -45,7 +46,10 @@ public final class Alternatives {
         : leastLoaded(request, chosen, most);
   }
 
-  /** Hashing changes nothing, so it can be asked again. */
+  /**
+   * Repeats the pick without the workers found so far. Hash policies have no state that a pick
+   * changes.
+   */
   private List<Worker> nextPlaces(RoutingRequest request, Worker chosen, int most) {
     RoutingRequest again = request.copy();
     again.exclude(chosen);
@@ -61,7 +65,7 @@ public final class Alternatives {
     return places;
   }
 
-  /** From a random worker on, so that equals take turns. */
+  /** Starts at a random worker, so equally loaded workers alternate. */
   private List<Worker> leastLoaded(RoutingRequest request, Worker chosen, int most) {
     Pool pool = engine.pool(request.role(), request.model());
     if (pool == null) {

@@ -3,35 +3,36 @@ package io.pointsman.engine.choice;
 import io.pointsman.engine.Decision;
 import io.pointsman.engine.fleet.Worker;
 
-/** The answer to a plane that asks where a request should go. */
+/** The answer to an external proxy that asks where to send a request. */
 public sealed interface Choice {
   /**
-   * A worker, and a place on it until the plane settles the lease or it expires.
+   * A worker is chosen. The request counts on it until the proxy settles the lease or the lease
+   * expires.
    *
-   * @param lease the id to settle, renew or confirm it by
-   * @param expiresInNanos how long it is held without a further word
+   * @param lease id for confirming, renewing and settling
+   * @param expiresInNanos nanoseconds until the lease expires, unless the proxy renews it
    */
   record Held(Worker worker, String lease, long expiresInNanos) implements Choice {}
 
-  /** A worker, and no place on it: the request is not counted from now on. */
+  /** A worker is chosen, without a lease. The request does not count as load. */
   record Pointed(Worker worker) implements Choice {}
 
-  /** No worker can be had; nothing is held. */
+  /** No worker is available. No lease is held. */
   record Refused(Decision.Rejected rejection) implements Choice {}
 
   /**
-   * As many leases are held as may be; nothing was decided.
+   * The maximum number of leases is held. No decision was made.
    *
-   * @param retryAfterNanos when the next one expires, if none is settled before
+   * @param retryAfterNanos nanoseconds until the next lease expires, unless one is settled earlier
    */
   record TooManyHeld(long retryAfterNanos) implements Choice {}
 
   /**
-   * The id that the plane wants for the lease cannot be had; nothing is held.
+   * The id that the proxy requested for the lease is not available. No lease is held.
    *
-   * @param lease that id
-   * @param settled whether it was settled already, as by a plane that gave its question up; else
-   *     another lease has it, or had it and expired
+   * @param lease the requested id
+   * @param settled true if the id was settled already, for example by a proxy that gave up. False
+   *     if another lease has it, or had it and expired.
    */
   record IdTaken(String lease, boolean settled) implements Choice {}
 }

@@ -14,15 +14,15 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The engine for planes that carry the bytes themselves, in this process or in another: they
- * choose, confirm that the request was sent, renew, and settle. Every choice goes through the same
- * policies and the same accounting as those of the built-in proxy, and teaches the same learners;
- * what is held is load like any other. A plane that dies gives nothing back, so a lease that nobody
- * speaks of in time ends by itself, as one of which nothing can be said.
+ * The engine's interface for external proxies, in this process or another. They choose a worker,
+ * confirm the dispatch, renew the lease, and settle it. Choices use the policies, the accounting
+ * and the learners of the built-in proxy. A held lease counts as load. A lease that nobody renews
+ * or settles in time expires with the outcome {@link Outcome#EXPIRED}, because its proxy may have
+ * died.
  *
- * <p>A held lease owes no sign of progress: its answer passes by another way, which the request is
- * marked with. Free of I/O; safe for use by any number of threads. Somebody must call {@link
- * #expireDue} from time to time.
+ * <p>A held lease is excluded from stall detection, because its response does not pass through the
+ * router. The request is marked accordingly. The class does no I/O, and any number of threads may
+ * use it. The owner must call {@link #expireDue} periodically.
  */
 public final class Choices {
   private final RoutingEngine engine;
@@ -31,8 +31,8 @@ public final class Choices {
   private final HeldLeases leases;
 
   /**
-   * @param ticker the engine's
-   * @param dice makes ids of leases hard to hit by chance
+   * @param ticker the engine's ticker
+   * @param dice makes lease ids hard to guess
    */
   public Choices(RoutingEngine engine, HoldSettings settings, Ticker ticker, Dice dice) {
     this.engine = requireNonNull(engine, "engine");
@@ -45,29 +45,29 @@ public final class Choices {
     return settings;
   }
 
-  /** What became of the leases so far. */
+  /** Counts of the leases by their endings. */
   public HoldTally tally() {
     return leases.tally();
   }
 
-  /** Leases held now. */
+  /** The number of leases held now. */
   public int open() {
     return leases.open();
   }
 
   /**
-   * Chooses a worker and holds a place on it.
+   * Chooses a worker and holds a lease on it.
    *
-   * @param ttl how long without a further word; more than 0, at most {@link HoldSettings#maxTtl}
-   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   * @param ttl lease duration without renewal; more than 0, at most {@link HoldSettings#maxTtl}
+   * @throws IllegalArgumentException if {@code ttl} is out of range
    */
   public Choice choose(RoutingRequest request, Duration ttl) {
     return choose(request, Hold.of(ttl));
   }
 
   /**
-   * The same under an id of the plane's own. One that was settled already holds nothing, and
-   * nothing is decided for it: its plane has given the question up before it was answered.
+   * Chooses a worker and holds a lease, optionally under the proxy's own id. If that id is settled
+   * already, no decision is made: the proxy gave up before the answer.
    */
   public Choice choose(RoutingRequest request, Hold hold) {
     check(hold.ttl());
@@ -82,7 +82,10 @@ public final class Choices {
     };
   }
 
-  /** Why nothing can be held whatever is chosen; null if something can. */
+  /**
+   * Returns the reason why no lease can be held, independent of the worker; null if one can be
+   * held.
+   */
   @Nullable Choice barred(Hold hold) {
     NamedLeases.Claim claim = leases.claim(hold, ticker.nanos());
     if (claim != NamedLeases.Claim.FREE) {
@@ -101,7 +104,7 @@ public final class Choices {
     return hold(lease, null, hold);
   }
 
-  /** Holds what owes no sign of progress; where that cannot be, all is given back. */
+  /** Holds reserved leases. If that fails, gives all of them back. */
   Choice hold(Lease lease, @Nullable Lease prefill, Hold hold) {
     HeldLease held = held(lease, prefill, hold);
     if (held == null) {
@@ -134,8 +137,8 @@ public final class Choices {
   }
 
   /**
-   * Chooses a worker for a plane that will not say how it ended. Teaches policies as a request that
-   * is sent at once; counts for load no longer than the choice itself.
+   * Chooses a worker for a proxy that does not report the end of the request. Learners treat the
+   * request as sent. It counts as load only during the choice.
    */
   public Choice point(RoutingRequest request) {
     request.passesElsewhere();
@@ -152,29 +155,29 @@ public final class Choices {
   }
 
   /**
-   * The request that a place is held for is about to be sent. Once only: two senders of one request
-   * have lost track of it. Does not put the expiry off.
+   * Reports that the proxy is about to send the request. Allowed once: a second confirmation means
+   * that two senders handle one request. Does not postpone the expiry.
    */
   public HoldAnswer confirm(String lease) {
     return leases.confirm(lease, ticker.nanos());
   }
 
   /**
-   * The request is still under way: holds the lease for {@code ttl} from now, at most up to its
-   * longest life.
+   * Reports that the request is still in progress and extends the lease to {@code ttl} from now.
+   * The lease cannot exceed its maximum lifetime.
    *
-   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   * @throws IllegalArgumentException if {@code ttl} is out of range
    */
   public HoldAnswer renew(String lease, Duration ttl) {
     return renew(lease, ttl, false);
   }
 
   /**
-   * The same of a request whose answer may have begun.
+   * Extends the lease and reports whether the response has begun.
    *
-   * @param answering whether the head of a good answer has come: a breaker's trial has succeeded
-   *     with that, however long the rest takes
-   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   * @param answering true if the head of a good response has arrived. A circuit breaker's probe
+   *     then counts as successful.
+   * @throws IllegalArgumentException if {@code ttl} is out of range
    */
   public HoldAnswer renew(String lease, Duration ttl, boolean answering) {
     check(ttl);
@@ -182,36 +185,40 @@ public final class Choices {
   }
 
   /**
-   * Where two workers serve the request: prefill has ended, well or not, and its worker is free of
-   * it. Once only. The rest of the lease goes on; it does not put the expiry off.
+   * Reports the end of prefill, successful or not, and releases the prefill worker. Allowed once.
+   * The rest of the lease continues with the same expiry.
    */
   public HoldAnswer prefilled(String lease, Outcome outcome) {
     return leases.prefilled(lease, ticker.nanos(), outcome);
   }
 
   /**
-   * The first token of the request's answer has come: what policies learn from it they would
-   * otherwise have to guess. Can be said again without effect; does not put the expiry off.
+   * Reports the first token of the response to the learners, which otherwise estimate its time.
+   * Repeated calls have no effect. Does not postpone the expiry.
    */
   public HoldAnswer firstToken(String lease) {
     return leases.answered(lease, ticker.nanos());
   }
 
   /**
-   * The request has ended, and with it prefill, if nobody said so before. What is said of an id of
-   * a plane's own that no lease has yet is remembered for half a minute: the choice that comes then
-   * holds nothing.
+   * Reports the end of the request, including prefill if that was not reported. An early settlement
+   * of an unknown id of a proxy is remembered for 30 seconds. A choice under this id then holds no
+   * lease.
    */
   public HoldAnswer settle(String lease, Outcome outcome, TokenCounts tokens) {
     return settle(lease, outcome, new EndReport(tokens, null));
   }
 
-  /** The same with everything that the plane knows. */
+  /** Reports the end of the request with the token counts and the time to the first token. */
   public HoldAnswer settle(String lease, Outcome outcome, EndReport report) {
     return leases.settle(lease, ticker.nanos(), outcome, report);
   }
 
-  /** Ends leases that are overdue; how many. None ends before the time that was told. */
+  /**
+   * Ends overdue leases. None ends before its reported expiry.
+   *
+   * @return the number of leases ended
+   */
   public int expireDue() {
     return leases.expire(ticker.nanos());
   }

@@ -6,21 +6,21 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Ids of leases that were settled before they were held: their planes have given the questions up.
- * Kept for a while, and no more than so many of them, since anybody can settle what never comes.
- * Any thread.
+ * Ids of leases that were settled before they were held, because their proxies gave up. Ids are
+ * kept for {@link #KEPT}, at most {@link #MOST} of them, because a client can settle ids that never
+ * appear. Any thread.
  */
 final class EarlyEnds {
-  /** Those that came first give way to later ones. */
+  /** Maximum number of ids; the oldest are removed first. */
   static final int MOST = 8_192;
 
-  /** Longer than a router takes to decide that has not stopped altogether. */
+  /** Retention of an id. It exceeds the decision time of a working router. */
   static final Duration KEPT = Duration.ofSeconds(30);
 
-  /** By id the time from which it is forgotten, earliest first; guarded by this. */
+  /** Ids with their expiry times in ticker nanoseconds, earliest first; guarded by this. */
   private final LinkedHashMap<String, Long> until = new LinkedHashMap<>();
 
-  /** Whether there is one to look for, told without the lock. */
+  /** True if there are any ids; lets readers avoid the lock. */
   private volatile boolean any;
 
   synchronized void add(String id, long now) {
@@ -29,7 +29,7 @@ final class EarlyEnds {
     forget(now);
   }
 
-  /** Whether a lease of this id was settled a short while ago. */
+  /** Returns true if a lease with this id was settled within the last {@link #KEPT}. */
   boolean has(String id, long now) {
     return any && kept(id, now);
   }

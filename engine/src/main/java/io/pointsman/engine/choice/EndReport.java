@@ -6,17 +6,17 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a plane knows of a request that has ended.
+ * An external proxy's report on a finished request.
  *
- * @param tokens as the engine counted them
- * @param ttft from the choice to the first token of a stream; at least 0, at most 1 day; null if it
- *     is not known, the answer was no stream, or {@link Choices#firstToken} has said it
+ * @param tokens token counts as reported by the inference engine
+ * @param ttft time from the choice to the first token of a stream, 0 to 1 day. Null if unknown, if
+ *     the response was no stream, or if {@link Choices#firstToken} reported it.
  */
 public record EndReport(TokenCounts tokens, @Nullable Duration ttft) {
-  /** Nothing is known. */
+  /** A report without data. */
   public static final EndReport NONE = new EndReport(TokenCounts.NONE, null);
 
-  /** The bound of {@link #ttft}. */
+  /** Maximum of {@link #ttft}. */
   public static final Duration LONGEST_TTFT = Duration.ofDays(1);
 
   public EndReport {

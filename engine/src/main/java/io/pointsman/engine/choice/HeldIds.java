@@ -1,13 +1,13 @@
 package io.pointsman.engine.choice;
 
-/** Ids of held leases as text: two numbers in base 36, joined by a hyphen. */
+/** Text form of the router's lease ids: two numbers in base 36, joined by a hyphen. */
 final class HeldIds {
   private static final int BASE = 36;
 
-  /** Two longs of at most 13 digits each. */
+  /** Maximum length: two longs of at most 13 digits each, and the hyphen. */
   static final int LONGEST = 27;
 
-  /** Stands for a number that is none; no id has it. */
+  /** The result for an invalid number; no id contains it. */
   static final long NONE = -1;
 
   private HeldIds() {}
@@ -16,13 +16,13 @@ final class HeldIds {
     return Long.toString(sequence, BASE) + "-" + Long.toString(nonce, BASE);
   }
 
-  /** The first number of an id, or {@link #NONE}. */
+  /** Returns the first number of an id, or {@link #NONE}. */
   static long sequence(String id) {
     int hyphen = id.indexOf('-');
     return hyphen < 0 || id.length() > LONGEST ? NONE : number(id.substring(0, hyphen));
   }
 
-  /** The second number of an id, or {@link #NONE}. */
+  /** Returns the second number of an id, or {@link #NONE}. */
   static long nonce(String id) {
     return number(id.substring(id.indexOf('-') + 1));
   }

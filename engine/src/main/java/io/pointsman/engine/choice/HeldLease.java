@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease whose request another plane carries, from the choice to the plane's last word, or to the
- * time when that is overdue. Any thread; its fields are guarded by itself. It lets go of the lease
- * when it ends, and is kept for a while to tell late words from wrong ones.
+ * A lease for a request that an external proxy carries, from the choice to settlement or expiry.
+ * Any thread; its fields are guarded by this. When it ends, it drops the engine's lease. The object
+ * remains for a while to distinguish late settlements from unknown ids.
  */
 final class HeldLease {
   private enum State {
@@ -18,7 +18,7 @@ final class HeldLease {
     EXPIRED
   }
 
-  /** Hears, once, that a lease has ended; before those who learn from it, who may fail. */
+  /** Is called once when a lease has ended, before the learners, because these may throw. */
   @FunctionalInterface
   interface Ends {
     void ended(Outcome outcome, TokenCounts tokens);
@@ -34,17 +34,17 @@ final class HeldLease {
   private @Nullable Lease lease;
   private final boolean split;
 
-  /** Null too once prefill has ended. */
+  /** The prefill lease; null without a split and after prefill has ended. */
   private @Nullable Lease prefill;
 
   /**
-   * @param prefill the lease on the worker for prefill, if another one serves that
-   * @param ends hears of the end outside of any lock
-   * @param name the id that its plane has given it; null if it has one of ours
-   * @param sequence which lease it is, counted from the first one on
-   * @param nonce makes its id hard to hit by chance
-   * @param expiresAt by the engine's ticker
-   * @param latest the time that no renewal leads beyond
+   * @param prefill the lease on the prefill worker; null if one worker serves the whole request
+   * @param ends is called at the end, outside any lock
+   * @param name the id that the proxy assigned; null if the router assigns one
+   * @param sequence number of the lease, in order of creation
+   * @param nonce makes the id hard to guess
+   * @param expiresAt expiry by the engine's ticker
+   * @param latest upper bound of the expiry after renewals
    */
   HeldLease(
       Lease lease,
@@ -70,7 +70,7 @@ final class HeldLease {
     return name == null ? HeldIds.format(sequence, nonce) : name;
   }
 
-  /** The id that its plane has given it. */
+  /** The id that the proxy assigned; null if the router assigned one. */
   @Nullable String name() {
     return name;
   }
@@ -96,9 +96,9 @@ final class HeldLease {
   }
 
   /**
-   * Puts the expiry off, never beyond the latest.
+   * Extends the lease, at most to its latest time.
    *
-   * @param answering whether a good answer has begun
+   * @param answering true if a good response has begun
    */
   HoldAnswer renew(long now, long ttl, boolean answering) {
     Lease renewed;
@@ -118,7 +118,7 @@ final class HeldLease {
     return answer;
   }
 
-  /** The request is sent; once only, and not to a worker that has left. */
+  /** Confirms the dispatch, once. If a worker has left, ends the lease instead. */
   HoldAnswer confirm(long now) {
     Parts gone;
     synchronized (this) {
@@ -144,7 +144,7 @@ final class HeldLease {
     return lease != null && !lease.worker().left();
   }
 
-  /** Prefill has ended, so that its worker is free of it; once only. */
+  /** Ends prefill and releases its worker, once. */
   HoldAnswer prefilled(long now, Outcome outcome) {
     Lease ending;
     HoldAnswer answer;
@@ -161,7 +161,7 @@ final class HeldLease {
       answer = HoldAnswer.goesOn(expiresAt - now);
     }
     if (outcome instanceof Outcome.Succeeded(boolean served) && served) {
-      // With the one token that it was asked for the prompt is computed.
+      // The prefill worker was asked for one token, so success means that the prompt is computed.
       ending.firstToken();
     }
     ending.settle(outcome);
@@ -169,8 +169,8 @@ final class HeldLease {
   }
 
   /**
-   * The first token has come, as the client sees it; of no effect the second time. Does not put the
-   * expiry off.
+   * Reports the first token as the client sees it. Repeated calls have no effect. Does not postpone
+   * the expiry.
    */
   HoldAnswer answered(long now) {
     Lease answering;
@@ -184,7 +184,7 @@ final class HeldLease {
       answer = HoldAnswer.goesOn(expiresAt - now);
     }
     if (answering != null) {
-      // No sign of progress: nobody promises another.
+      // Not reported as progress, because the proxy may report no further tokens.
       answering.firstToken();
       answering.answersWell();
     }
@@ -209,7 +209,7 @@ final class HeldLease {
           ending.lease.firstTokenAfter(ttft.toNanos());
         }
         if (ttft != null && !(outcome instanceof Outcome.Failed)) {
-          // It had begun well, whoever broke it off.
+          // The response had begun well, independent of the cause of its end.
           ending.lease.answersWell();
         }
       }
@@ -219,7 +219,11 @@ final class HeldLease {
     return HoldAnswer.SETTLED;
   }
 
-  /** Ends it if its time is over by {@code now}; whether that ended it. */
+  /**
+   * Ends the lease if it is overdue at {@code now}.
+   *
+   * @return true if this call ended it
+   */
   boolean expire(long now) {
     Parts ending;
     synchronized (this) {
@@ -233,7 +237,7 @@ final class HeldLease {
     return true;
   }
 
-  /** Why nothing more can be said of it; null if something can. */
+  /** Returns the answer for a lease that has ended; null if the lease is active. */
   private @Nullable HoldAnswer over(long now) {
     return switch (state) {
       case SETTLED -> HoldAnswer.REPEATED;
@@ -242,7 +246,7 @@ final class HeldLease {
     };
   }
 
-  /** What is held: one lease, or two. */
+  /** The engine's leases: one, or two for a split request. */
   private record Parts(@Nullable Lease lease, @Nullable Lease prefill) {}
 
   private Parts end(State last) {
@@ -254,8 +258,8 @@ final class HeldLease {
   }
 
   /**
-   * Outside the lock: those who hear of it may take their time. A failure or a refusal is the
-   * decode worker's: that of prefill is told by itself.
+   * Settles the engine's leases outside the lock, because listeners may take time. A failure or
+   * refusal belongs to the decode worker; prefill failures are reported separately.
    */
   private static void settle(Parts ending, Outcome outcome) {
     try {

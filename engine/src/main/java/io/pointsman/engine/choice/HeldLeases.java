@@ -10,10 +10,10 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All leases that are held for other planes: a ring of places, of which at most half hold a lease.
- * A lease keeps its place when it ends, until a later one needs it, so that a second settlement can
- * be told from an unknown id without a table of its own. Any thread; nothing is locked but single
- * leases.
+ * All leases held for external proxies, in a ring of entries. At most half of the entries hold an
+ * active lease. An ended lease keeps its entry until a later lease needs it. The ring thus
+ * distinguishes a repeated settlement from an unknown id. Any thread; only single leases are
+ * locked.
  */
 final class HeldLeases {
   private static final int NONCE_HALF = 1 << 30;
@@ -26,7 +26,7 @@ final class HeldLeases {
   private final AtomicLong next = new AtomicLong();
   private final AtomicInteger open = new AtomicInteger();
 
-  /** No lease expires before it, as far as it lies ahead; may be too early. */
+  /** Lower bound of all expiry times in the future; may be too early. */
   private final AtomicLong firstExpiry;
 
   HeldLeases(HoldSettings settings, Dice dice, long now) {
@@ -48,21 +48,21 @@ final class HeldLeases {
     return open.get();
   }
 
-  /** Whether another lease would be too many. */
+  /** Returns true if the maximum number of leases is held. */
   boolean full() {
     return open.get() >= settings.maxLeases();
   }
 
-  /** Nanoseconds until the next lease may expire, as of {@code now}; at least 0. */
+  /** Nanoseconds from {@code now} until the next lease may expire; at least 0. */
   long untilExpiry(long now) {
     return Math.max(0, firstExpiry.get() - now);
   }
 
   /**
-   * Holds {@code lease} from now on; null if there are too many, and then it is not held. One with
-   * an id of its plane's must be {@link #named} then.
+   * Holds {@code lease}. The caller must pass a lease with a proxy's id to {@link #named} next.
    *
    * @param prefill held with it; null if the same worker serves prefill
+   * @return null, without holding it, if the maximum number of leases is held
    */
   @Nullable HeldLease hold(Lease lease, @Nullable Lease prefill, long now, Hold hold) {
     if (open.incrementAndGet() > settings.maxLeases()) {
@@ -91,12 +91,15 @@ final class HeldLeases {
     }
   }
 
-  /** Whether a lease may have the id that its plane wants for it; one that has none may. */
+  /**
+   * Checks whether the id requested by the proxy is free. A lease without such an id is always
+   * free.
+   */
   NamedLeases.Claim claim(Hold hold, long now) {
     return hold.id() == null ? NamedLeases.Claim.FREE : named.claim(hold.id(), now);
   }
 
-  /** Makes a lease known by its id; if that is not free any more, it is given back. */
+  /** Registers a lease under its proxy's id. If the id is not free, gives the lease back. */
   NamedLeases.Claim named(HeldLease held, long now) {
     String name = held.name();
     if (name == null) {
@@ -107,7 +110,7 @@ final class HeldLeases {
       held.settle(now, Outcome.IGNORED, EndReport.NONE);
     }
     if (places.get(place(held.sequence())) != held) {
-      // It has ended, and its place was needed before it was known.
+      // The lease has ended, and its entry was reused before the registration.
       forget(held);
     }
     return claim;
@@ -133,7 +136,7 @@ final class HeldLeases {
   HoldAnswer renew(String id, long now, Duration ttl, boolean answering) {
     HoldAnswer answer = with(id, now, (held, time) -> held.renew(time, ttl.toNanos(), answering));
     if (answer.kind() == HoldAnswer.Kind.DONE) {
-      // It may expire sooner than before.
+      // The new expiry may be earlier than the previous one.
       expiresBy(now + answer.expiresInNanos());
     }
     return answer;
@@ -156,7 +159,7 @@ final class HeldLeases {
     return said(held, now, (each, time) -> each.settle(time, outcome, report));
   }
 
-  /** Something that is said of a lease. */
+  /** An operation on a lease. */
   private interface Word {
     HoldAnswer say(HeldLease held, long now);
   }
@@ -190,12 +193,16 @@ final class HeldLeases {
     }
   }
 
-  /** Ends what is overdue by {@code now}, as expired; how many that were. */
+  /**
+   * Ends the leases overdue at {@code now} as expired.
+   *
+   * @return the number of leases ended
+   */
   int expire(long now) {
     if (open.get() == 0 || now - firstExpiry.get() < 0) {
       return 0;
     }
-    // What is held or put off while this goes on lowers it again.
+    // Leases held or renewed during the scan lower this value again.
     firstExpiry.set(farAfter(now));
     boolean whole = false;
     try {
@@ -204,7 +211,7 @@ final class HeldLeases {
       return count;
     } finally {
       if (!whole) {
-        // Whoever learns of an end has failed: the rest is for the next look.
+        // A listener has thrown; the next call processes the rest.
         expiresBy(now);
       }
     }

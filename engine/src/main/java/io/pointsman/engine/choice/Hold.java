@@ -6,15 +6,15 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a plane asks to be held. One that may give up before the answer has come gives the lease its
- * id, so that it can settle what it has not heard of.
+ * An external proxy's request for a lease. A proxy that may give up before the answer assigns the
+ * id itself. It can then settle a lease even if it did not receive the answer.
  *
- * @param ttl how long without a further word; more than 0, at most {@link HoldSettings#maxTtl}
- * @param id of the lease, for this one alone and hard to guess: {@value #SHORTEST_ID} to {@value
- *     #LONGEST_ID} letters, digits, hyphens and underscores; null: the router makes one
+ * @param ttl lease duration without renewal; more than 0, at most {@link HoldSettings#maxTtl}
+ * @param id unique and hard to guess: {@value #SHORTEST_ID} to {@value #LONGEST_ID} letters,
+ *     digits, hyphens and underscores. Null: the router assigns an id.
  */
 public record Hold(Duration ttl, @Nullable String id) {
-  /** One more than those that the router makes, so that an id tells whose it is. */
+  /** One character longer than the router's ids: the length identifies the origin of an id. */
   public static final int SHORTEST_ID = HeldIds.LONGEST + 1;
 
   public static final int LONGEST_ID = 64;
@@ -34,12 +34,12 @@ public record Hold(Duration ttl, @Nullable String id) {
     }
   }
 
-  /** A place under an id of the router's. */
+  /** Requests a lease under an id that the router assigns. */
   public static Hold of(Duration ttl) {
     return new Hold(ttl, null);
   }
 
-  /** Whether a plane may have given a lease this id. */
+  /** Returns true if the text has the form of an id assigned by a proxy. */
   static boolean isId(String text) {
     int length = text.length();
     if (length < SHORTEST_ID || length > LONGEST_ID) {

@@ -1,22 +1,22 @@
 package io.pointsman.engine.choice;
 
 /**
- * The answer to what a plane says of a lease.
+ * The result of an operation on a lease.
  *
- * @param expiresInNanos how long the lease is held from now on; 0 unless it goes on
+ * @param expiresInNanos nanoseconds until the lease expires; 0 unless it remains active
  */
 public record HoldAnswer(Kind kind, long expiresInNanos) {
-  /** What came of it. */
+  /** The kind of result. */
   public enum Kind {
-    /** Done as told. */
+    /** The operation was carried out. */
     DONE,
-    /** It was said before: the lease is settled, or confirmed, already. */
+    /** The lease was already settled or confirmed. */
     REPEATED,
-    /** There is no such lease, or it has expired, or it was settled long ago. */
+    /** The lease never existed, has expired, or was settled long ago. */
     UNKNOWN,
-    /** The worker has left since: the lease is given back, and the plane must choose anew. */
+    /** The worker has left. The lease has ended, and the proxy must choose again. */
     WORKER_LEFT,
-    /** There is no prefill to end: one worker serves the whole request. */
+    /** There is no prefill to end, because one worker serves the whole request. */
     NOT_SPLIT
   }
 

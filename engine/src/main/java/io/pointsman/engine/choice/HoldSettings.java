@@ -3,21 +3,20 @@ package io.pointsman.engine.choice;
 import java.time.Duration;
 
 /**
- * Bounds of what is held for other planes.
+ * Limits for leases held by external proxies.
  *
- * @param maxLeases most leases held at once; 1 to 1,048,576. Twice as many places are kept to tell
- *     late settlements from unknown ones: about 60 bytes each once used, 200 with an id of its
- *     plane's.
- * @param standardTtl how long a lease is held without a sign of life, if its plane does not say;
- *     more than 0, at most {@code maxTtl}
- * @param maxTtl the longest that a plane may ask for; short ones give lost places back sooner
- * @param maxLifetime how long a lease is held in all, however often it is renewed; at least {@code
- *     maxTtl}
+ * @param maxLeases maximum number of leases held at once; 1 to 1,048,576. The router keeps twice as
+ *     many entries. A used entry takes about 60 bytes, or 200 bytes with a proxy's id.
+ * @param standardTtl lease duration without renewal, if the proxy requests none; more than 0, at
+ *     most {@code maxTtl}
+ * @param maxTtl longest duration that a proxy may request; a short one releases abandoned leases
+ *     earlier
+ * @param maxLifetime maximum total duration of a lease including renewals; at least {@code maxTtl}
  */
 public record HoldSettings(
     int maxLeases, Duration standardTtl, Duration maxTtl, Duration maxLifetime) {
 
-  /** The bound of {@link #maxLeases}. */
+  /** Maximum of {@link #maxLeases}. */
   public static final int MOST_LEASES = 1 << 20;
 
   public static final HoldSettings DEFAULTS =

@@ -3,7 +3,7 @@ package io.pointsman.engine.choice;
 import io.pointsman.engine.fleet.Outcome;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts what became of held leases. Only grows; any thread. */
+/** Counters of the endings of held leases. They only increase. Any thread. */
 public final class HoldTally {
   private final LongAdder succeeded = new LongAdder();
   private final LongAdder failed = new LongAdder();
@@ -47,17 +47,17 @@ public final class HoldTally {
     return ignored.sum();
   }
 
-  /** Leases of which nobody said anything in time. */
+  /** Leases that expired because they were not renewed or settled in time. */
   public long expired() {
     return expired.sum();
   }
 
-  /** Choices refused because too many leases were held. */
+  /** Choices refused because the maximum number of leases was held. */
   public long refused() {
     return refused.sum();
   }
 
-  /** Prompt tokens that planes reported. */
+  /** Prompt tokens that proxies reported. */
   public long promptTokens() {
     return promptTokens.sum();
   }

@@ -4,23 +4,23 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leases by the ids that their planes have given them, those that have ended too as long as they
- * are remembered, and what was said of ids that no lease had yet. Any thread.
+ * Leases by the ids that their proxies assigned, and early settlements of ids without a lease.
+ * Ended leases stay until {@link HeldLeases} reuses their entries. Any thread.
  *
- * <p>A settlement and the lease that it means may come at once: the one notes its id before it
- * looks for the lease a second time, the other makes itself known before it looks for the note, so
- * that one of them finds the other.
+ * <p>A settlement and the hold of the same id can run concurrently. The settlement records the id,
+ * then looks for the lease again. The hold registers the lease, then checks for the record. At
+ * least one of them sees the other.
  */
 final class NamedLeases {
   private final ConcurrentHashMap<String, HeldLease> leases = new ConcurrentHashMap<>();
   private final EarlyEnds early = new EarlyEnds();
 
-  /** What an id can be used for. */
+  /** The state of an id. */
   enum Claim {
     FREE,
-    /** A lease is held under it, or was before it ended otherwise than by being settled. */
+    /** A lease has the id, or had it and ended without settlement. */
     TAKEN,
-    /** It was settled: before any lease had it, or with the lease that had it. */
+    /** The id was settled, before or after a lease had it. */
     SETTLED
   }
 
@@ -32,7 +32,10 @@ final class NamedLeases {
     return held == null ? Claim.FREE : held.settled() ? Claim.SETTLED : Claim.TAKEN;
   }
 
-  /** Makes a lease known by {@code id}; unless that is free it must be given back. */
+  /**
+   * Registers a lease under {@code id}. Unless the result is {@link Claim#FREE}, the caller must
+   * give the lease back.
+   */
   Claim add(String id, HeldLease held, long now) {
     HeldLease before = leases.putIfAbsent(id, held);
     if (before != null) {
@@ -41,7 +44,7 @@ final class NamedLeases {
     return early.has(id, now) ? Claim.SETTLED : Claim.FREE;
   }
 
-  /** The lease is remembered no more. */
+  /** Removes an ended lease. */
   void remove(String id, HeldLease held) {
     leases.remove(id, held);
   }
@@ -50,7 +53,10 @@ final class NamedLeases {
     return leases.get(id);
   }
 
-  /** The lease to settle; null if there is none yet, and then one that comes soon holds nothing. */
+  /**
+   * Returns the lease to settle. If there is none, records the id as settled early and returns
+   * null, unless a lease has appeared since.
+   */
   @Nullable HeldLease findToSettle(String id, long now) {
     HeldLease held = leases.get(id);
     if (held == null) {

@@ -6,27 +6,30 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.engine.policy.RoutingRequest;
 import org.jspecify.annotations.Nullable;
 
-/** The answer to a plane that asks where a request to prefill and decode workers should go. */
+/**
+ * The answer to an external proxy that asks where to send a request in a fleet with prefill and
+ * decode workers.
+ */
 public sealed interface SplitChoice {
   /**
-   * Two workers serve it.
+   * Two workers serve the request.
    *
-   * @param plan what to ask of them and in which order: {@link PdPlan.Sequential} or {@link
-   *     PdPlan.Concurrent}, and nothing that must be waited for beside the answers
-   * @param lease the id of the places on both; null if none are held
-   * @param expiresInNanos how long they are held without a further word; 0 if they are not
+   * @param plan the requests to both workers and their order: {@link PdPlan.Sequential} or {@link
+   *     PdPlan.Concurrent}, without an engine notification to await
+   * @param lease id of the leases on both workers; null if none are held
+   * @param expiresInNanos nanoseconds until the leases expire; 0 if none are held
    */
   record Two(
       Worker prefill, Worker decode, PdPlan plan, @Nullable String lease, long expiresInNanos)
       implements SplitChoice {}
 
   /**
-   * One worker serves the whole request, or none does.
+   * One worker serves the whole request, or no worker does.
    *
-   * @param asked the question that the worker was chosen by, with the notes of that
-   * @param rule why it is not split; null if no worker was chosen
-   * @param needsRouter whether the protocol needs the router itself between the two workers, so
-   *     that the request was not split for that alone
+   * @param asked the routing request used for the choice, including its notes
+   * @param rule the rule that prevented a split; null if no worker was chosen
+   * @param needsRouter true if only the protocol prevented a split, because it requires the router
+   *     between both workers
    */
   record One(Choice choice, RoutingRequest asked, @Nullable SplitRule rule, boolean needsRouter)
       implements SplitChoice {}

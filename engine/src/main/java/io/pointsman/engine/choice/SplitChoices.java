@@ -24,17 +24,17 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@link Choices} for a fleet of prefill and decode workers: one worker or two, and for two of them
- * what the protocol wants of each. One lease holds the places on both; that on the prefill worker
- * ends with {@link Choices#prefilled}, else with the lease. Renewing, confirming, settling and
- * expiring are those of {@link Choices}.
+ * {@link Choices} for a fleet with prefill and decode workers. Chooses one or two workers and plans
+ * the requests to both by the protocol. One lease covers both workers. Its prefill part ends with
+ * {@link Choices#prefilled}, or else with the lease. Renewing, confirming, settling and expiring
+ * are operations of {@link Choices}.
  *
- * <p>A protocol whose engines notify the router between prefill and decode cannot be carried out by
- * a plane: there one worker serves the whole request, if one may. Free of I/O; safe for use by any
- * number of threads.
+ * <p>Some protocols notify the router between prefill and decode. An external proxy cannot execute
+ * these, so one worker serves the whole request if possible. The class does no I/O, and any number
+ * of threads may use it.
  */
 public final class SplitChoices {
-  /** Pairs of workers looked at until one can be planned. */
+  /** Maximum number of worker pairs tried until one can be planned. */
   private static final int MOST_UNPLANNED = 64;
 
   private final Choices choices;
@@ -43,8 +43,8 @@ public final class SplitChoices {
   private final Dice dice;
 
   /**
-   * @param choices holds the leases of both kinds
-   * @param dice for names of hand-overs
+   * @param choices holds the leases
+   * @param dice for ids of handovers
    */
   public SplitChoices(Choices choices, SplitRouter router, PdProtocol protocol, Dice dice) {
     this.choices = requireNonNull(choices, "choices");
@@ -54,37 +54,43 @@ public final class SplitChoices {
   }
 
   /**
-   * A request as its client sent it.
+   * A request as the client sent it.
    *
    * @param path the request target
-   * @param id the client's request id, or the one made for it
+   * @param id the client's request id, or a generated one
    */
   public record Asked(SplitRequest request, String path, String id) {}
 
   /**
-   * Chooses workers and holds a place on each.
+   * Chooses workers and holds a lease on each.
    *
-   * @param ttl how long without a further word; more than 0, at most {@link HoldSettings#maxTtl}
-   * @throws IllegalArgumentException if {@code ttl} is out of its range
+   * @param ttl lease duration without renewal; more than 0, at most {@link HoldSettings#maxTtl}
+   * @throws IllegalArgumentException if {@code ttl} is out of range
    */
   public SplitChoice choose(Asked asked, Duration ttl) {
     return choose(asked, Hold.of(ttl));
   }
 
-  /** The same under an id of the plane's own, as {@link Choices#choose(RoutingRequest, Hold)}. */
+  /**
+   * Chooses workers and holds the leases, optionally under the proxy's own id, as {@link
+   * Choices#choose(RoutingRequest, Hold)} does.
+   */
   public SplitChoice choose(Asked asked, Hold hold) {
     choices.check(hold.ttl());
     Choice barred = choices.barred(hold);
     return barred == null ? decide(asked, hold) : none(asked, barred);
   }
 
-  /** Chooses workers for a plane that will not say how it ended, as {@link Choices#point}. */
+  /**
+   * Chooses workers for a proxy that does not report the end of the request, as {@link
+   * Choices#point} does.
+   */
   public SplitChoice point(Asked asked) {
     return decide(asked, null);
   }
 
   /**
-   * @param hold null if nothing is to be held
+   * @param hold null if no lease is held
    */
   private SplitChoice decide(Asked asked, @Nullable Hold hold) {
     SplitRequest request = asked.request;
@@ -124,7 +130,10 @@ public final class SplitChoices {
     return refusedAfterAll(asked, decision);
   }
 
-  /** What is chosen after so many pairs that cannot be planned is not looked at any more. */
+  /**
+   * Refuses the request after {@link #MOST_UNPLANNED} pairs without a plan, and gives the last
+   * choice back.
+   */
   private SplitChoice refusedAfterAll(Asked asked, SplitDecision last) {
     switch (last) {
       case SplitDecision.Placed(Placement.Single(Lease lease, _)) -> lease.ignored();
@@ -161,7 +170,7 @@ public final class SplitChoices {
       split.decode().settle(Outcome.POINTED);
       return new SplitChoice.Two(prefill, decode, plan, null, 0);
     }
-    // Decode's place is reserved already.
+    // The decode lease is already reserved.
     split.prefill().reserve();
     Choice choice = choices.hold(split.decode(), split.prefill(), hold);
     return choice instanceof Choice.Held(_, String lease, long expiresInNanos)
@@ -181,7 +190,10 @@ public final class SplitChoices {
     }
   }
 
-  /** What decode hands back for a next turn does not come by here, so none is named. */
+  /**
+   * Names no handover of a previous turn: the decode worker's response does not pass through the
+   * router.
+   */
   private PdRequest described(Asked asked) {
     PdEndpoint endpoint = asked.request.facts().endpoint();
     if (endpoint == null) {

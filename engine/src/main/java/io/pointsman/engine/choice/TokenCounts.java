@@ -3,18 +3,18 @@ package io.pointsman.engine.choice;
 import io.pointsman.engine.fleet.Usage;
 
 /**
- * Tokens of one request, as its engine counted them.
+ * Token counts of one request, as the inference engine reported them.
  *
- * @param prompt tokens of the prompt; at least 0, which says that they are not known
- * @param cached how many of them came from the engine's cache; 0 to {@code prompt}, or {@link
+ * @param prompt tokens of the prompt; 0 if unknown
+ * @param cached prompt tokens found in the engine's cache; 0 to {@code prompt}, or {@link
  *     #NOT_TOLD}
- * @param completion tokens of the answer; at least 0, as for the prompt
+ * @param completion tokens of the response; 0 if unknown
  */
 public record TokenCounts(long prompt, long cached, long completion) {
-  /** In place of {@link #cached} where the plane does not know it. */
+  /** The value of {@link #cached} if the proxy does not know it. */
   public static final long NOT_TOLD = -1;
 
-  /** Nothing was told. */
+  /** No counts are known. */
   public static final TokenCounts NONE = new TokenCounts(0, NOT_TOLD, 0);
 
   public TokenCounts {
@@ -26,7 +26,7 @@ public record TokenCounts(long prompt, long cached, long completion) {
     }
   }
 
-  /** The same for those who learn from answers. */
+  /** Converts the counts for learners; unknown counts become -1. */
   Usage usage() {
     boolean told = prompt > 0 && cached != NOT_TOLD;
     return new Usage(known(prompt), told ? whole(cached) : -1, known(completion));

@@ -1,4 +1,4 @@
-/** Choice for planes that carry the bytes themselves: choose, confirm, renew, settle. */
+/** Worker choice for external proxies: choose, confirm, renew, settle. */
 @NullMarked
 package io.pointsman.engine.choice;
 

@@ -15,25 +15,25 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which decode workers hold which prefixes, whatever policy chooses among them: a decode worker has
- * the blocks of every prompt that it has answered. Learned when an answer is complete, because only
- * then the hand-over has certainly come to its end. Forgotten when it has been out of service: it
- * may have been started anew.
+ * Records which decode workers hold which prompt prefixes, independent of the decode policy. A
+ * decode worker holds the blocks of every prompt it has answered. The entry is added at the end of
+ * the response, when the KV transfer is certainly complete. A worker's entries are removed after an
+ * outage, because it may have restarted.
  */
 public final class HeldPrefixes implements Learner {
-  /** Shorter prefixes to go back to where no worker that holds a longer one may be chosen. */
+  /** Maximum number of prefix lengths tried, from the longest known one downwards. */
   static final int STEPS = 8;
 
-  /** Of workers with the same load the one that is found first. */
+  /** Selects the first worker found among equally loaded ones. */
   private static final Dice FIRST = sides -> sides - 1;
 
   private final PrefixIndex index;
 
-  /** By slot: the worker's outages when it was last looked at. */
+  /** By slot: the outages of the worker at the last check. */
   private final AtomicIntegerArray outages;
 
   /**
-   * @param maxBytes most bytes it may take; at least 64 KiB
+   * @param maxBytes maximum memory in bytes; at least 64 KiB
    * @param maxWorkers as in {@code FleetSettings}
    */
   public HeldPrefixes(long maxBytes, int maxWorkers) {
@@ -42,13 +42,15 @@ public final class HeldPrefixes implements Learner {
   }
 
   /**
-   * A worker that holds the longest prefix, among equals the least loaded.
+   * A worker that holds the longest prefix, the least loaded among several.
    *
-   * @param blocks how much of the prompt it holds
+   * @param blocks length of that prefix in blocks
    */
   record Holder(Worker worker, int blocks) {}
 
-  /** Null if no worker that the request may go to holds any of it. */
+  /**
+   * Returns a holder of the longest prefix; null if no worker available to the request holds any.
+   */
   @Nullable Holder longest(Pool pool, RoutingRequest request, long now) {
     int blocks = known(request.prefix());
     for (int i = 0; i < STEPS && blocks > 0; i++) {
@@ -61,16 +63,18 @@ public final class HeldPrefixes implements Learner {
     return null;
   }
 
-  /** The longest prefix of a prompt that any worker holds, in blocks; 0 if nobody holds any. */
+  /**
+   * Returns the length in blocks of the longest prefix that any worker holds; 0 if there is none.
+   */
   int known(PrefixBlocks prefix) {
     return index.match(prefix);
   }
 
   /**
-   * The least loaded of the workers that hold a prefix and that the request may go to, one by
-   * chance among equals; null if there is none.
+   * Returns the least loaded worker available to the request that holds a prefix, random among
+   * equals; null if there is none.
    *
-   * @param blocks length of the prefix, a length that is indexed
+   * @param blocks length of the prefix; must be an indexed length
    */
   @Nullable Worker leastLoaded(Pool pool, RoutingRequest request, int blocks, long now, Dice dice) {
     Crowd crowd = index.crowd(request.prefix(), blocks);
@@ -117,9 +121,7 @@ public final class HeldPrefixes implements Learner {
     return chosen;
   }
 
-  /**
-   * Whether a worker has been out of service since it was last looked at; it holds nothing then.
-   */
+  /** Returns true if the worker had an outage since the last check; it holds nothing then. */
   private boolean emptied(Worker worker) {
     return worker.health().outages() != outages.get(worker.slot()) && empty(worker);
   }
@@ -142,7 +144,7 @@ public final class HeldPrefixes implements Learner {
     Worker worker = lease.worker();
     emptied(worker);
     int tenancy = index.tenancy(worker.slot());
-    // While it has not left, the slot was its own when the tenancy was read.
+    // The slot belonged to this worker when the tenancy was read, unless it has left.
     boolean served = outcome instanceof Outcome.Succeeded(boolean computed) && computed;
     if (served && !worker.left() && request.role() == Role.DECODE) {
       index.add(request.prefix(), tenancy, 0, lease.placedAt());
@@ -154,7 +156,7 @@ public final class HeldPrefixes implements Learner {
     index.forget(worker.slot());
   }
 
-  /** To be measured. */
+  /** Exposes the index for metrics. */
   public PrefixIndex index() {
     return index;
   }

@@ -15,26 +15,25 @@ import io.pointsman.engine.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code joint}: the decode worker for which the least has to be done, in prompt tokens: those that
- * it does not hold and must be sent, and {@link #TOKENS_PER_REQUEST} for each request that it has
- * in flight. So among equally loaded workers the one that holds most is chosen, and one that holds
- * nothing as soon as the others are too busy for what they hold. Where nobody holds {@link
- * #LEAST_TOKENS}, it is {@code least_load}.
+ * The policy {@code joint}: chooses the decode worker with the lowest cost in prompt tokens. The
+ * cost is the number of tokens to transfer, plus {@link #TOKENS_PER_REQUEST} for each request in
+ * flight. Among equally loaded workers it chooses the one with the longest cached prefix. If no
+ * worker holds {@link #LEAST_TOKENS}, it acts as {@code least_load}.
  */
 public final class JointPolicy implements Policy {
-  /** What it is called in the configuration of decode workers. */
+  /** The policy's name in the configuration of decode workers. */
   public static final String NAME = "joint";
 
   /**
-   * Prompt tokens that weigh as much as one request in flight. Sending so many (0.5 GB of an 8 B
-   * model) takes 20 to 50 ms at 10 to 25 GB/s; a stream more in a batch costs an answer of 200
-   * tokens about 0.5 ms a token at small loads.
+   * Prompt tokens that cost the same as one request in flight. Their transfer (0.5 GB for an 8 B
+   * model) takes 20 to 50 ms at 10 to 25 GB/s. One more stream in a batch costs a 200-token
+   * response about 0.5 ms per token at low load.
    */
   static final int TOKENS_PER_REQUEST = 4096;
 
   /**
-   * Fewer are sent in a millisecond. They do not count, so that a short beginning that all prompts
-   * share does not keep requests together on an idle fleet.
+   * Minimum prefix length that counts. A shorter transfer takes less than a millisecond. The limit
+   * also keeps a short prefix common to all prompts from concentrating requests on an idle fleet.
    */
   static final int LEAST_TOKENS = 256;
 
@@ -43,7 +42,7 @@ public final class JointPolicy implements Policy {
   private final Dice dice;
 
   /**
-   * @param held to be one of the policy's learners
+   * @param held the prefixes; must be one of the policy's learners
    * @param maxLoadGap as in {@link SplitSettings}
    */
   public JointPolicy(HeldPrefixes held, int maxLoadGap, Dice dice) {
@@ -71,9 +70,9 @@ public final class JointPolicy implements Policy {
   }
 
   /**
-   * The worker that is worth its load most; null if none is worth more than the least loaded.
+   * Returns the holder with the largest gain over the least loaded worker; null if none gains.
    *
-   * @param least requests in flight of that one
+   * @param least requests in flight of the least loaded worker
    */
   private @Nullable Worker holder(Pool pool, RoutingRequest request, int least, long now) {
     PrefixBlocks prefix = request.prefix();
@@ -91,7 +90,7 @@ public final class JointPolicy implements Policy {
         request.notes().because(PickReason.PREFIX_HIT, blocks, known);
       }
       if (gap == 0) {
-        break; // whoever holds less is not worth more
+        break; // a holder of less cannot gain more
       }
       blocks = PrefixIndex.shorter(blocks);
     }

@@ -2,20 +2,20 @@ package io.pointsman.engine.disagg;
 
 import io.pointsman.engine.fleet.Lease;
 
-/** Who serves a request. Whoever holds it must settle each of its leases. */
+/** The workers that serve a request. The holder must settle each of the leases. */
 public sealed interface Placement {
-  /** The rule that decided it. */
+  /** The rule that determined the placement. */
   SplitRule rule();
 
   /** One worker serves the whole request. */
   record Single(Lease lease, SplitRule rule) implements Placement {}
 
   /**
-   * Two workers serve it.
+   * Two workers serve the request.
    *
-   * @param prefill ends when prefill ends
-   * @param decode reserved until the decode request is sent, which {@link Lease#dispatched} says;
-   *     ends at the end of the answer
+   * @param prefill the lease for prefill; it ends with prefill
+   * @param decode the lease for decode: reserved until {@link Lease#dispatched} reports that the
+   *     decode request is sent. It ends with the response.
    */
   record Split(Lease prefill, Lease decode) implements Placement {
     @Override

@@ -14,15 +14,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the engine is asked for a request that two workers may serve: one question for each part.
- * One object for all attempts of the request; owned by the thread that serves it.
+ * A request that two workers may serve, with one routing request for each part. One object serves
+ * all attempts of the request. It belongs to the thread that serves the request.
  */
 public final class SplitRequest {
   private final RoutingRequest whole;
   private final RoutingRequest decode;
   private final RoutingRequest wholeByPrefill;
 
-  /** In place of {@link #decode} where some have no part in a hand-over. */
+  /** Replaces {@link #decode} if some decode workers cannot take part in a handover. */
   private final RoutingRequest wholeByDecode;
 
   private final List<Worker> unplannable = new ArrayList<>(0);
@@ -31,9 +31,9 @@ public final class SplitRequest {
   private boolean regularOnly;
 
   /**
-   * @param model the model asked for; null if any worker will do
+   * @param model the requested model; null if any worker qualifies
    * @param prefix the routing key
-   * @param affinity whom the request belongs to; null if it does not say
+   * @param affinity the request's affinity key; null if there is none
    */
   public SplitRequest(
       @Nullable String model,
@@ -44,10 +44,10 @@ public final class SplitRequest {
   }
 
   /**
-   * @param model the model asked for; null if any worker will do
+   * @param model the requested model; null if any worker qualifies
    * @param prefix the routing key
-   * @param affinity whom the request belongs to; null if it does not say
-   * @param fields what the client sent, as far as policies asked for it
+   * @param affinity the request's affinity key; null if there is none
+   * @param fields the client's fields that policies need
    */
   public SplitRequest(
       @Nullable String model,
@@ -65,7 +65,10 @@ public final class SplitRequest {
     prefill = builder.stream(false).build();
   }
 
-  /** The answers pass by another way; to be said before any part is placed. */
+  /**
+   * Marks that the responses do not pass through the router; to be called before any part is
+   * placed.
+   */
   public void passesElsewhere() {
     whole.passesElsewhere();
     prefill.passesElsewhere();
@@ -75,17 +78,16 @@ public final class SplitRequest {
   }
 
   /**
-   * Only workers that are neither prefill nor decode may have it; to be said before any part is
-   * placed, of a request that two workers cannot share.
+   * Restricts the request to regular workers, because it cannot be split. To be called before any
+   * part is placed.
    */
   public void onlyForRegular() {
     regularOnly = true;
   }
 
   /**
-   * The prefill under way goes on by itself. The question it was placed by, whose notes are read
-   * when it ends, is not asked again: another takes its place, for which the same workers are
-   * tried.
+   * Replaces the prefill routing request while its prefill continues. The notes of the old one are
+   * still read at its end. The new one excludes the same workers.
    */
   public void prefillGoesOn() {
     RoutingRequest next = prefill.copy();
@@ -101,22 +103,25 @@ public final class SplitRequest {
     return facts;
   }
 
-  /** The whole request, to a worker that is for nothing else. */
+  /** The whole request, for a regular worker. */
   public RoutingRequest whole() {
     return whole;
   }
 
-  /** Its prompt. The answer comes in one piece. */
+  /** The prompt's part, for a prefill worker; its response is not streamed. */
   public RoutingRequest prefill() {
     return prefill;
   }
 
-  /** Its answer, or the whole of it on a decode worker that could have had that. */
+  /**
+   * The decode part, or the whole request on a decode worker that could also take part in a
+   * handover.
+   */
   public RoutingRequest decode() {
     return decode;
   }
 
-  /** The whole request, to a decode worker, also to one that has no part in a hand-over. */
+  /** The whole request, for any decode worker, also one that cannot take part in a handover. */
   public RoutingRequest wholeByDecode() {
     if (unplannable.isEmpty()) {
       return decode;
@@ -129,18 +134,21 @@ public final class SplitRequest {
     return wholeByDecode;
   }
 
-  /** A decode worker has no part in a hand-over: nothing but the whole is left for it. */
+  /**
+   * Records that a decode worker cannot take part in a handover. It can only serve the whole
+   * request.
+   */
   public void unplannable(Worker worker) {
     unplannable.add(worker);
     decode.exclude(worker);
   }
 
-  /** The whole request, to a prefill worker. */
+  /** The whole request, for a prefill worker. */
   public RoutingRequest wholeByPrefill() {
     return wholeByPrefill;
   }
 
-  /** The part of it that is for workers of a role. */
+  /** Returns the routing request for a role. */
   RoutingRequest of(Role role) {
     return switch (role) {
       case REGULAR -> whole;
@@ -149,7 +157,7 @@ public final class SplitRequest {
     };
   }
 
-  /** The model asked for; null if any worker will do. */
+  /** The requested model; null if any worker qualifies. */
   public @Nullable String model() {
     return decode.model();
   }

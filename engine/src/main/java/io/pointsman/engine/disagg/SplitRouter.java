@@ -22,15 +22,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision for a fleet of prefill and decode workers: whether two of them serve a request, and
- * which. Fleets without such workers ask the {@link RoutingEngine} alone. Free of I/O; safe for use
- * by any number of threads.
+ * Decides in a fleet with prefill and decode workers: one worker or two, and which. Fleets without
+ * such workers use only the {@link RoutingEngine}. The class does no I/O, and any number of threads
+ * may use it.
  *
- * <p>The place for decode is reserved first, so that no prefill is computed for which there is no
- * place to go on. Each part is placed by the policy of its role.
+ * <p>It reserves the decode worker first, because a prefill without a decode worker is wasted. The
+ * policy of each role places its part.
  */
 public final class SplitRouter {
-  /** Others have to be served before: nobody knows when. */
+  /** The rejection of a request that waits behind others; the time is unknown. */
   private static final Decision.Rejected BEHIND = new Decision.Rejected(RejectReason.ALL_BUSY, 0);
 
   private final RoutingEngine engine;
@@ -39,7 +39,7 @@ public final class SplitRouter {
   private final Ticker ticker;
 
   /**
-   * @param held to be one of the learners of the engine's decode policy
+   * @param held the prefixes; must be a learner of the engine's decode policy
    */
   public SplitRouter(
       RoutingEngine engine, HeldPrefixes held, SplitSettings settings, Ticker ticker) {
@@ -50,18 +50,17 @@ public final class SplitRouter {
   }
 
   /**
-   * Chooses one worker or two, and places the request on them. Nobody is told of a refusal, because
-   * it may be decided anew: {@link #refused} says that it stands.
+   * Chooses one worker or two and places the request on them. A refusal is not reported to the
+   * listener, because the caller may decide again; {@link #refused} reports it.
    */
   public SplitDecision decide(SplitRequest request) {
     return decideBehind(request, Set.of());
   }
 
   /**
-   * The same for a request that must not overtake others.
+   * Decides like {@link #decide} for a request that must not overtake others.
    *
-   * @param waited roles for whose workers others wait that came before: the request is placed on
-   *     none of these, but refused as if they were busy
+   * @param waited roles with earlier requests waiting; their workers are treated as busy
    */
   public SplitDecision decideBehind(SplitRequest request, Set<Role> waited) {
     if (request.facts().unsplittable() != null) {
@@ -100,7 +99,10 @@ public final class SplitRouter {
     };
   }
 
-  /** One worker for a request that two could serve as well; null if these are better than none. */
+  /**
+   * Tries one worker for a request that two workers could serve. Returns null if two are better
+   * than a refusal.
+   */
   private @Nullable SplitDecision rather(SplitRequest request, SplitRule rule, Set<Role> waited) {
     if (settings.decodeServesWhole()) {
       return whole(request, rule, waited);
@@ -110,8 +112,8 @@ public final class SplitRouter {
   }
 
   /**
-   * Why the request has to wait for prefill; null if it has not. Asked before decode is placed, so
-   * that requests that wait leave no trace in what policies know of decode workers.
+   * Returns the rejection if the request must wait for prefill; null otherwise. Runs before decode
+   * is placed, so waiting requests leave no trace in the decode policy.
    */
   private Decision.@Nullable Rejected prefillsFull(SplitRequest request, Set<Role> waited) {
     boolean behind = waited.contains(Role.PREFILL);
@@ -130,18 +132,18 @@ public final class SplitRouter {
   }
 
   /**
-   * After prefill has failed: another prefill worker, else the decode worker alone. Who failed is
-   * excluded by the caller, unless it is only busy. The failed lease is settled by the caller, the
-   * decode lease is carried on, or settled where nobody can be had.
+   * Chooses another prefill worker after prefill has failed, else the decode worker alone. The
+   * caller settles the failed lease and excludes its worker, unless that worker is only busy. The
+   * decode lease continues, or is settled if no worker is available.
    */
   public SplitDecision prefillAgain(SplitRequest request, Lease decode) {
     return withPrefill(request, decode, SplitRule.PREFILL_FAILED, Set.of());
   }
 
   /**
-   * After decode has failed before its first byte: another decode worker, for the same hand-over or
-   * for a whole request. Who failed is excluded by the caller, unless it is only busy; both failed
-   * and finished leases are settled by it.
+   * Chooses another decode worker after decode has failed before its first byte, for the same
+   * handover or for a whole request. The caller settles failed and finished leases. It excludes the
+   * failed worker, unless that worker is only busy.
    */
   public SplitDecision decodeAgain(SplitRequest request) {
     return switch (engine.attempt(request.decode())) {
@@ -180,8 +182,9 @@ public final class SplitRouter {
   }
 
   /**
-   * By a regular worker, else by a decode worker, else by a prefill worker, as far as allowed. Who
-   * waits for the first of these has looked at the others.
+   * Tries a regular worker, then a decode worker, then a prefill worker, as far as permitted. If
+   * earlier requests wait for the first of these roles, the request is refused; those have tried
+   * the other roles.
    */
   private SplitDecision whole(SplitRequest request, SplitRule rule, Set<Role> waited) {
     RoutingRequest first = first(request);
@@ -209,7 +212,9 @@ public final class SplitRouter {
     return single;
   }
 
-  /** The part for the first of the roles that may serve the whole, and are there. */
+  /**
+   * Returns the routing request for the first role that is present and may serve whole requests.
+   */
   private RoutingRequest first(SplitRequest request) {
     String model = request.model();
     if (engine.serves(Role.REGULAR, model)) {
@@ -222,13 +227,13 @@ public final class SplitRouter {
     return prefill ? request.wholeByPrefill() : request.whole();
   }
 
-  /** Whether decode workers may serve the whole of a request. */
+  /** Returns true if decode workers may serve the whole request. */
   private boolean decodeMay(SplitRequest request) {
     boolean serves = settings.decodeServesWhole() && !request.regularOnly();
     return serves || request.facts().promptless();
   }
 
-  /** Whether prefill workers may. */
+  /** Returns true if prefill workers may serve the whole request. */
   private boolean prefillMay(SplitRequest request) {
     boolean serves = settings.prefillServesWhole() && !request.regularOnly();
     return serves || request.facts().promptless();
@@ -257,7 +262,10 @@ public final class SplitRouter {
     return new Refused(missing, told);
   }
 
-  /** Whether two workers cannot serve a request, and only such are there that one may not. */
+  /**
+   * Returns true if the request cannot be split, and all workers for its model are prefill or
+   * decode workers.
+   */
   private boolean rolesOnly(SplitRequest request) {
     String model = request.model();
     return request.facts().unsplittable() != null
@@ -266,9 +274,8 @@ public final class SplitRouter {
   }
 
   /**
-   * Whether there is a worker of a role that is up, and has had no attempt of the request: others
-   * get no other, and nobody knows when one that is down comes back, so that there is nothing to
-   * wait for.
+   * Returns true if an untried worker of a role is eligible or busy. Otherwise waiting is useless:
+   * tried workers get no second attempt, and the return of unavailable workers is unknown.
    */
   public boolean someUntried(SplitRequest request, Role role) {
     Pool pool = engine.pool(role, request.model());
@@ -280,20 +287,23 @@ public final class SplitRouter {
                 each -> !tried.contains(each) && (each.eligible(now) || each.merelyBusy(now)));
   }
 
-  /** Says that a request is refused after all: to be called once for each that is. */
+  /** Reports the final refusal of a request; to be called once for each refused request. */
   public void refused(SplitRequest request, Refused refusal) {
     engine.rejected(request.of(refusal.missing()), refusal.rejection());
   }
 
   /**
-   * Places a request on one worker after prefill has failed too often, as far as that is allowed.
-   * Its leases are settled by the caller.
+   * Places a request on one worker, as far as permitted, after prefill has failed too often. The
+   * caller settles the request's leases.
    */
   public SplitDecision withoutPrefill(SplitRequest request) {
     return whole(request, SplitRule.PREFILL_FAILED, Set.of());
   }
 
-  /** The decode worker that holds so much of the prompt that it computes the rest itself. */
+  /**
+   * Returns a placement on the decode worker that holds enough of the prompt to compute the rest
+   * itself; null if there is none.
+   */
   private @Nullable Single byHeldPrefix(SplitRequest request) {
     boolean uncached = settings.uncachedThreshold() > 0;
     PrefixBlocks prefix = request.decode().prefix();

@@ -1,26 +1,26 @@
 package io.pointsman.engine.disagg;
 
 /**
- * Which rule decided whether a request was split. A closed set: it is a metric label and a header
- * value. All but {@link #SPLIT} mean that one worker serves the whole request.
+ * The rule that determined whether a request was split. A closed set: it is a metric label and a
+ * header value. All but {@link #SPLIT} mean that one worker serves the whole request.
  */
 public enum SplitRule {
-  /** No rule spoke against it: prefill on one worker, decode on another. */
+  /** No rule prevented it: prefill on one worker, decode on another. */
   SPLIT,
-  /** Two workers cannot serve it. */
+  /** The request cannot be split. */
   UNSPLITTABLE,
-  /** Its input is shorter than the threshold. */
+  /** The input is shorter than the threshold. */
   SHORT_INPUT,
   /** A decode worker holds nearly all of the prompt. */
   DECODE_HOLDS_PREFIX,
-  /** What no decode worker holds of the prompt is shorter than the threshold. */
+  /** The part of the prompt that no decode worker holds is shorter than the threshold. */
   FEW_UNCACHED,
-  /** All prefill workers have more prompts before them than is allowed. */
+  /** All prefill workers have more pending prompt tokens than permitted. */
   PREFILL_LOADED,
-  /** No prefill worker could be had. */
+  /** No prefill worker was available. */
   NO_PREFILL,
-  /** No decode worker could be had. */
+  /** No decode worker was available. */
   NO_DECODE,
-  /** Prefill was tried, and failed on each worker that could be had. */
+  /** Prefill was tried and failed on every available worker. */
   PREFILL_FAILED
 }

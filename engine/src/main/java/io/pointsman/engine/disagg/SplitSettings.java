@@ -1,24 +1,25 @@
 package io.pointsman.engine.disagg;
 
 /**
- * When a request is split, and what serves it when it is not.
+ * Settings for the split of requests into prefill and decode.
  *
- * @param threshold input tokens, estimated, from which on requests are split; shorter ones go to
- *     one worker. 0 splits all. Too low, and short prompts wait for a transfer that takes longer
- *     than computing them; too high, and long prompts hold up the streams of decode workers.
- * @param uncachedThreshold the same for tokens that no decode worker has in its cache; 0 turns the
- *     rule off. Meant for conversations, of which each turn is long and mostly known.
- * @param heldShare share of the prompt, above 0 to 1, that a decode worker must hold for prefill to
- *     be skipped; above 1 it never is
- * @param maxLoadGap requests in flight by which a decode worker that holds the prefix may exceed
- *     the least loaded one to be chosen for it; at least 0
- * @param maxPendingPrefill prompt tokens before each prefill worker above which requests are not
- *     split; 0 turns the rule off
- * @param decodeServesWhole whether decode workers may serve whole requests. Where they may not, a
- *     request that is better not split is split all the same if nobody else can serve it.
- * @param prefillServesWhole whether prefill workers may, when no other can
- * @param wholeWhenPrefillBusy whether a request is served whole when all prefill workers are at
- *     their limit; otherwise it is refused as busy, so that it can wait
+ * @param threshold minimum estimated input tokens for a split; shorter requests go to one worker. 0
+ *     splits all. If it is too low, short prompts wait for a transfer that takes longer than their
+ *     prefill. If it is too high, long prompts delay the streams of decode workers.
+ * @param uncachedThreshold minimum tokens outside every decode worker's cache for a split; 0
+ *     disables the rule. For conversations, in which each turn is long and mostly cached.
+ * @param heldShare share of the prompt, above 0 to 1, that a decode worker must hold to skip
+ *     prefill; above 1 disables the rule
+ * @param maxLoadGap maximum excess of requests in flight of a prefix holder over the least loaded
+ *     decode worker; at least 0
+ * @param maxPendingPrefill pending prompt tokens on each prefill worker above which requests are
+ *     not split; 0 disables the rule
+ * @param decodeServesWhole true if decode workers may serve whole requests. If false and no other
+ *     worker is available, a request is split against the rules.
+ * @param prefillServesWhole true if prefill workers may serve whole requests when no other worker
+ *     can
+ * @param wholeWhenPrefillBusy true if one worker serves the request when all prefill workers are at
+ *     their limit; otherwise it is rejected as busy and can wait
  */
 public record SplitSettings(
     int threshold,
@@ -33,7 +34,7 @@ public record SplitSettings(
   public static final SplitSettings DEFAULTS =
       new SplitSettings(0, 0, 0.95, 8, 0, true, false, false);
 
-  /** For protocols under which workers of one role serve nothing without a hand-over. */
+  /** For protocols that require a handover for every request on prefill and decode workers. */
   public static final SplitSettings HALVES_ONLY =
       new SplitSettings(0, 0, 2, 8, 0, false, false, false);
 

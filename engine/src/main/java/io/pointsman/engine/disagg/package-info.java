@@ -1,4 +1,4 @@
-/** Prefill and decode on two workers: whether a request is split, and between whom. */
+/** The split of requests into prefill and decode on two workers. */
 @NullMarked
 package io.pointsman.engine.disagg;
 

@@ -3,17 +3,18 @@ package io.pointsman.engine.env;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 
-/** Memory outside of the heap in pages larger than usual, for tables read at random places. */
+/** Off-heap memory in pages larger than the default, for tables with random access. */
 @FunctionalInterface
 public interface LargePages {
-  /** There are none. */
+  /** Provides no memory. */
   LargePages NONE = (_, _) -> {};
 
   /**
-   * Finds memory, without making the caller wait for it.
+   * Requests memory without blocking the caller.
    *
-   * @param bytes how much; a multiple of 2 MiB
-   * @param ready gets it on any thread, zeroed, its pages present; is never called if there is none
+   * @param bytes size in bytes; a multiple of 2 MiB
+   * @param ready receives the memory on any thread, zeroed and resident; not called if none is
+   *     available
    */
   void find(long bytes, Consumer<MemorySegment> ready);
 }

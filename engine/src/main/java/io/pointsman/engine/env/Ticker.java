@@ -1,8 +1,8 @@
 package io.pointsman.engine.env;
 
-/** Monotonic time. Only differences mean something. */
+/** Monotonic clock. Only differences between its values are meaningful. */
 @FunctionalInterface
 public interface Ticker {
-  /** Nanoseconds since an arbitrary origin; never goes back. */
+  /** Returns nanoseconds since an arbitrary origin; never decreases. */
   long nanos();
 }

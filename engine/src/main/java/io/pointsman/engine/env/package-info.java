@@ -1,4 +1,4 @@
-/** What the engine needs from its surroundings, as parameters: time and chance. */
+/** The engine's environment as parameters: time, random numbers and large pages. */
 @NullMarked
 package io.pointsman.engine.env;
 

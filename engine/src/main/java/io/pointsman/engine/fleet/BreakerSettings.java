@@ -3,14 +3,14 @@ package io.pointsman.engine.fleet;
 import java.time.Duration;
 
 /**
- * When a worker that fails is left alone, and for how long.
+ * Settings of a worker's circuit breaker.
  *
- * @param enabled whether failures open the breaker at all
- * @param failureThreshold failures in a row that open it; at least 1. A refused connection counts
- *     as half of them, so two in a row open it.
- * @param successThreshold successful probes in a row that close it again; at least 1
- * @param openFor how long it stays open before one request is let through as a probe
- * @param window failures further apart than this do not add up
+ * @param enabled true if failures can open the breaker
+ * @param failureThreshold consecutive failures that open it; at least 1. A refused connection
+ *     counts as half of the threshold, so two in a row open it.
+ * @param successThreshold consecutive successful probes that close it; at least 1
+ * @param openFor time in the open state before one request is admitted as a probe; more than 0
+ * @param window longest time between two failures that count together; more than 0
  */
 public record BreakerSettings(
     boolean enabled,

@@ -3,25 +3,25 @@ package io.pointsman.engine.fleet;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Leaves a failing worker alone, then tries it with one request at a time.
+ * Circuit breaker of one worker: excludes the worker after failures, then probes it with one
+ * request at a time. The transitions are:
  *
- * <pre>
- * CLOSED     failures in a row reach the threshold        -> OPEN
- * OPEN       openFor has passed, or a health probe is good
- *            after refused connections, or a tenth of
- *            openFor and 5 s at least have passed and
- *            nobody else is left                          -> HALF_OPEN
- * HALF_OPEN  the probe fails                              -> OPEN
- *            successThreshold probes succeed in a row     -> CLOSED
- * </pre>
+ * <ul>
+ *   <li>CLOSED to OPEN: consecutive failures reach the threshold.
+ *   <li>OPEN to HALF_OPEN, by any of these: {@code openFor} has passed; a health probe succeeds
+ *       after refused connections; the worker recovers from an outage; no other worker is left, and
+ *       a tenth of {@code openFor}, at least 5 s, has passed.
+ *   <li>HALF_OPEN to OPEN: the probe fails.
+ *   <li>HALF_OPEN to CLOSED: {@code successThreshold} consecutive probes succeed.
+ * </ul>
  *
- * <p>In HALF_OPEN at most one request is under way as a probe; it has succeeded as soon as a good
- * answer begins, and is a request like others from then on. A settled lease that held no probe does
- * not move a breaker that is not closed: most such requests were placed before the breaker opened.
- * Safe for use by several threads; the closed state without failures takes no lock.
+ * <p>In HALF_OPEN at most one request at a time is a probe. It succeeds when a good response
+ * begins; afterwards it is an ordinary request. Other leases do not change a breaker that is not
+ * closed, because most were placed before it opened. Safe for use by several threads. The closed
+ * state without failures takes no lock.
  */
 public final class CircuitBreaker {
-  /** What the breaker lets through. */
+  /** The breaker's state. */
   public enum State {
     CLOSED,
     OPEN,
@@ -30,15 +30,15 @@ public final class CircuitBreaker {
 
   /** The breaker's answer to a request that is about to be placed. */
   enum Admission {
-    /** Not now. */
+    /** Not admitted now. */
     REFUSED,
-    /** The breaker is closed; the request is one among others. */
+    /** The breaker is closed; the request is an ordinary one. */
     ADMITTED,
-    /** The request is the one probe. */
+    /** The request is the probe. */
     PROBE
   }
 
-  /** An open breaker may be tried before its time after this share of it. */
+  /** Fraction of {@code openFor} after which an early trial is possible: one tenth. */
   private static final int EARLY_SHARE = 10;
 
   private static final long LEAST_EARLY_NANOS = 5_000_000_000L;
@@ -56,7 +56,8 @@ public final class CircuitBreaker {
   private boolean openedByConnect;
 
   /**
-   * @param onStateChange called under the breaker's lock after each change of state; must not block
+   * @param onStateChange is called under the breaker's lock after each change of state; must not
+   *     block
    */
   CircuitBreaker(BreakerSettings settings, Runnable onStateChange) {
     this.settings = settings;
@@ -67,12 +68,12 @@ public final class CircuitBreaker {
     return state;
   }
 
-  /** How often it has opened so far. */
+  /** Number of times it has opened. */
   public long opened() {
     return opened.sum();
   }
 
-  /** Whether a request placed at {@code now} would be let through. */
+  /** Returns true if a request placed at {@code now} would be admitted. */
   boolean admits(long now) {
     return switch (state) {
       case CLOSED -> true;
@@ -81,25 +82,25 @@ public final class CircuitBreaker {
     };
   }
 
-  /** Whether it has been open for long enough to be tried if no other worker is left. */
+  /** Returns true if it has been open long enough for a trial when no other worker is left. */
   boolean admitsEarly(long now) {
     long wait = Math.max(LEAST_EARLY_NANOS, settings.openFor().toNanos() / EARLY_SHARE);
     return state == State.OPEN && now - openedAt >= wait;
   }
 
-  /** When it opened last, by the ticker; of no meaning before. */
+  /** Time of the last opening, by the ticker; undefined before the first. */
   long openedAt() {
     return openedAt;
   }
 
-  /** No other worker is left: the next request is let through as a probe. */
+  /** Changes to HALF_OPEN early because no other worker is left. */
   synchronized void tryEarly(long now) {
     if (admitsEarly(now)) {
       become(State.HALF_OPEN);
     }
   }
 
-  /** Lets a request through, as the one probe if the breaker is not closed. */
+  /** Admits a request, as the probe if the breaker is not closed. */
   synchronized Admission admit(long now) {
     if (!admits(now)) {
       return Admission.REFUSED;
@@ -151,7 +152,7 @@ public final class CircuitBreaker {
   }
 
   /**
-   * The probe ended without a verdict (the client left, the engine was busy): another one may go.
+   * Ends a probe without a verdict (the client left, or the engine was busy) and permits another.
    */
   synchronized void ignored(boolean probe) {
     if (probe) {
@@ -160,8 +161,8 @@ public final class CircuitBreaker {
   }
 
   /**
-   * A health probe was good: what was opened by refused connections need not wait for its time to
-   * pass.
+   * Records a successful health probe. If refused connections opened the breaker, a trial is
+   * possible at once.
    */
   synchronized void reachable() {
     if (state == State.OPEN && openedByConnect) {
@@ -169,7 +170,7 @@ public final class CircuitBreaker {
     }
   }
 
-  /** The worker was away and is back: whatever opened the breaker belongs to before. */
+  /** Records the end of an outage. The failures that opened the breaker happened before it. */
   synchronized void recovered() {
     if (state == State.OPEN) {
       become(State.HALF_OPEN);

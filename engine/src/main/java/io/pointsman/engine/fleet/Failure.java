@@ -1,13 +1,11 @@
 package io.pointsman.engine.fleet;
 
-/** How an attempt on a worker failed, as far as the worker is to blame. */
+/** The kind of failure of an attempt, if the worker caused it. */
 public enum Failure {
-  /**
-   * No connection: refused, unreachable or not accepted in time. The engine is most likely gone.
-   */
+  /** No connection: refused, unreachable or not accepted in time. The engine has probably ended. */
   CONNECT,
-  /** An answer that is an error, or a connection that broke before or during the answer. */
+  /** An error response, or a connection that broke before or during the response. */
   ERROR,
-  /** No answer, or no further bytes of it, in time. */
+  /** No response, or no further bytes of it, in time. */
   TIMEOUT
 }

@@ -13,9 +13,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All workers. Changes are serialised and publish a new snapshot; whoever routes reads the newest
- * snapshot without a lock. Blocking is never done under its lock, so it may be called from any
- * thread, but it is meant for control work.
+ * The registry of all workers. Changes are serialised, and each publishes a new immutable snapshot.
+ * The routing path reads the newest snapshot without a lock. Any thread may call it. Its lock is
+ * never held during blocking operations.
  */
 public final class Fleet {
   private final FleetSettings settings;
@@ -23,10 +23,10 @@ public final class Fleet {
   private final LoadBoard board;
   private final BitSet slotsInUse = new BitSet();
 
-  /** In the order of their registration. */
+  /** By id, in order of registration. */
   private final Map<String, Worker> workers = new LinkedHashMap<>();
 
-  /** Shown by the next snapshot. */
+  /** The models of each worker, for the next snapshot. */
   private final Map<Worker, ServedModels> served = new HashMap<>();
 
   private final List<Worker> leaving = new ArrayList<>();
@@ -46,8 +46,8 @@ public final class Fleet {
   }
 
   /**
-   * Calls {@code listener} with each snapshot from the present one on, in order, on the thread that
-   * makes the change.
+   * Calls {@code listener} with the current snapshot and each later one, in order, on the thread
+   * that makes the change.
    */
   public synchronized void listen(FleetListener listener) {
     listeners.add(listener);
@@ -55,9 +55,9 @@ public final class Fleet {
   }
 
   /**
-   * Adds a worker. It takes traffic after its first good probe.
+   * Adds a worker. It receives requests after its first successful health probe.
    *
-   * @return the worker, or the one that already has this id
+   * @return the worker, or the present one with this id
    * @throws IllegalStateException if the fleet is full
    */
   public Worker add(WorkerSpec spec) {
@@ -65,11 +65,11 @@ public final class Fleet {
   }
 
   /**
-   * Adds workers as one change. Much cheaper than one by one where there are many: whatever follows
-   * the fleet is built anew once.
+   * Adds workers as one change. For many workers this is much cheaper than single additions,
+   * because listeners rebuild their state once.
    *
-   * @return for each spec the worker, or the one that already has its id
-   * @throws IllegalStateException if the fleet is full; the workers before that one are added
+   * @return for each spec the worker, or the present one with its id
+   * @throws IllegalStateException if the fleet is full; workers before that one stay added
    */
   public synchronized List<Worker> addAll(Collection<WorkerSpec> specs) {
     int before = workers.size();
@@ -96,11 +96,11 @@ public final class Fleet {
   }
 
   /**
-   * Adds copies of another fleet's workers as one change, each in the slot of its original, so that
-   * what is known by slot is true of both. One that is here already stays as it is.
+   * Adds copies of another fleet's workers as one change, each in the slot of its original. State
+   * kept by slot is then valid for both fleets. A copy that is already present stays unchanged.
    *
-   * @return whether all are here; false while a worker that is leaving has the slot of one that is
-   *     to be added, or a slot is beyond this fleet's
+   * @return true if all copies are present. False if a leaving worker still has a needed slot, or a
+   *     slot exceeds this fleet's limit.
    */
   public synchronized boolean addCopies(Collection<Worker> originals) {
     releaseSlots();
@@ -127,8 +127,9 @@ public final class Fleet {
   }
 
   /**
-   * Removes a worker: no further request is placed on it; those in flight run to their end. Null if
-   * there is none with this id.
+   * Removes a worker. It receives no further request; those in flight continue to their end.
+   *
+   * @return null if no worker has this id
    */
   public synchronized @Nullable Worker remove(String id) {
     Worker worker = workers.remove(id);
@@ -142,9 +143,9 @@ public final class Fleet {
   }
 
   /**
-   * Removes this very worker, and not another one that has its id by now.
+   * Removes this worker object, but not another worker with the same id.
    *
-   * @return whether it was in the fleet
+   * @return true if it was in the fleet
    */
   public synchronized boolean remove(Worker worker) {
     return has(worker) && remove(worker.id()) != null;
@@ -154,21 +155,22 @@ public final class Fleet {
     return workers.get(worker.id()) == worker;
   }
 
-  /** Whether there is a worker that was added by an equal spec. */
+  /** Returns true if the fleet has a worker that was added with an equal spec. */
   public synchronized boolean holds(WorkerSpec spec) {
     Worker worker = workers.get(spec.id());
     return worker != null && worker.spec().equals(limited(spec));
   }
 
   /**
-   * Removes workers and adds others, or changes nothing. One that leaves keeps its place while it
-   * has requests in flight.
+   * Removes workers and adds others, or changes nothing. A worker that leaves keeps its slot while
+   * it has requests in flight.
    *
-   * @throws IllegalStateException if there is no place for all that come; nothing is changed then
+   * @throws IllegalStateException if there are not enough slots for the new workers; nothing is
+   *     changed then
    */
   public synchronized void replace(Collection<Worker> going, Collection<WorkerSpec> coming) {
     List<Worker> closed = going.stream().filter(worker -> !worker.draining()).toList();
-    // Their loads only fall from here on, so that a place that is counted as free becomes free.
+    // Their loads can only fall now, so a slot counted as free becomes free.
     closed.forEach(worker -> worker.drain(true));
     releaseSlots();
     long idle = going.stream().filter(worker -> has(worker) && worker.inFlight() == 0).count();
@@ -187,15 +189,15 @@ public final class Fleet {
   }
 
   /**
-   * Takes note of the models that a worker says it serves.
+   * Records the models that a worker reports.
    *
-   * @param models empty if it does not tell: then it is taken to serve any
+   * @param models empty if the worker reports none; it is then assumed to serve any model
    */
   public void learnModels(Worker worker, Set<String> models) {
     learnModels(Map.of(worker, ServedModels.told(models)));
   }
 
-  /** Takes note of the models that workers say they serve, as one change. */
+  /** Records the models that workers report, as one change. */
   public synchronized void learnModels(Map<Worker, ServedModels> learned) {
     boolean changed = false;
     for (Map.Entry<Worker, ServedModels> each : learned.entrySet()) {
@@ -209,7 +211,7 @@ public final class Fleet {
     }
   }
 
-  /** Looks for workers that make no progress; to be called about once a second. */
+  /** Checks all workers for stalls; to be called about once per second. */
   public void checkStalls() {
     if (!settings.stall().enabled()) {
       return;
@@ -243,7 +245,8 @@ public final class Fleet {
 
   private void publish() {
     snapshot = new FleetSnapshot(snapshot.version() + 1, workers, served, snapshot, board);
-    // Not before, or models would be seen that no snapshot has pools for.
+    // Runs after publication. Otherwise a worker would show models for which no snapshot has a
+    // pool.
     served.forEach(Worker::shown);
     for (FleetListener listener : listeners) {
       listener.changed(snapshot);

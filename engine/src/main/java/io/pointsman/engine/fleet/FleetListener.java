@@ -1,8 +1,8 @@
 package io.pointsman.engine.fleet;
 
 /**
- * Hears of each change of the fleet's membership or models. Called in order, under the fleet's
- * lock; must not block.
+ * Receives each change of the fleet's members or models. The fleet calls it in order and under its
+ * lock, so it must not block.
  */
 @FunctionalInterface
 public interface FleetListener {

@@ -3,12 +3,12 @@ package io.pointsman.engine.fleet;
 import static java.util.Objects.requireNonNull;
 
 /**
- * How the fleet keeps its workers.
+ * Settings of the fleet.
  *
- * @param maxWorkers most workers at once; at least 1, at most 65,536
- * @param maxPrefills most requests in flight at once on a prefill worker that has no limit of its
- *     own; 0 means no limit. A prefill worker computes one prompt after the other, so that beyond a
- *     few requests a further one only waits there instead of being computed elsewhere.
+ * @param maxWorkers maximum number of workers at once; 1 to 65,536
+ * @param maxPrefills maximum number of requests in flight on a prefill worker without its own
+ *     limit; 0 means no limit. A prefill worker computes prompts one after the other. Beyond a few
+ *     requests, a further one only waits there although another worker could compute it.
  */
 public record FleetSettings(
     int maxWorkers,
@@ -21,7 +21,7 @@ public record FleetSettings(
       new FleetSettings(
           16_384, HealthSettings.DEFAULTS, BreakerSettings.DEFAULTS, StallSettings.DEFAULTS);
 
-  /** Without a limit for prefill workers. */
+  /** Sets no limit for prefill workers. */
   public FleetSettings(
       int maxWorkers, HealthSettings health, BreakerSettings breaker, StallSettings stall) {
     this(maxWorkers, health, breaker, stall, 0);

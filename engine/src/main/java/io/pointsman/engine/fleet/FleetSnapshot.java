@@ -13,7 +13,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All workers at one moment, with a pool for every model and role. Immutable; a higher version is
+ * All workers at one moment, with a pool for each model and role. Immutable; a higher version is
  * newer.
  */
 public final class FleetSnapshot {
@@ -27,11 +27,10 @@ public final class FleetSnapshot {
   private final Set<String> modelsToName;
 
   /**
-   * Keeps the pools of {@code before} that have not changed, so that what is built upon them need
-   * not be built again.
+   * Reuses the unchanged pools of {@code before}, so structures built on them stay valid.
    *
    * @param workers by id, in the order of the snapshot
-   * @param served what each of them serves
+   * @param served the models of each worker
    */
   FleetSnapshot(
       long version,
@@ -58,7 +57,10 @@ public final class FleetSnapshot {
         differ(this.served.values()) ? Collections.unmodifiableSet(modelNames()) : Set.of();
   }
 
-  /** Whether there is no model that all serve who name theirs. */
+  /**
+   * Returns true if workers report models, but have none in common. Workers without a report are
+   * ignored.
+   */
   private static boolean differ(Collection<ServedModels> served) {
     Set<String> common = null;
     for (ServedModels each : served) {
@@ -107,14 +109,15 @@ public final class FleetSnapshot {
     return workers;
   }
 
-  /** The worker with this id, or null. */
+  /** Returns the worker with this id, or null. */
   public @Nullable Worker worker(String id) {
     return byId.get(id);
   }
 
   /**
-   * The worker that stands for the engine and the rank of {@code spec}, whoever has added it: the
-   * one with its id, else one at its URL. Null if there is none. Looks at all workers.
+   * Returns the worker for the engine and rank of {@code spec}, independent of its source: by id,
+   * else by URL and rank. Returns null if there is none. Takes time linear in the number of
+   * workers.
    */
   public @Nullable Worker sameEngine(WorkerSpec spec) {
     Worker named = byId.get(spec.id());
@@ -129,34 +132,40 @@ public final class FleetSnapshot {
     return null;
   }
 
-  /** What a worker serves, as this snapshot shows it; not known of one that is not in it. */
+  /**
+   * Returns the models of a worker in this snapshot; {@link ServedModels#UNKNOWN} if it is not a
+   * member.
+   */
   public ServedModels models(Worker worker) {
     return served.getOrDefault(worker, ServedModels.UNKNOWN);
   }
 
-  /** All workers of a role, whatever they serve. */
+  /** All workers of a role, for any model. */
   @SuppressWarnings("NullAway") // every role has a pool
   public Pool pool(Role role) {
     return byRole.get(role);
   }
 
-  /** The workers of a role that serve {@code model}; null if none is known to. */
+  /** Returns the workers of a role that serve {@code model}; null if none is known to serve it. */
   public @Nullable Pool pool(Role role, String model) {
     Pool named = models(role).get(model);
     return named == null ? ofAnyModel(role) : named;
   }
 
-  /** The workers of a role that do not tell their models and serve any; null if there are none. */
+  /**
+   * Returns the workers of a role that report no models and are assumed to serve any; null if there
+   * are none.
+   */
   public @Nullable Pool ofAnyModel(Role role) {
     return ofAnyModel.get(role);
   }
 
-  /** The models named by workers of a role, each with the pool of those that serve it. */
+  /** The models named by workers of a role, each with its pool. */
   public Map<String, Pool> models(Role role) {
     return byModel.getOrDefault(role, Map.of());
   }
 
-  /** The names of all models served, sorted. */
+  /** The names of all served models, sorted. */
   public Set<String> modelNames() {
     Set<String> names = new TreeSet<>();
     byModel.values().forEach(pools -> names.addAll(pools.keySet()));
@@ -164,8 +173,8 @@ public final class FleetSnapshot {
   }
 
   /**
-   * The models of which a request must name one, sorted; empty if it need not name any, since there
-   * is a model that all workers serve, adapters or further names beside.
+   * The sorted names of models, if a request must name one. Empty if all workers have a model in
+   * common, or none reports any.
    */
   public Set<String> modelsToName() {
     return modelsToName;

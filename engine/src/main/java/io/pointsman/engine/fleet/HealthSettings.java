@@ -1,13 +1,12 @@
 package io.pointsman.engine.fleet;
 
 /**
- * How many probes in a row change a worker's health.
+ * Numbers of consecutive probes that change a worker's health.
  *
- * @param failureThreshold failed probes in a row after which a healthy worker is unhealthy; at
- *     least 1
- * @param successThreshold good probes in a row after which an unhealthy worker is healthy; at least
- *     1. One good probe is enough for a worker that was never healthy, however many of its probes
- *     failed so far, and for one that was put out by a refused connection.
+ * @param failureThreshold consecutive failed probes that make a healthy worker unhealthy; at least
+ *     1
+ * @param successThreshold consecutive successful probes that make an unhealthy worker healthy; at
+ *     least 1. One is enough for a worker that was never healthy, and after a refused connection.
  */
 public record HealthSettings(int failureThreshold, int successThreshold) {
 

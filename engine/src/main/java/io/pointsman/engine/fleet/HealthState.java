@@ -1,17 +1,17 @@
 package io.pointsman.engine.fleet;
 
 /**
- * What probes and refused connections say of a worker. Pure state: who probes and when is decided
- * elsewhere. Safe for use by several threads.
+ * The health of one worker, derived from probe results and refused connections. It does not
+ * schedule probes. Safe for use by several threads.
  */
 public final class HealthState {
-  /** What the worker's health is taken to be. Only {@link #HEALTHY} takes traffic. */
+  /** Health of a worker. Only {@link #HEALTHY} workers receive requests. */
   public enum Status {
     /** Not probed yet. */
     UNKNOWN,
     HEALTHY,
     UNHEALTHY,
-    /** A connection was refused, or not accepted in time; the next probe decides. */
+    /** A connection was refused or not accepted in time. The next probe decides. */
     SUSPECT
   }
 
@@ -23,7 +23,7 @@ public final class HealthState {
   private volatile int restarts;
   private int run;
 
-  /** Good probes in a row that a worker that is out needs. */
+  /** Consecutive successful probes that make the worker healthy again. */
   private int goodNeeded = 1;
 
   HealthState(HealthSettings settings, Runnable onStatusChange) {
@@ -39,14 +39,16 @@ public final class HealthState {
     return status == Status.HEALTHY;
   }
 
-  /** How often it has stopped being healthy: what was in its memory before may be gone. */
+  /**
+   * Number of times the worker has stopped being healthy. Its memory may have been lost each time.
+   */
   public int outages() {
     return outages;
   }
 
   /**
-   * How often its engine has ended, most likely: a connection could not be made for a request, and
-   * then a probe, which did not run out of time, was not answered well either.
+   * Estimated number of engine restarts. One is counted if a request could not connect and the next
+   * probe then failed without a timeout.
    */
   public int restarts() {
     return restarts;
@@ -57,7 +59,10 @@ public final class HealthState {
     judge(good);
   }
 
-  /** A probe got no answer in time. It may have been the network. */
+  /**
+   * Records a probe that timed out. The network may be the cause, so it is not counted as a
+   * restart.
+   */
   synchronized void silent() {
     judge(false);
   }
@@ -73,14 +78,17 @@ public final class HealthState {
     }
   }
 
-  /** It takes requests in, though it had no time for a probe. One that is out stays out. */
+  /**
+   * Records that the worker accepts requests although it did not answer a probe. An unhealthy
+   * worker stays unhealthy.
+   */
   synchronized void alive() {
     if (status == Status.HEALTHY || status == Status.SUSPECT) {
       become(Status.HEALTHY);
     }
   }
 
-  /** A connection was refused: no further request until a probe is good. */
+  /** Records a refused connection. A healthy worker receives no request until a probe succeeds. */
   synchronized void refused() {
     if (status == Status.HEALTHY) {
       goodNeeded = 1;

@@ -5,10 +5,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Host and port of a worker's URL. A {@code java.net.URI} tells neither of a name with an
- * underscore, such as networks of containers give their members.
+ * Host and port of a worker's URL. {@code java.net.URI} returns neither for names with underscores,
+ * which container networks use.
  *
- * @param host name or address, of IPv6 in brackets
+ * @param host name or address; an IPv6 address in brackets
  * @param port 1 to 65535, or {@link #NONE}
  */
 public record HostPort(String host, int port) {
@@ -18,7 +18,10 @@ public record HostPort(String host, int port) {
   private static final Pattern FORM =
       Pattern.compile("([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._~-]+)?])(?::(\\d{0,9}))?");
 
-  /** What {@code authority} names; null if it is no host, or has a user or a port out of range. */
+  /**
+   * Parses {@code authority}. Returns null if it is no host, contains a user, or has a port out of
+   * range.
+   */
   public static @Nullable HostPort of(@Nullable String authority) {
     Matcher form = FORM.matcher(authority == null ? "" : authority);
     if (!form.matches()) {
@@ -30,9 +33,9 @@ public record HostPort(String host, int port) {
   }
 
   /**
-   * Those of a URL.
+   * Parses the host and port of a URL.
    *
-   * @throws IllegalArgumentException if it has none
+   * @throws IllegalArgumentException if the URL has no valid host
    */
   public static HostPort ofUrl(String url) {
     int from = url.indexOf("://") + 3;

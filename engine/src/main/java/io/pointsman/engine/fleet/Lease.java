@@ -5,12 +5,13 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounting of one request placed on one worker. It is taken when the request is placed and
- * settled exactly once, by one of its endings; in between the worker's count of requests in flight
- * includes it. Counts and breaker samples move only through leases.
+ * The accounting of one request on one worker. The engine takes a lease when it places the request.
+ * The holder settles it exactly once. Between both, the request counts in the worker's number of
+ * requests in flight. Counts and breaker samples change only through leases.
  *
- * <p>Any thread may settle it; the first ending counts. A second one changes nothing, answers
- * false, and is an error under {@code -ea}: whoever settles twice has lost track of the request.
+ * <p>Any thread may settle it, and the first settlement counts. A second one changes nothing and
+ * returns false. With {@code -ea} it is an assertion error, because two parties then handle one
+ * request.
  */
 public final class Lease {
   private static final VarHandle STATE;
@@ -27,10 +28,10 @@ public final class Lease {
     }
   }
 
-  /** Counted in for a request that will be sent later. */
+  /** Counted for a request that is sent later. */
   private static final int RESERVED = -1;
 
-  /** Placed, and nothing of an answer seen; as a new lease is without a volatile write. */
+  /** Placed, without a response yet. The zero value saves a volatile write for new leases. */
   private static final int PLACED = 0;
 
   private static final int ANSWERED = 1;
@@ -42,25 +43,25 @@ public final class Lease {
   private final long placedAt;
   private final LeaseListener listener;
 
-  /** Written before the lease is handed on. */
+  /** Written before the lease is published to other threads. */
   private boolean answeredWhole;
 
   /**
-   * Whether it is the one request that a breaker lets through to see if the worker has recovered,
-   * and the breaker has not heard of it yet; taken away through PROBE by whoever tells it.
+   * True if it is the breaker's probe and the breaker has no result yet. Cleared atomically through
+   * PROBE by the thread that reports the result.
    */
   private volatile boolean probe;
 
-  /** Whether the first token was told of; written through FIRST_TOKEN. */
+  /** True if the first token was reported; written through FIRST_TOKEN. */
   private volatile boolean firstToken;
 
-  /** Written by the thread that tells of it, before it does. */
+  /** Written by the reporting thread before it calls the listener. */
   private long firstTokenAt;
 
-  /** Null until told. */
+  /** Null until reported. */
   private volatile @Nullable Usage usage;
 
-  /** Only grows once the lease is handed on; written through STATE. */
+  /** Only increases after publication; written through STATE. */
   private volatile int state;
 
   Lease(
@@ -85,34 +86,34 @@ public final class Lease {
   }
 
   /**
-   * The answer will come in one piece, so that nothing is heard of it before its end. To be said at
-   * most once, right after the lease was taken, by the thread that took it.
+   * Marks the response as non-streaming, so it shows no progress before its end. To be called at
+   * most once, by the thread that took the lease, directly after it.
    */
   public void answeredWhole() {
     answeredWhole = true;
     worker.answersWhole(1);
   }
 
-  /** Whether the answer is to come in one piece, as far as was said. */
+  /** Returns true if the response was marked as non-streaming. */
   public boolean whole() {
     return answeredWhole;
   }
 
   /**
-   * The place is kept for a request that is sent only later, when another worker has done its part:
-   * until {@link #dispatched} the worker owes it nothing. To be said at most once, right after the
-   * lease was taken and {@link #answeredWhole} said, by the thread that took it.
+   * Reserves capacity for a request that is sent later, after another worker has done its part.
+   * Until {@link #dispatched} the worker is not expected to show progress. To be called at most
+   * once, by the thread that took the lease, directly after it and after {@link #answeredWhole}.
    */
   public void reserve() {
     state = RESERVED;
     worker.reserved(1);
     if (answeredWhole) {
-      // Owes nothing for another reason: counted once.
+      // A reserved request is exempt already; count it once.
       worker.answersWhole(-1);
     }
   }
 
-  /** The request that the place was reserved for is sent; without effect on any other lease. */
+  /** Reports that a reserved request is sent. No effect on other leases. */
   public void dispatched() {
     if (state == RESERVED && STATE.compareAndSet(this, RESERVED, PLACED)) {
       worker.dispatched();
@@ -122,17 +123,17 @@ public final class Lease {
     }
   }
 
-  /** Estimated tokens of the prompt that was placed. */
+  /** Estimated number of prompt tokens. */
   public int promptTokens() {
     return promptTokens;
   }
 
-  /** How many of them the worker was thought to hold in its cache when the request was placed. */
+  /** Number of prompt tokens that were expected in the worker's cache at placement. */
   public int cachedTokens() {
     return cachedTokens;
   }
 
-  /** When the request was placed, by the engine's ticker. */
+  /** Time of the placement by the engine's ticker. */
   public long placedAt() {
     return placedAt;
   }
@@ -142,8 +143,8 @@ public final class Lease {
   }
 
   /**
-   * The worker sent a part of the answer: it is alive, and after the first part the prompt is no
-   * longer pending. What comes after the end counts for nothing.
+   * Reports that a part of the response has arrived. The worker is alive, and after the first part
+   * its prompt is no longer pending. Calls after the end have no effect.
    */
   public void progressed() {
     dispatched();
@@ -155,7 +156,10 @@ public final class Lease {
     }
   }
 
-  /** The client does not take what has come: the worker is not to count as stalled meanwhile. */
+  /**
+   * Reports that the client does not read the data that has arrived. The worker does not count as
+   * stalled meanwhile.
+   */
   public void heldUp() {
     if (state == ANSWERED) {
       worker.reprieve();
@@ -163,8 +167,9 @@ public final class Lease {
   }
 
   /**
-   * The first token of a streamed answer has come: the prompt is computed. Can be said again
-   * without effect. A head alone does not say so, since engines send it before they compute.
+   * Reports the first token of a streamed response, which means that the prompt is computed.
+   * Repeated calls have no effect. A response head is no evidence, because engines send it before
+   * they compute.
    */
   public void firstToken() {
     if (untold()) {
@@ -173,8 +178,8 @@ public final class Lease {
   }
 
   /**
-   * The same of a token that came so many nanoseconds after the placement, said when that is over:
-   * one that lies ahead comes now.
+   * Reports afterwards a first token that came {@code nanos} after the placement. A time in the
+   * future counts as now.
    */
   public void firstTokenAfter(long nanos) {
     if (untold()) {
@@ -194,37 +199,36 @@ public final class Lease {
   }
 
   /**
-   * When the first token came, by the engine's ticker; for whoever is told that it has, on the
-   * thread that tells.
+   * Time of the first token by the engine's ticker. Valid only in the listener's call, on its
+   * thread.
    */
   public long firstTokenAt() {
     return firstTokenAt;
   }
 
   /**
-   * Whether anybody wants to know of the first token and of what the worker says of tokens; if not,
-   * whoever relays the answer need not look for them.
+   * Returns true if a learner uses the first token and the token counts. Otherwise the relay need
+   * not look for them.
    */
   public boolean observed() {
     return listener.observes();
   }
 
-  /**
-   * Takes note of what the worker says of the request's tokens; to be said before it is settled.
-   */
+  /** Records the token counts that the worker reported; to be called before settlement. */
   public void reported(Usage usage) {
     this.usage = usage;
   }
 
-  /** What the worker has said of the request's tokens so far. */
+  /** Token counts that the worker has reported so far. */
   public Usage usage() {
     Usage told = usage;
     return told == null ? Usage.UNKNOWN : told;
   }
 
   /**
-   * The head of a good answer has come. A breaker's probe has succeeded with that, however long the
-   * rest takes; a failure later on counts as any other request's. Can be said again without effect.
+   * Reports the head of a good response. A breaker's probe succeeds at that point, independent of
+   * the remaining duration. A later failure counts as one of an ordinary request. Repeated calls
+   * have no effect.
    */
   public void answersWell() {
     if (takeProbe()) {
@@ -232,32 +236,36 @@ public final class Lease {
     }
   }
 
-  /** Whether the breaker is yet to hear of this probe; true once at most. */
+  /** Returns true at most once: if the breaker has no result of this probe yet. */
   private boolean takeProbe() {
     return probe && (boolean) PROBE.getAndSet(this, false);
   }
 
-  /** The worker answered, with success. */
+  /** Settles as success: the worker answered. */
   public boolean succeeded() {
     return settle(Outcome.SUCCEEDED);
   }
 
-  /** The worker answered with an error of the client's: it is well, and has computed nothing. */
+  /** Settles as a client error: the worker is well and has computed nothing. */
   public boolean refused() {
     return settle(Outcome.REFUSED);
   }
 
-  /** The worker is to blame for the failure. */
+  /** Settles as a failure that the worker caused. */
   public boolean failed(Failure failure) {
     return settle(new Outcome.Failed(failure));
   }
 
-  /** Nothing can be said of the worker: the client left, or the worker was busy. */
+  /** Settles without a verdict on the worker: the client left, or the worker was busy. */
   public boolean ignored() {
     return settle(Outcome.IGNORED);
   }
 
-  /** Settles with {@code outcome}; false if it was settled before. */
+  /**
+   * Settles with {@code outcome}.
+   *
+   * @return false if the lease was settled before
+   */
   public boolean settle(Outcome outcome) {
     int before = (int) STATE.getAndSet(this, SETTLED);
     if (before == SETTLED) {
@@ -277,7 +285,7 @@ public final class Lease {
     return true;
   }
 
-  /** Spread enough for tables of leases, and without the identity hash, which costs a call. */
+  /** Distributes well enough for tables of leases and avoids the slower identity hash. */
   @Override
   public int hashCode() {
     return Long.hashCode(placedAt);

@@ -1,17 +1,17 @@
 package io.pointsman.engine.fleet;
 
 /**
- * Hears of each lease that ends, and if it wants to of first tokens. Called on the thread that
- * settles it or that has the token; must not block.
+ * Receives the end of each lease and, if it observes, the first tokens. Called on the settling or
+ * reporting thread; must not block.
  */
 @FunctionalInterface
 public interface LeaseListener {
-  /** Whether it wants to hear of first tokens, and reads what workers say of tokens. */
+  /** Returns true if the listener uses first tokens and the workers' token counts. */
   default boolean observes() {
     return false;
   }
 
-  /** The first token of a streamed answer has come; said only to those who observe. */
+  /** The first token of a streamed response has arrived; called only on observing listeners. */
   default void answered(Lease lease) {}
 
   void settled(Lease lease, Outcome outcome);

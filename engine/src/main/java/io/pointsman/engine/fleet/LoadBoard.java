@@ -4,28 +4,30 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * One cell per worker: its requests in flight in the low bits, marks that need a closer look in the
- * high bits. Dense, so that a policy can read the load and the eligibility of thousands of workers
- * in a few cache lines; one read answers both.
+ * The load and state marks of all workers, one int cell each. The low 20 bits count requests in
+ * flight, and the bits above are marks. Dense cells let a policy read thousands of workers in a few
+ * cache lines. One read returns load and eligibility.
  *
  * <p>Any thread may read and write any cell. A worker owns its cell from registration until it has
  * left the fleet and its last lease is settled.
  */
 final class LoadBoard {
-  /** A cell at or below this value is an eligible worker, and the value is its load. */
+  /**
+   * Maximum load. A cell up to this value belongs to an eligible worker, and the value is its load.
+   */
   static final int MAX_IN_FLIGHT = (1 << 20) - 1;
 
-  /** Marks of a worker that gets no request, whatever else is known of it. */
+  /** Marks that exclude a worker unconditionally. */
   private static final int OUT = Mark.UNHEALTHY.bit | Mark.DRAINING.bit | Mark.STALLED.bit;
 
-  /** Marks whose meaning depends on time, so that the worker must be asked. */
+  /** Marks that depend on time; the worker must be queried. */
   private static final int TIMED = Mark.BREAKER.bit | Mark.RESTING.bit;
 
   private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(int[].class);
 
   /**
-   * Written atomically. Scans read it plainly: a value a moment old is as good as any, and only
-   * plain reads are vectorised (docs/benchmarks.md, "Decision engine").
+   * Written atomically. Scans read it plainly, because slightly old values suffice and only plain
+   * reads are vectorised (docs/benchmarks.md, "Decision engine").
    */
   private final int[] cells;
 
@@ -42,9 +44,9 @@ final class LoadBoard {
   }
 
   /**
-   * Counts one request in if the cell is still {@code expected}.
+   * Increments the cell if it still equals {@code expected}.
    *
-   * @return the cell as it was found: {@code expected} if the request counts
+   * @return the cell's previous value; {@code expected} if the request counts
    */
   int enterIf(int slot, int expected) {
     return (int) CELL.compareAndExchange(cells, slot, expected, expected + 1);
@@ -55,8 +57,8 @@ final class LoadBoard {
   }
 
   /**
-   * Takes all marks off, for the cell's next owner. The count stays: no lease is left in it, but
-   * the attempt of a stale picker may count for a moment and must find its one again.
+   * Clears all marks for the cell's next owner. The count stays: a stale picker may have
+   * incremented it for a moment and must find its one again.
    */
   void unmarkAll(int slot) {
     int _ = (int) CELL.getAndBitwiseAnd(cells, slot, MAX_IN_FLIGHT);
@@ -78,17 +80,17 @@ final class LoadBoard {
     return cell & ~mark.bit;
   }
 
-  /** Whether {@code cell} has a mark that rules its worker out without a further question. */
+  /** Returns true if {@code cell} has a mark that excludes its worker unconditionally. */
   static boolean out(int cell) {
     return (cell & OUT) != 0;
   }
 
-  /** Whether only the worker itself can say if it is eligible. */
+  /** Returns true if only the worker can determine its eligibility. */
   static boolean timed(int cell) {
     return (cell & TIMED) != 0;
   }
 
-  /** The least and the greatest of {@code count} cells from {@code first} on, marks included. */
+  /** The least and the greatest of {@code count} cells from {@code first} on, including marks. */
   LoadRange range(int first, int count) {
     int least = Integer.MAX_VALUE;
     int most = Integer.MIN_VALUE;
@@ -101,7 +103,7 @@ final class LoadBoard {
     return new LoadRange(least, most);
   }
 
-  /** The least and the greatest of the cells of {@code slots}, marks included. */
+  /** The least and the greatest of the cells of {@code slots}, including marks. */
   LoadRange range(int[] slots) {
     int least = Integer.MAX_VALUE;
     int most = Integer.MIN_VALUE;
@@ -114,8 +116,8 @@ final class LoadBoard {
   }
 
   /**
-   * How many of {@code count} cells from {@code first} on equal {@code load}; -1 if any of them is
-   * marked, so that its load is not all that counts.
+   * Counts the cells equal to {@code load} among {@code count} cells from {@code first} on. Returns
+   * -1 if any cell has a mark, because its load alone does not determine eligibility.
    */
   int countEqual(int load, int first, int count) {
     int found = 0;
@@ -129,7 +131,7 @@ final class LoadBoard {
     return seen <= MAX_IN_FLIGHT ? found : -1;
   }
 
-  /** The same over the cells of {@code slots}. */
+  /** Counts the cells equal to {@code load} among {@code slots}; -1 if any cell has a mark. */
   int countEqual(int load, int[] slots) {
     int found = 0;
     int seen = 0;
@@ -141,15 +143,15 @@ final class LoadBoard {
     return seen <= MAX_IN_FLIGHT ? found : -1;
   }
 
-  /** Why a worker needs a closer look before it is chosen. */
+  /** A condition that requires a closer look before the worker is chosen. */
   enum Mark {
     /** Its probes fail, or it has not been probed yet. */
     UNHEALTHY(20),
     /** Its circuit breaker is not closed. */
     BREAKER(21),
-    /** It is to serve no new requests. */
+    /** It accepts no new requests. */
     DRAINING(22),
-    /** It said that it is busy and rests until a given time. */
+    /** It reported that it is busy and rests until a given time. */
     RESTING(23),
     /** It has requests in flight and shows no progress. */
     STALLED(24),

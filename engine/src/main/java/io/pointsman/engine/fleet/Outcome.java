@@ -1,33 +1,32 @@
 package io.pointsman.engine.fleet;
 
-/** How a lease ended. */
+/** The outcome of a lease. */
 public sealed interface Outcome {
   /**
    * The worker answered.
    *
-   * @param served false if it did so with an error of the client's (4xx), which says well of the
-   *     worker, but that it has computed nothing
+   * @param served false for a client error (4xx): the worker is well, but has computed nothing
    */
   record Succeeded(boolean served) implements Outcome {}
 
-  /** The worker is to blame. */
+  /** The worker caused the failure. */
   record Failed(Failure failure) implements Outcome {}
 
   /**
-   * Nothing can be said of the worker: the client left, the worker was busy, the request never
-   * reached it.
+   * No verdict on the worker: the client left, the worker was busy, or the request never reached
+   * it.
    *
-   * @param rest what becomes of the request, for those who keep account of its prompt
+   * @param rest state of the request, for learners that account for its prompt
    */
   record Ignored(Rest rest) implements Outcome {}
 
-  /** What becomes of a request of which nothing more is said. */
+  /** The state of a request after its lease ended without a verdict. */
   enum Rest {
-    /** It is over: what the worker has computed of it by now stands. */
+    /** The request is over. Results that the worker computed so far remain in its cache. */
     OVER,
-    /** It goes to the worker by another way, and nobody will say how it ends. */
+    /** The request goes to the worker by another path, and its end is not reported. */
     GOES_ON,
-    /** Nobody has said in time whether it was sent at all. */
+    /** Nobody reported in time whether the request was sent. */
     UNKNOWN
   }
 

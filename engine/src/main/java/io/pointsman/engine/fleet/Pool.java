@@ -8,17 +8,17 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers that can serve one model in one role, in a fixed order. Immutable; the loads and the
- * eligibility that it reports are live.
+ * The workers that serve one model in one role, in a fixed order. Immutable; the loads and
+ * eligibility that it returns are live.
  */
 public final class Pool {
-  /** More than any load. */
+  /** Returned instead of a load; greater than any load. */
   public static final int NOT_ELIGIBLE = Integer.MAX_VALUE;
 
-  /** No worker of the pool. */
+  /** Returned if the pool has no such worker. */
   public static final int ABSENT = -1;
 
-  /** Rolls of the dice that may hit a worker that is out before all eligible ones are counted. */
+  /** Random draws that may hit an ineligible worker before the pool counts all eligible ones. */
   private static final int QUICK_ROLLS = 4;
 
   private final Worker[] workers;
@@ -26,10 +26,10 @@ public final class Pool {
   private final List<Worker> list;
   private final int[] limits;
 
-  /** Whether the slots are consecutive, so that their cells can be scanned as one piece. */
+  /** True if the slots are consecutive, so their cells can be scanned as one range. */
   private final boolean consecutive;
 
-  /** Index of the worker in each slot from the lowest slot on, or {@link #ABSENT}. */
+  /** Index of the worker in each slot, starting at the lowest slot, or {@link #ABSENT}. */
   private final int[] indexBySlot;
 
   private final int lowestSlot;
@@ -64,7 +64,7 @@ public final class Pool {
     return true;
   }
 
-  /** Those of its workers that satisfy {@code condition} now, as a pool; itself if all do. */
+  /** Returns a pool of the workers that satisfy {@code condition} now; this pool if all do. */
   public Pool only(Predicate<Worker> condition) {
     List<Worker> some = list.stream().filter(condition).toList();
     return some.size() == workers.length ? this : new Pool(some, board);
@@ -106,8 +106,8 @@ public final class Pool {
   }
 
   /**
-   * The load of the worker at {@code index} if it is eligible and not in {@code tried}, else {@link
-   * #NOT_ELIGIBLE}. One read of one dense cell for a worker without marks.
+   * Returns the load of the worker at {@code index} if it is eligible and not in {@code tried},
+   * else {@link #NOT_ELIGIBLE}. Reads one dense cell if the worker has no marks.
    */
   public int loadIfEligible(int index, long now, List<Worker> tried) {
     int cell = board.cell(slots[index]);
@@ -128,7 +128,7 @@ public final class Pool {
     return limits[index] == 0 || (cell & LoadBoard.MAX_IN_FLIGHT) < limits[index];
   }
 
-  /** Workers that are eligible and not in {@code tried}. */
+  /** The number of workers that are eligible and not in {@code tried}. */
   public int eligible(long now, List<Worker> tried) {
     int eligible = 0;
     for (int i = 0; i < workers.length; i++) {
@@ -139,7 +139,10 @@ public final class Pool {
     return eligible;
   }
 
-  /** Any eligible worker, each with the same chance; null if none is eligible. */
+  /**
+   * Returns a uniformly random worker among those eligible and not in {@code tried}; null if there
+   * is none.
+   */
   public @Nullable Worker random(long now, List<Worker> tried, Dice dice) {
     for (int i = 0; i < QUICK_ROLLS && workers.length > 0; i++) {
       int index = dice.roll(workers.length);
@@ -152,8 +155,8 @@ public final class Pool {
   }
 
   /**
-   * The least and the greatest load among the eligible workers not in {@code tried}; null if there
-   * is none. One pass over the dense cells.
+   * Returns the least and the greatest load among the eligible workers not in {@code tried}; null
+   * if there is none. Takes one pass over the dense cells.
    */
   public @Nullable LoadRange loadRange(long now, List<Worker> tried) {
     if (tried.isEmpty() && !isEmpty()) {
@@ -179,8 +182,8 @@ public final class Pool {
   }
 
   /**
-   * The eligible worker with the fewest requests in flight, chosen at random among equals; null if
-   * none is eligible. Three passes over the dense cells, the last up to the chosen one.
+   * Returns the eligible worker with the fewest requests in flight, random among equals; null if
+   * there is none. Takes three passes over the dense cells; the last stops at the chosen worker.
    */
   public @Nullable Worker leastLoaded(long now, List<Worker> tried, Dice dice) {
     LoadRange range = loadRange(now, tried);
@@ -188,10 +191,10 @@ public final class Pool {
   }
 
   /**
-   * One of the eligible workers at the least load of {@code range}, chosen at random; null if none
-   * is eligible any more.
+   * Returns a random eligible worker at the least load of {@code range}; null if none is eligible
+   * any more.
    *
-   * @param range what {@link #loadRange} answered just now
+   * @param range a fresh result of {@link #loadRange}
    */
   public @Nullable Worker anyWithLoad(LoadRange range, long now, List<Worker> tried, Dice dice) {
     int ties = countWithLoad(range.least(), now, tried);
@@ -216,8 +219,8 @@ public final class Pool {
   }
 
   /**
-   * The n-th eligible worker at or below {@code load}; loads may have moved since they were
-   * counted, then the last one seen below or at it.
+   * Returns the n-th eligible worker at or below {@code load}. If loads have changed since the
+   * count, returns the last such worker, else the first eligible one.
    */
   private @Nullable Worker nthWithLoad(int load, int n, long now, List<Worker> tried) {
     Worker found = null;
@@ -241,7 +244,7 @@ public final class Pool {
     return null;
   }
 
-  /** Whether any worker satisfies {@code condition}. */
+  /** Returns true if any worker satisfies {@code condition}. */
   public boolean any(Predicate<Worker> condition) {
     for (Worker worker : workers) {
       if (condition.test(worker)) {

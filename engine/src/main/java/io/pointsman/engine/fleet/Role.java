@@ -1,11 +1,11 @@
 package io.pointsman.engine.fleet;
 
-/** What part of a request a worker can serve. */
+/** The part of a request that a worker serves. */
 public enum Role {
   /** Serves whole requests. */
   REGULAR,
-  /** Computes the prompt's KV blocks and hands them over. */
+  /** Computes the prompt's KV blocks and transfers them. */
   PREFILL,
-  /** Continues from handed-over KV blocks. */
+  /** Generates tokens from transferred KV blocks. */
   DECODE
 }

@@ -4,12 +4,12 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Which models a worker serves.
+ * The models that a worker serves.
  *
- * @param names as configured or learned, adapters included; empty while not known or not told
- * @param bases those of them that are no adapters of others, so that they say what the engine
- *     computes with; empty only if {@code names} is
- * @param any whether it does not tell its models although it is well: it is taken to serve any
+ * @param names configured or reported names, including adapters; empty if unknown or not reported
+ * @param bases the names that are not adapters of others, which identify the model weights; empty
+ *     only if {@code names} is
+ * @param any true if a healthy worker reports no models; it is assumed to serve any
  */
 public record ServedModels(Set<String> names, Set<String> bases, boolean any) {
   /** Separates the base model's name from the adapter's. */
@@ -22,26 +22,26 @@ public record ServedModels(Set<String> names, Set<String> bases, boolean any) {
     bases = Set.copyOf(bases);
   }
 
-  /** What is said of a worker before it is asked. */
+  /** The configured models of a worker that has not been queried yet. */
   static ServedModels configured(Set<String> names) {
     return new ServedModels(names, bases(names, Set.of()), false);
   }
 
   /**
-   * What a worker says, of which it is not known which are adapters: {@code base:adapter} is one
-   * where {@code base} is served too.
+   * The models that a worker reports without marking adapters. {@code base:adapter} counts as an
+   * adapter if {@code base} is served too.
    *
-   * @param names empty if it does not tell
+   * @param names empty if the worker reports none
    */
   public static ServedModels told(Set<String> names) {
     return told(names, Set.of());
   }
 
   /**
-   * What a worker says.
+   * The models that a worker reports.
    *
-   * @param names empty if it does not tell
-   * @param adapters those of them that it says are adapters; others may be by their names
+   * @param names empty if the worker reports none
+   * @param adapters the names that it marks as adapters; others may count as adapters by their form
    */
   public static ServedModels told(Set<String> names, Set<String> adapters) {
     return new ServedModels(names, bases(names, adapters), names.isEmpty());
@@ -58,7 +58,7 @@ public record ServedModels(Set<String> names, Set<String> bases, boolean any) {
     return bases.isEmpty() ? names : bases;
   }
 
-  /** Whether it is known what the worker serves, be it any model. */
+  /** Returns true if the worker's models are known, or any model is assumed. */
   public boolean known() {
     return any || !names.isEmpty();
   }

@@ -3,13 +3,14 @@ package io.pointsman.engine.fleet;
 import java.time.Duration;
 
 /**
- * How long a worker with requests in flight may show no progress before it is taken out of choice.
+ * Limits for the time without progress of a worker that has requests in flight. A worker beyond
+ * them is excluded from choice.
  *
- * @param enabled whether stalls are looked for at all
- * @param patience silence that needs no explanation
- * @param perThousandTokens further silence allowed for every 1,000 prompt tokens that are
- *     dispatched and not yet answered
- * @param most bound of the whole allowance
+ * @param enabled true if stalls are detected
+ * @param patience silence that is always allowed; more than 0
+ * @param perThousandTokens additional silence for each 1,000 prompt tokens that are dispatched and
+ *     unanswered; at least 0
+ * @param most maximum of the total allowance; at least {@code patience}
  */
 public record StallSettings(
     boolean enabled, Duration patience, Duration perThousandTokens, Duration most) {
@@ -32,7 +33,7 @@ public record StallSettings(
     }
   }
 
-  /** The silence allowed with {@code pendingTokens} prompt tokens unanswered, in nanoseconds. */
+  /** The allowed silence in nanoseconds with {@code pendingTokens} unanswered prompt tokens. */
   long allowedNanos(long pendingTokens) {
     long explained = perThousandTokens.toNanos() / 1000 * Math.max(pendingTokens, 0);
     return Math.min(patience.toNanos() + explained, most.toNanos());

@@ -1,13 +1,13 @@
 package io.pointsman.engine.fleet;
 
 /**
- * What an engine says of the tokens of one request; -1 where it says nothing.
+ * Token counts that an inference engine reported for one request; -1 for counts it did not report.
  *
- * @param promptTokens of the whole prompt
- * @param cachedTokens how many of them it found in its cache
- * @param completionTokens of the answer
+ * @param promptTokens tokens of the whole prompt
+ * @param cachedTokens prompt tokens found in the engine's cache
+ * @param completionTokens tokens of the response
  */
 public record Usage(int promptTokens, int cachedTokens, int completionTokens) {
-  /** Nothing was said. */
+  /** No counts were reported. */
   public static final Usage UNKNOWN = new Usage(-1, -1, -1);
 }

@@ -11,17 +11,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One routable engine endpoint with its live state: load, health, breaker, rest, stall. Its
- * identity never changes; its state is changed by leases, by probes and by the fleet, from any
- * thread.
+ * identity never changes. Leases, probes and the fleet change its state, from any thread.
  *
- * <p>A worker that has left may still be held by a stale picker, a prober or a late request while
- * its slot belongs to another worker, so two rules keep it off the other's cell. Marks are set
- * under the worker's lock, and not once the slot is released. A lease is counted in first and looks
- * whether the worker has left afterwards, while the fleet first says that it has left and then
- * looks at the count: one of them sees the other.
+ * <p>A stale picker, a prober or a late request may still reference a worker that has left. Its
+ * slot may then belong to another worker. Two rules protect the other worker's cell. Marks are set
+ * under the worker's lock, and never after the slot is released. A lease first increments the count
+ * and then checks for departure, while the fleet first records the departure and then reads the
+ * count. At least one of them sees the other.
  */
 public final class Worker {
-  /** So many requests do not all take the longest time by chance. */
+  /**
+   * Minimum number of silent non-streaming requests that count as a stall. So many rarely take the
+   * longest time by chance.
+   */
   private static final int PILE = 4;
 
   private static final int REFUSED = -1;
@@ -44,7 +46,7 @@ public final class Worker {
 
   private volatile long lastProgressAt;
 
-  /** When the first part of an answer has come last; none yet is long ago. */
+  /** Time of the last first part of a response; far in the past before the first. */
   private volatile long beganAt;
 
   private final AtomicInteger answeredWhole = new AtomicInteger();
@@ -78,44 +80,42 @@ public final class Worker {
   }
 
   /**
-   * The worker's place in dense tables, such as the prefix index; in {@code [0,
-   * FleetSettings.maxWorkers)}. Reused after it has left.
+   * The worker's index in dense tables, for example the prefix index; in {@code [0,
+   * FleetSettings.maxWorkers)}. Reused after the worker has left.
    */
   public int slot() {
     return slot;
   }
 
   /**
-   * The models it serves, as configured or learned; empty while not known or not told. As the
-   * newest snapshot shows them: whoever decides by another one asks that.
+   * The models as the newest snapshot shows them; empty if unknown or not reported. A decision
+   * based on another snapshot must use that snapshot's models.
    */
   public Set<String> models() {
     return models.names();
   }
 
-  /**
-   * Those of its {@link #models} that are no adapters of others; the same set until they change.
-   */
+  /** The {@link #models} that are not adapters of others; the same set object until they change. */
   public Set<String> bases() {
     return models.bases();
   }
 
-  /** Whether it does not tell its models although it is well: it is taken to serve any. */
+  /** Returns true if the worker is healthy but reports no models; it is assumed to serve any. */
   public boolean anyModel() {
     return models.any();
   }
 
-  /** A snapshot shows these from now on. */
+  /** Records the models that the newest snapshot shows. */
   void shown(ServedModels served) {
     models = served;
   }
 
-  /** Tokens that its KV memory holds, as it says; 0 if it does not. */
+  /** Capacity of its KV memory in tokens, as reported; 0 if not reported. */
   public int kvTokens() {
     return kvTokens;
   }
 
-  /** Takes note of what it says of its KV memory. */
+  /** Records the reported capacity of its KV memory in tokens. */
   public void learnKvTokens(int tokens) {
     kvTokens = tokens;
   }
@@ -125,25 +125,25 @@ public final class Worker {
     return slotReleased ? 0 : board.inFlight(slot);
   }
 
-  /** Estimated prompt tokens of the requests in flight that it has not begun to answer. */
+  /** Estimated prompt tokens of its requests in flight without a response yet. */
   public long pendingTokens() {
     return pendingTokens.get();
   }
 
-  /** Requests that it has served to the end so far. */
+  /** Requests that it has served to the end. */
   public long served() {
     return served.sum();
   }
 
   /**
-   * Nanoseconds between the ends of two requests at its present number in flight, as it has served
-   * requests so far (Little's law); 0 if it has served none.
+   * Expected nanoseconds between two completions at its present load, from its mean service time
+   * (Little's law); 0 before the first.
    */
   public long nanosBetweenEnds() {
     return serviceTime.nanos() / Math.max(1, inFlight());
   }
 
-  /** Requests that failed on it so far. */
+  /** Requests that failed on it. */
   public long failures() {
     return failed.sum();
   }
@@ -156,12 +156,12 @@ public final class Worker {
     return breaker;
   }
 
-  /** Whether it has left the fleet, for good. */
+  /** Returns true if it has left the fleet; it never returns. */
   public boolean left() {
     return left;
   }
 
-  /** Whether it is to serve no new requests, because it was told so or has left. */
+  /** Returns true if it accepts no new requests, by a drain command or because it has left. */
   public boolean draining() {
     return left || LoadBoard.has(board.cell(slot), Mark.DRAINING);
   }
@@ -171,8 +171,8 @@ public final class Worker {
   }
 
   /**
-   * Whether a request may be placed on it at {@code now}: healthy, breaker admits, not draining,
-   * resting, stalled or full.
+   * Returns true if a request may be placed on it at {@code now}. It must be healthy and admitted
+   * by its breaker, and neither draining, resting, stalled nor full.
    */
   public boolean eligible(long now) {
     return !left && eligible(board.cell(slot), now);
@@ -195,34 +195,35 @@ public final class Worker {
         || (LoadBoard.has(cell, Mark.BREAKER) && !breaker.admits(now));
   }
 
-  /** Whether it would be eligible but for being busy: resting after it said so, or at its limit. */
+  /** Returns true if only being busy excludes it: it rests or is at its limit. */
   public boolean merelyBusy(long now) {
     int cell = board.cell(slot);
     return !left && !out(cell, now) && !eligible(cell, now);
   }
 
-  /** Nanoseconds until its rest is over; 0 or less when it does not rest. */
+  /** Nanoseconds until its rest is over; 0 or less if it does not rest. */
   public long restLeft(long now) {
     return !left && LoadBoard.has(board.cell(slot), Mark.RESTING) ? restUntil - now : 0;
   }
 
-  /** The status by which it last said that it is busy; 0 if not known. */
+  /** The HTTP status with which it last reported that it is busy; 0 if unknown. */
   public int restStatus() {
     return restStatus;
   }
 
   /**
-   * Leaves it alone for {@code nanos} because it said that it is busy. A rest that would last
-   * longer is not cut short.
+   * Excludes it for {@code nanos} because it reported that it is busy. Does not shorten a longer
+   * rest.
    */
   public void rest(long nanos) {
     rest(nanos, 0);
   }
 
   /**
-   * The same.
+   * Excludes it for {@code nanos} because it reported that it is busy. Does not shorten a longer
+   * rest.
    *
-   * @param status by which it said so; 0 if that is not known
+   * @param status the HTTP status of that report; 0 if unknown
    */
   public synchronized void rest(long nanos, int status) {
     long until = ticker.nanos() + Math.min(nanos, LONGEST_REST);
@@ -243,7 +244,7 @@ public final class Worker {
     mark(Mark.RESTING, false);
   }
 
-  /** Takes the result of a health probe. Who is back from an outage is not busy any more. */
+  /** Records the result of a health probe. Recovery from an outage ends a rest. */
   public void probed(boolean good) {
     boolean wasOut = health.status() == HealthState.Status.UNHEALTHY;
     health.probed(good);
@@ -255,31 +256,33 @@ public final class Worker {
     }
   }
 
-  /** A health probe got no answer in time: it has failed, but says nothing of what is held. */
+  /**
+   * Records a health probe that timed out. It counts as failed, but not as evidence of a restart.
+   */
   public void silent() {
     health.silent();
   }
 
-  /** It takes requests in, though it had no time to answer a health probe. */
+  /** Records that it accepts requests although it did not answer a health probe. */
   public void alive() {
     health.alive();
   }
 
-  /** Places no new requests on it, or places them again. */
+  /** Stops placing new requests on it, or resumes. */
   public void drain(boolean draining) {
     mark(Mark.DRAINING, draining);
   }
 
-  /** Places nothing on it any more, for good. */
+  /** Removes it from choice permanently. */
   synchronized void leave() {
     mark(Mark.DRAINING, true);
     left = true;
   }
 
   /**
-   * Gives its slot up for another worker to use, if it has left and its last lease is settled.
+   * Releases its slot for another worker if it has left and its last lease is settled.
    *
-   * @return whether it has
+   * @return true if the slot is released
    */
   synchronized boolean releaseSlot() {
     if (!left || board.inFlight(slot) > 0) {
@@ -302,11 +305,12 @@ public final class Worker {
   }
 
   /**
-   * Takes it out of choice when it has requests in flight and has shown no progress for longer than
-   * {@code patience} explains. It returns with its next progress, or when it has nothing left in
-   * flight that could make any. Requests that are answered in one piece show no progress on the
-   * way: with nothing else in flight, only a pile of them that all stay silent for the longest time
-   * counts. Reserved places owe none at all.
+   * Detects stalls. The worker is excluded if it has requests in flight and shows no progress for
+   * longer than {@code patience} allows. It returns with its next progress, or when no request in
+   * flight can show any.
+   *
+   * <p>Non-streaming requests show no progress. If all are such, only {@link #PILE} or more that
+   * stay silent for the longest time count. Reserved requests do not count.
    */
   void checkStall(StallSettings patience, long now) {
     int inFlight = inFlight() - reserved.get();
@@ -322,58 +326,55 @@ public final class Worker {
   }
 
   /**
-   * Whether it has begun to answer any request at {@code then}, by the ticker, or later. Further
-   * parts of answers do not tell whether it still takes requests in.
+   * Returns true if it has begun a response at ticker time {@code then} or later. Later parts of a
+   * response do not prove that it still accepts requests.
    */
   public boolean begunSince(long then) {
     return beganAt - then >= 0;
   }
 
-  /** Whether nothing but its stall keeps requests away. */
+  /** Returns true if only its stall excludes it. */
   public boolean merelyStalled(long now) {
     return stalled() && eligible(LoadBoard.without(board.cell(slot), Mark.STALLED), now);
   }
 
   /**
-   * Does not count its silence so far: nothing better is left than this stalled worker, or it is a
-   * client that holds its answer up.
+   * Restarts its stall timer. Used if no better worker is left than this stalled one, or if a
+   * client delays reading the response.
    */
   public void reprieve() {
     lastProgressAt = ticker.nanos();
     mark(Mark.STALLED, false);
   }
 
-  /**
-   * Whether nothing but its open breaker keeps requests away, for long enough that it may be tried
-   * before its time.
-   */
+  /** Returns true if only its open breaker excludes it and an early trial is due. */
   public boolean triableEarly(long now) {
     return !left
         && breaker.admitsEarly(now)
         && eligible(LoadBoard.without(board.cell(slot), Mark.BREAKER), now);
   }
 
-  /** Whether its breaker opened longer ago than that of {@code other}. */
+  /** Returns true if its breaker opened longer ago than that of {@code other}. */
   public boolean openedBefore(Worker other) {
     return breaker.openedAt() - other.breaker.openedAt() < 0;
   }
 
-  /** Lets one request through its open breaker before its time, because nobody else is left. */
+  /** Admits one request through its open breaker early, because no other worker is left. */
   public void tryEarly(long now) {
     breaker.tryEarly(now);
   }
 
-  /** One more, or with -1 one fewer, of the requests in flight is answered in one piece. */
+  /** Changes the number of non-streaming requests in flight by {@code change}, which is 1 or -1. */
   void answersWhole(int change) {
     answeredWhole.addAndGet(change);
   }
 
-  /** One more, or with -1 one fewer, of the requests in flight has not been sent yet. */
+  /** Changes the number of reserved requests in flight by {@code change}, which is 1 or -1. */
   void reserved(int change) {
     reserved.addAndGet(change);
   }
 
-  /** A request that had its place reserved is sent: the first one that is starts the clock. */
+  /** Records that a reserved request is sent. The first request sent starts the stall timer. */
   void dispatched() {
     if (inFlight() == reserved.getAndDecrement()) {
       lastProgressAt = ticker.nanos();
@@ -386,12 +387,12 @@ public final class Worker {
   }
 
   /**
-   * Counts one request in.
+   * Takes a lease for one request.
    *
    * @param promptTokens estimated tokens of its prompt
-   * @param cachedTokens how many of them the worker is thought to hold in its cache
-   * @return the lease, or null if the worker is not eligible, or no longer: full, gone, its
-   *     breaker's one probe taken
+   * @param cachedTokens prompt tokens expected in the worker's cache
+   * @return null if the worker is not eligible, or has just become ineligible: full, gone, or its
+   *     breaker's probe is taken
    */
   public @Nullable Lease tryLease(
       long now, int promptTokens, int cachedTokens, LeaseListener listener) {
@@ -416,7 +417,11 @@ public final class Worker {
     return new Lease(this, probe, promptTokens, cachedTokens, now, listener);
   }
 
-  /** Counts one in while the cell says that it is eligible; answers the cell before. */
+  /**
+   * Increments the count while the cell is eligible.
+   *
+   * @return the cell before the increment, or {@link #REFUSED}
+   */
   private int enter(long now) {
     int cell = board.cell(slot);
     while (!left && eligible(cell, now)) {
@@ -429,7 +434,7 @@ public final class Worker {
     return REFUSED;
   }
 
-  /** The first part of an answer has come to a prompt of so many tokens. */
+  /** Records the first part of a response to a prompt of {@code promptTokens} tokens. */
   void began(int promptTokens) {
     pendingTokens.addAndGet(-promptTokens);
     long now = ticker.nanos();
@@ -437,12 +442,12 @@ public final class Worker {
     progressed(now);
   }
 
-  /** Another part has come. */
+  /** Records a further part of a response. */
   void progressed() {
     progressed(ticker.nanos());
   }
 
-  /** The time by the engine's ticker. */
+  /** The current time by the engine's ticker. */
   long now() {
     return ticker.nanos();
   }
@@ -454,22 +459,22 @@ public final class Worker {
     }
   }
 
-  /** Forgets a prompt that ended without any answer. */
+  /** Removes the pending prompt tokens of a request that ended without a response. */
   void abandon(int promptTokens) {
     pendingTokens.addAndGet(-promptTokens);
   }
 
-  /** The breaker's probe has got the beginning of a good answer. */
+  /** Records the beginning of a good response to the breaker's probe. */
   void probeAnswered() {
     breaker.succeeded(true);
   }
 
   /**
-   * Counts one request out.
+   * Ends the accounting of one request.
    *
-   * @param probe whether it is a breaker's probe without a verdict so far
-   * @param placedAt when it was placed
-   * @param unanswered whether no part of an answer was told of before
+   * @param probe true if it is a breaker's probe without a result so far
+   * @param placedAt ticker time of the placement
+   * @param unanswered true if no part of a response was reported
    */
   void settled(boolean probe, Outcome outcome, long placedAt, boolean unanswered) {
     board.leave(slot);
@@ -486,7 +491,8 @@ public final class Worker {
       }
       case Outcome.Failed(Failure failure) -> {
         failed.increment();
-        // One that takes other requests in meanwhile is there, and has no time to accept.
+        // A worker that began other responses since the placement is alive, only too busy to
+        // accept.
         if (failure == Failure.CONNECT && !begunSince(placedAt)) {
           health.refused();
         }

@@ -6,17 +6,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What is known of a worker before it is asked: where it is and what it is for.
+ * The static description of a worker: address and purpose.
  *
  * @param id unique name within the fleet, shown to clients and in metrics; by default {@code
  *     host:port}, with data parallelism {@code host:port@rank}
  * @param url base URL of the engine, {@code http://host:port} with an optional path and without a
  *     trailing slash
- * @param role which part of a request it can serve
- * @param models names of the models it serves; empty means not known yet, to be learned from the
- *     engine
- * @param rank data-parallel rank within the engine, or {@link #NO_RANK}
- * @param maxInFlight most requests in flight at once; 0 means no limit
+ * @param role the part of a request that it serves
+ * @param models names of the models it serves; empty if they must be learned from the engine
+ * @param rank data-parallel rank within the engine, at least 0, or {@link #NO_RANK}
+ * @param maxInFlight maximum number of requests in flight; 0 means no limit
  * @param labels free names and values, for people and for discovery
  */
 public record WorkerSpec(
@@ -28,10 +27,10 @@ public record WorkerSpec(
     int maxInFlight,
     Map<String, String> labels) {
 
-  /** The label that names the machine that a worker runs on. */
+  /** The label for the machine that a worker runs on. */
   public static final String NODE_LABEL = "node";
 
-  /** The label that names the zone that a worker is in. */
+  /** The label for the zone that a worker is in. */
   public static final String ZONE_LABEL = "zone";
 
   /** The {@link #rank} of a worker that is a whole engine. */
@@ -56,8 +55,8 @@ public record WorkerSpec(
   }
 
   /**
-   * A regular worker at {@code url} whose models are to be learned; its id is the URL's {@code
-   * host:port}.
+   * Describes a regular worker at {@code url} with models to be learned. Its id is the URL without
+   * the scheme.
    */
   public static WorkerSpec of(String url) {
     return new WorkerSpec(idOf(url), url, Role.REGULAR, Set.of(), NO_RANK, 0, Map.of());
@@ -68,27 +67,27 @@ public record WorkerSpec(
     return url.substring(url.indexOf("://") + 3);
   }
 
-  /** This worker, known to serve {@code models}. */
+  /** Returns a copy that serves {@code models}. */
   public WorkerSpec withModels(Set<String> models) {
     return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
   }
 
-  /** This worker as data-parallel rank {@code rank}; the rank becomes part of its id. */
+  /** Returns a copy for data-parallel rank {@code rank}; the rank becomes part of the id. */
   public WorkerSpec withRank(int rank) {
     return new WorkerSpec(id + "@" + rank, url, role, models, rank, maxInFlight, labels);
   }
 
-  /** This worker with at most {@code maxInFlight} requests at once. */
+  /** Returns a copy with at most {@code maxInFlight} requests in flight. */
   public WorkerSpec withMaxInFlight(int maxInFlight) {
     return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
   }
 
-  /** This worker for another part of requests. */
+  /** Returns a copy with another role. */
   public WorkerSpec withRole(Role role) {
     return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
   }
 
-  /** This worker with other labels. */
+  /** Returns a copy with other labels. */
   public WorkerSpec withLabels(Map<String, String> labels) {
     return new WorkerSpec(id, url, role, models, rank, maxInFlight, labels);
   }

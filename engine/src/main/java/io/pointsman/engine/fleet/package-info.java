@@ -1,4 +1,4 @@
-/** The workers, their live state, and the accounting of what is placed on them. */
+/** The workers, their live state, and the accounting of requests placed on them. */
 @NullMarked
 package io.pointsman.engine.fleet;
 

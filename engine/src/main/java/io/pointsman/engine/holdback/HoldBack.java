@@ -13,50 +13,53 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests that wait in the router while every worker is full, so that each is decided on when a
- * worker has room for it, by what is known then. Only policies that tell how long a request would
- * wait hold any back ({@link io.pointsman.engine.policy.PickNotes#waitMillis}).
+ * Defers requests in the router while every worker is full. Each is decided when a worker has room,
+ * with the knowledge of that moment. Only policies that estimate the wait of a request defer any
+ * ({@link io.pointsman.engine.policy.PickNotes#waitMillis}).
  *
- * <p>The router looks at them every few milliseconds. Of the first of a line, those that a worker
- * has room for go, the ones with the fewest uncached tokens first: the mean wait is shortest then.
- * So a request can be overtaken, for {@link HoldBackSettings#longest} at most. A request that
- * arrives meanwhile joins the line. When as many are held back as may be, the first of the line is
- * placed in return.
+ * <p>The router checks the deferred requests every 10 ms. Among the first of a queue it places each
+ * request that a worker has room for. Requests with the fewest uncached tokens go first, because
+ * this order minimises the mean wait. A request can thus be overtaken, for at most {@link
+ * HoldBackSettings#longest}. A request that arrives meanwhile joins the queue. If the maximum
+ * number is deferred, the first of the queue is placed in exchange.
  *
- * <p>A request that is still held back then was so in vain; one that had to make room was so by the
- * part of the longest time that it had waited. When clearly more of a line are than are not, there
- * is more to do than can be done, or a worker does several prompts at once of which the policy
- * thinks that one waits for the other. All of it go then, and for a while none of its kind is held
- * back, in which the policy sees how long requests do wait. What was counted fades within hours
- * only: after that while few more in vain are enough.
+ * <p>A request that waits for the longest time was deferred in vain. A request placed in exchange
+ * counts as a fraction: its wait divided by the longest time. A queue pauses when clearly more of
+ * its requests are deferred in vain than not. Then the load exceeds the capacity, or a worker
+ * computes several prompts at once although the policy assumes a sequence. All its requests are
+ * placed, and for a while none is deferred. The policy can then observe the actual waits. The count
+ * decays over hours, so after a pause a few more requests in vain start the next one.
  *
- * <p>Safe for use by several threads. A decision takes no lock unless it is put off.
+ * <p>Safe for use by several threads. A decision takes no lock unless the request is deferred.
  */
 public final class HoldBack {
-  /** No wake-up is needed, or one is under way already. */
+  /** No wake-up is needed, or one is pending already. */
   public static final long NO_WAKE = -1;
 
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** Requests of a line that are looked at together. */
+  /** Maximum number of requests of one queue per check. */
   private static final int LOOKED = 64;
 
-  /** Less than any request waits. */
+  /** A wait shorter than any estimate. */
   private static final double NOT_AT_ALL = -1;
 
-  /** Someone whose request may be held back. Called under a lock: only to be handed on. */
+  /**
+   * A request that may be deferred, with its callbacks. They run under a lock, so they must only
+   * pass the call on.
+   */
   public interface Guest {
-    /** Not to be touched by others while it is held back. */
+    /** Returns the request; nobody else may use it while it is deferred. */
     RoutingRequest request();
 
     /**
-     * The request has been decided on; nothing else follows.
+     * Receives the decision; no further call follows.
      *
-     * @param heldNanos how long it was held back
+     * @param heldNanos nanoseconds for which the request was deferred
      */
     void decided(Decision decision, long heldNanos);
 
-    /** The decision has failed; nothing else follows. */
+    /** Reports that the decision failed; no further call follows. */
     void failed(RuntimeException fault);
   }
 
@@ -70,11 +73,11 @@ public final class HoldBack {
   /** Guarded by this. */
   private boolean waking;
 
-  /** Whether the last look left some that are due as well. Guarded by this. */
+  /** True if the last check left further requests that are due. Guarded by this. */
   private boolean more;
 
   /**
-   * @param ticker the same as the engine's
+   * @param ticker the engine's ticker
    */
   public HoldBack(RoutingEngine engine, HoldBackSettings settings, Ticker ticker) {
     this.engine = engine;
@@ -85,10 +88,10 @@ public final class HoldBack {
   }
 
   /**
-   * Decides on the guest's request, or holds it back.
+   * Decides on the guest's request or defers it. The caller then asks for {@link #wakeAfterNanos}.
    *
-   * @return null if it is held back: one of the guest's methods is called, or it leaves first.
-   *     Whoever gets null asks for {@link #wakeAfterNanos}.
+   * @return null if the request is deferred: later a method of the guest is called, unless it
+   *     leaves first
    */
   public @Nullable Decision decide(Guest guest) {
     RoutingRequest request = guest.request();
@@ -101,7 +104,7 @@ public final class HoldBack {
     if (paused || (before == 0 && full())) {
       return engine.decide(request);
     }
-    // Whose wait the policy does not tell, goes past the line.
+    // A request without an estimated wait does not join the queue.
     Decision decision = engine.decideWithin(request, before == 0 ? beyondMillis : NOT_AT_ALL);
     return decision != null || join(guest) ? decision : engine.decide(request);
   }
@@ -126,8 +129,8 @@ public final class HoldBack {
   }
 
   /**
-   * Makes room for one more in a line. If who comes were placed itself, it would overtake all that
-   * are held back, and its work would keep them from fitting.
+   * Places the first request of a queue to make room for a new one. If the new one were placed
+   * instead, it would overtake all deferred requests, and its work would delay them.
    */
   private void placeFirst(@Nullable Line line, long now) {
     if (line == null || line.size() == 0) {
@@ -141,10 +144,9 @@ public final class HoldBack {
   }
 
   /**
-   * The guest does not wait any more.
+   * Removes a guest that does not wait any more.
    *
-   * @return false if it was not held back: it has been told, or is about to be, what has become of
-   *     its request
+   * @return false if it was not deferred: its callback was called or is about to be
    */
   public synchronized boolean leave(Guest guest) {
     Line line = lines.find(guest.request());
@@ -159,15 +161,16 @@ public final class HoldBack {
     return true;
   }
 
-  /** Requests that are held back. */
+  /** The number of deferred requests. */
   public int held() {
     return held.get();
   }
 
   /**
-   * When {@link #wake} is to be called.
+   * Returns the time until {@link #wake} must be called.
    *
-   * @return nanoseconds from now, or {@link #NO_WAKE}; who gets a time must keep it
+   * @return nanoseconds from now, or {@link #NO_WAKE}; a caller that receives a time must make that
+   *     call
    */
   public synchronized long wakeAfterNanos() {
     if (waking || held.get() == 0) {
@@ -178,8 +181,8 @@ public final class HoldBack {
   }
 
   /**
-   * Decides on those that a worker has room for by now, and on those that have waited longest; on
-   * some of them, so that nobody waits for the rest.
+   * Decides on each deferred request that a worker has room for or that has waited longest.
+   * Processes a limited number per call, so no thread is blocked for long.
    */
   public synchronized void wake() {
     waking = false;
@@ -216,7 +219,7 @@ public final class HoldBack {
     }
   }
 
-  /** Whether a worker has room, or none can be had at all. */
+  /** Returns true if a worker has room, or if no worker is available at all. */
   private boolean mayFit(Line line, Guest guest) {
     RoutingRequest request = guest.request();
     try {
@@ -233,10 +236,11 @@ public final class HoldBack {
   }
 
   /**
-   * Decides, unless it would wait longer, or all are too busy while it may still be held back.
+   * Decides on a deferred request. Leaves it deferred if the wait would be longer, or if all
+   * workers are busy and it may wait further.
    *
-   * @param last whether it may not
-   * @return whether it has been decided on
+   * @param last true if it may not wait further
+   * @return true if a decision was made
    */
   private boolean decide(Line line, Guest guest, double withinMillis, boolean last) {
     RoutingRequest request = guest.request();
@@ -263,7 +267,10 @@ public final class HoldBack {
         && rejected.reason() == RejectReason.ALL_BUSY;
   }
 
-  /** Nobody takes a decision over whose thread has ended. */
+  /**
+   * Gives the lease back if the guest cannot take the decision, for example because its thread has
+   * ended.
+   */
   private static void tell(Guest guest, Decision decision, long heldNanos) {
     try {
       guest.decided(decision, heldNanos);

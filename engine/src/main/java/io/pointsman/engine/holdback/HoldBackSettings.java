@@ -3,19 +3,20 @@ package io.pointsman.engine.holdback;
 import java.time.Duration;
 
 /**
- * When requests are held back in the router, how long and how many.
+ * Settings for deferred requests.
  *
- * @param beyond a request is held back while every worker is full and would make it wait longer
- *     than this before it computes the prompt; 0 holds none back. A worker is full if it has a
- *     whole further step to do, or no memory for the prompt. A long time leaves requests with
- *     workers that were chosen too early.
- * @param longest then it is placed wherever it waits least, above 0. Short gives up what is gained;
- *     long lets prompts that nobody has memory for wait here rather than with a worker.
- * @param most most requests that are held back at once; when one more comes, the first of its line
- *     is placed, or itself if nobody waits there. 0 holds none back.
+ * @param beyond a request is deferred while every worker is full and its estimated wait before
+ *     prefill is longer than this; 0 defers none. A worker is full if a complete engine step is
+ *     queued before the request, or if its memory has no room for the prompt. A long time leaves
+ *     requests with workers that were chosen too early.
+ * @param longest longest deferral, more than 0; then the request is placed on the worker with the
+ *     shortest wait. A short time loses the gain. A long time keeps prompts that no worker has
+ *     memory for in the router.
+ * @param most maximum number of deferred requests; 0 defers none. One more displaces the first of
+ *     its queue, or is placed itself if that queue is empty.
  */
 public record HoldBackSettings(Duration beyond, Duration longest, int most) {
-  /** What gains most on recorded conversations (docs/routing-quality.md). */
+  /** The best values for recorded conversations (docs/routing-quality.md). */
   public static final HoldBackSettings DEFAULTS =
       new HoldBackSettings(Duration.ofMillis(25), Duration.ofSeconds(5), 100);
 
@@ -31,7 +32,7 @@ public record HoldBackSettings(Duration beyond, Duration longest, int most) {
     }
   }
 
-  /** The same with another {@code beyond}. */
+  /** Returns a copy with another {@code beyond}. */
   public HoldBackSettings withBeyond(Duration beyond) {
     return new HoldBackSettings(beyond, longest, most);
   }

@@ -10,31 +10,32 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Requests that are held back and compete for the same workers, in the order of their arrival, and
- * what came of those before them: also while it is empty, so that those that come one by one count
- * as well.
+ * A queue of deferred requests that compete for the same workers, in order of arrival. It also
+ * counts the requests deferred in vain, and keeps this count while it is empty.
  *
- * <p>Changed under the lock of {@link HoldBack}; how many there are and whether it pauses may be
- * read by any thread.
+ * <p>Changed under the lock of {@link HoldBack}. Any thread may read its size and whether it
+ * pauses.
  */
 final class Line {
-  /** So many more in vain than not are too many. */
+  /** Surplus of requests deferred in vain that starts a pause. */
   private static final int VAIN = 16;
 
-  /** For so many times the longest wait nobody is held back then: a minute. */
+  /** Length of a pause, in longest deferrals: one minute by default. */
   private static final int PAUSE = 12;
 
-  /** After so many times the longest wait half of the count is left: an hour. */
+  /** Half-life of the count, in longest deferrals: one hour by default. */
   private static final int HALF_LIFE = 720;
 
-  /** What is left of a count tells nothing below this. */
+  /** A count below this is not significant. */
   private static final double FORGOTTEN = 0.5;
 
   private final long longest;
   private final Map<Guest, Long> since = new LinkedHashMap<>();
   private volatile int size;
 
-  /** By how many more were held back in vain than not, as of {@link #vainAt}. */
+  /**
+   * Requests deferred in vain minus those deferred with success, as of {@link #vainAt}; at least 0.
+   */
   private double vain;
 
   private long vainAt;
@@ -42,7 +43,7 @@ final class Line {
   private volatile long pausedUntil;
 
   /**
-   * @param longest nanoseconds for which a request is held back at most
+   * @param longest the longest deferral in nanoseconds
    */
   Line(long longest) {
     this.longest = longest;
@@ -57,14 +58,18 @@ final class Line {
     size = since.size();
   }
 
-  /** Whether it was there. */
+  /**
+   * Removes a guest.
+   *
+   * @return true if it was in the queue
+   */
   boolean remove(Guest guest) {
     boolean was = since.remove(guest) != null;
     size = since.size();
     return was;
   }
 
-  /** The {@code most} that have waited longest, or all. */
+  /** Returns the {@code most} requests that have waited longest, or all. */
   List<Guest> first(int most) {
     List<Guest> first = new ArrayList<>(Math.min(most, size));
     Iterator<Guest> each = since.keySet().iterator();
@@ -74,15 +79,15 @@ final class Line {
     return first;
   }
 
-  /** Nanoseconds for which one that is there has been held back. */
+  /** Nanoseconds for which a guest in the queue has been deferred. */
   long waited(Guest guest, long now) {
     return now - requireNonNull(since.get(guest), "since");
   }
 
   /**
-   * One more was held back in vain.
+   * Counts a request deferred in vain.
    *
-   * @param waited for so many nanoseconds: less than the longest time counts as a part of one
+   * @param waited its wait in nanoseconds; less than the longest deferral counts as a fraction
    */
   void inVain(long waited, long now) {
     vain = Math.min(VAIN, vain(now) + Math.min(1, (double) waited / longest));
@@ -93,23 +98,23 @@ final class Line {
     }
   }
 
-  /** One more was not. */
+  /** Counts a request deferred with success. */
   void inTime(long now) {
     vain = Math.max(0, vain(now) - 1);
     vainAt = now;
   }
 
-  /** By how many more were held back in vain than not, of late. */
+  /** The decayed count of requests deferred in vain, at {@code now}. */
   double vain(long now) {
     return vain == 0 ? 0 : vain * Math.pow(2, (double) (vainAt - now) / (HALF_LIFE * longest));
   }
 
-  /** Whether nobody is held back for now. */
+  /** Returns true if the queue defers no requests at the moment. */
   boolean paused(long now) {
     return paused && now - pausedUntil < 0;
   }
 
-  /** Whether nothing is lost with it. */
+  /** Returns true if removing the queue loses no information. */
   boolean forgettable(long now) {
     return size == 0 && !paused(now) && vain(now) < FORGOTTEN;
   }

@@ -8,13 +8,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines of {@link HoldBack}, one for each role and model. Clients may choose names of models
- * freely, so only so many lines are kept that nobody waits in.
+ * The queues of {@link HoldBack}, one for each role and model. Clients choose model names freely,
+ * so the number of empty queues is limited.
  *
- * <p>Changed under the lock of {@link HoldBack}; any thread may look for a line.
+ * <p>Changed under the lock of {@link HoldBack}; any thread may look for a queue.
  */
 final class Lines {
-  /** A line may be made beyond these while all of them are waited in. */
+  /** Maximum number of queues; exceeded only while all of them contain requests. */
   static final int MOST = 256;
 
   private final long longest;
@@ -28,18 +28,18 @@ final class Lines {
   }
 
   /**
-   * @param longest nanoseconds for which a request is held back at most
+   * @param longest the longest deferral in nanoseconds
    */
   Lines(long longest) {
     this.longest = longest;
   }
 
-  /** The line that the request belongs in; null if there is none. */
+  /** Returns the queue of the request; null if there is none. */
   @Nullable Line find(RoutingRequest request) {
     return lines.isEmpty() ? null : lines.get(Key.of(request));
   }
 
-  /** The same, made if there is none. */
+  /** Returns the queue of the request; creates it if there is none. */
   Line of(RoutingRequest request, long now) {
     Key key = Key.of(request);
     Line line = lines.get(key);
@@ -53,7 +53,7 @@ final class Lines {
     return line;
   }
 
-  /** Of those that nobody waits in, the one that tells least. */
+  /** Removes the empty queue with the lowest count. */
   private void forgetOne(long now) {
     lines.entrySet().stream()
         .filter(each -> each.getValue().size() == 0)
@@ -65,7 +65,7 @@ final class Lines {
     return lines.values();
   }
 
-  /** Forgets lines that tell nothing. */
+  /** Removes queues without information. */
   void sweep(long now) {
     lines.values().removeIf(line -> line.forgettable(now));
   }

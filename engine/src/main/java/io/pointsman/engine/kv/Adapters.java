@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the chains of blocks begin with: one constant for the base model, one number for each LoRA
- * adapter that was ever announced. Requests name an adapter where others name the model.
+ * Start values of block hash chains: one constant for the base model, one number for each LoRA
+ * adapter named in KV events. A request names the adapter in place of the model.
  */
 final class Adapters {
   private static final int MOST = 4096;
@@ -16,10 +16,10 @@ final class Adapters {
   private final ConcurrentHashMap<String, Long> starts = new ConcurrentHashMap<>();
 
   /**
-   * What chains computed with {@code adapter} begin with.
+   * Returns the start value of chains computed with {@code adapter}.
    *
    * @param adapter null for the base model
-   * @return 0 if there are too many adapters to tell this one
+   * @return 0 if the maximum number of adapters is known, or the name is too long
    */
   long start(@Nullable String adapter) {
     if (adapter == null) {
@@ -38,14 +38,14 @@ final class Adapters {
   }
 
   /**
-   * Whether announcements tell blocks of {@code model} from others'. Where no adapter was ever
-   * named, engines may not name them, and all their blocks pass for the base model's.
+   * Returns true if KV events distinguish blocks of {@code model} from others. If no event ever
+   * named an adapter, engines may not name them. All blocks then count as the base model's.
    */
   boolean tells(String model) {
     return starts.isEmpty() || starts.containsKey(model);
   }
 
-  /** What the chains begin with that a request for {@code model} can match. */
+  /** Returns the start value of the chains that a request for {@code model} can match. */
   long asked(@Nullable String model) {
     Long adapter = model == null ? null : starts.get(model);
     return adapter == null ? BASE : adapter;

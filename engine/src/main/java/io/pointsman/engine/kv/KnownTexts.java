@@ -12,18 +12,18 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The token ids of texts that engines have rendered, as hashes of their full blocks, found by the
- * hash that a routing key of text has at the end of a message. So the next turn of a conversation
- * finds the ids of all that it shares with the turn before.
+ * The token ids of rendered prompts, as hashes of their full blocks. The lookup key is the hash of
+ * a text routing key at the end of a message. The next turn of a conversation thus finds the ids of
+ * the part common with the previous turn.
  *
- * <p>A beginning that different prompts share, such as a system prompt, is never rendered by
- * itself: its ids are those that two of them have in common, known once two were learned that
- * differ right behind it, but for a few equal words that may follow. Whatever is known is corrected
- * in the same way by each prompt that goes on from there, since templates render the end of a
- * prompt differently once it goes on.
+ * <p>A common beginning of different prompts, for example a system prompt, is never rendered alone.
+ * Its ids are the common prefix of two prompts that continue differently in the next text block.
+ * This may include a few equal words after the beginning. Each further prompt shortens an entry to
+ * the ids it has in common, because templates render the end of a prompt differently when it
+ * continues.
  *
- * <p>Lookups take no lock. Bounded in bytes by construction: what was not used for long makes room,
- * and nothing is believed for longer than an hour, since templates change.
+ * <p>Lookups take no lock. The memory is bounded; entries unused for long are evicted. An entry is
+ * valid for one hour, because templates can change.
  */
 public final class KnownTexts implements TokenKeys {
   private static final int WAYS = 4;
@@ -31,38 +31,40 @@ public final class KnownTexts implements TokenKeys {
   private static final int LEAST_PLACES = 256;
   private static final int MOST_PLACES = 1 << 20;
 
-  /** Bytes of an entry without its blocks, with its share of the table. */
+  /** Bytes of an entry without its blocks, including its part of the table. */
   private static final int ENTRY_BYTES = 96;
 
-  /** Blocks of text looked at from the end of a prompt on: 256 KiB. */
+  /** Text blocks checked from the end of a prompt backwards: 256 KiB. */
   private static final int MOST_LOOKS = 4096;
 
   private static final long MOST_AGE_NANOS = TimeUnit.HOURS.toNanos(1);
   private static final long SALT = 0;
   private static final long BASE = PrefixBlocks.mix(SALT);
 
-  /** Of a beginning that only one prompt is known to have. */
+  /** The value of {@link Entry#shared} for a beginning known from one prompt only. */
   private static final int UNTOLD = -1;
 
-  /** What one beginning of prompts comes to. */
+  /** The token data of one beginning of prompts. */
   private static final class Entry {
     private final long text;
 
-    /** Chained hashes of full blocks; of a beginning that is untold, those of the one prompt. */
+    /** Chained hashes of full blocks; those of one prompt while {@link #shared} is unknown. */
     private final long[] blocks;
 
-    /** How many of them every prompt with this beginning has; {@link #UNTOLD} while not known. */
+    /**
+     * Number of the blocks that every prompt with this beginning has; {@link #UNTOLD} if unknown.
+     */
     private final int shared;
 
-    /** Ids of the prompt that ends here; 0 if none is known to. */
+    /** Token count of the prompt that ends here; 0 if no known prompt ends here. */
     private final int tokens;
 
-    /** Hash of the text's next block in the one prompt that is known. */
+    /** Hash of the text's next block in the one known prompt. */
     private final long next;
 
     private final long learnedAt;
 
-    /** Races are harmless: an entry that was used may go a little earlier. */
+    /** Races are harmless: a used entry may be evicted slightly earlier. */
     private boolean used;
 
     Entry(long text, long[] blocks, int shared, int tokens, long next, long learnedAt) {
@@ -84,12 +86,12 @@ public final class KnownTexts implements TokenKeys {
   }
 
   /**
-   * What is known of one prompt.
+   * The result of a lookup.
    *
-   * @param blocks of the text that the entry is about
+   * @param blocks number of text blocks that the entry covers
    */
   private record Found(Entry entry, int blocks) {
-    /** Whether the prompt ends there. */
+    /** Returns true if the entry covers the whole prompt. */
     boolean whole(PrefixBlocks text) {
       return blocks == text.count() && entry.tokens > 0;
     }
@@ -114,11 +116,11 @@ public final class KnownTexts implements TokenKeys {
   private final LongAdder none = new LongAdder();
   private final AtomicLong held = new AtomicLong();
 
-  /** Next place to be looked at when room is needed; guarded by this. */
+  /** Next table index for eviction; guarded by this. */
   private int hand;
 
   /**
-   * @param maxBytes most bytes it may ever take; at least 1 MiB
+   * @param maxBytes maximum memory in bytes; at least 1 MiB
    */
   public KnownTexts(long maxBytes, Ticker ticker) {
     if (maxBytes < 1 << 20) {
@@ -153,7 +155,7 @@ public final class KnownTexts implements TokenKeys {
     };
   }
 
-  /** The longest beginning of a text whose ids are known; null if there is none. */
+  /** Returns the longest beginning of a text with known ids; null if there is none. */
   private @Nullable Found look(PrefixBlocks text) {
     if (held.get() == 0) {
       return null;
@@ -186,7 +188,7 @@ public final class KnownTexts implements TokenKeys {
     return (int) (text >>> 40) % sets * WAYS;
   }
 
-  /** Whether all ids of exactly this prompt are known. */
+  /** Returns true if all ids of exactly this prompt are known. */
   public boolean knows(PrefixBlocks text) {
     Entry entry = held.get() == 0 || text.count() == 0 ? null : find(text.whole());
     if (entry == null || entry.tokens == 0 || entry.stale(ticker.nanos())) {
@@ -197,11 +199,11 @@ public final class KnownTexts implements TokenKeys {
   }
 
   /**
-   * Takes in what an engine has rendered a conversation to.
+   * Records the token ids of a rendered conversation.
    *
    * @param text the prompt's routing key
-   * @param beginning hash that the routing key has where a beginning ends that others may share; 0
-   *     for none
+   * @param beginning hash of the routing key at the end of a beginning that other prompts may have
+   *     too; 0 for none
    * @param ids all ids of the prompt
    */
   public synchronized void learnMessages(PrefixBlocks text, long beginning, int[] ids) {
@@ -219,8 +221,8 @@ public final class KnownTexts implements TokenKeys {
   }
 
   /**
-   * Takes in what an engine has rendered one text to. A longer text that begins with it shares its
-   * full blocks of bytes; ids that reach into what is left over are not counted for those.
+   * Records the token ids of a rendered text. A longer text that begins with it has the same full
+   * blocks of bytes. Ids that may cover bytes after these blocks are excluded for them.
    *
    * @param text the prompt's routing key
    * @param ids all ids of the prompt
@@ -232,7 +234,7 @@ public final class KnownTexts implements TokenKeys {
     int full = text.count() - 1;
     if (full > 0) {
       int leftOver = text.length() - full * text.blockLength();
-      // Each id stands for a byte at least; one may reach across the border.
+      // Each id covers at least one byte, and one id may cross the border.
       long[] sure = blocks(ids, Math.max(0, ids.length - leftOver - 1));
       long at = text.hashes()[full - 1];
       if (sure.length > 0 && !fresh(at, now)) {
@@ -252,7 +254,7 @@ public final class KnownTexts implements TokenKeys {
     return entry != null && !entry.stale(now);
   }
 
-  /** What was known of the prompt's beginnings holds as far as this prompt has it too. */
+  /** Shortens the entries for the prompt's beginnings to the ids common with this prompt. */
   private void correct(PrefixBlocks text, long[] blocks, long now) {
     int least = Math.max(0, text.count() - 1 - MOST_LOOKS);
     for (int i = text.count() - 2; i >= least; i--) {
@@ -297,7 +299,10 @@ public final class KnownTexts implements TokenKeys {
     makeRoom(chosen);
   }
 
-  /** Of a full set; what was used since one of it had to go is spared once. */
+  /**
+   * Selects the entry to replace in a full set. An entry used since the last replacement is kept
+   * once.
+   */
   private int oldest(int first) {
     int oldest = first;
     for (int place = first + 1; place < first + WAYS; place++) {
@@ -327,7 +332,7 @@ public final class KnownTexts implements TokenKeys {
     }
   }
 
-  /** Goes round; what was used since it last came by is spared once. */
+  /** Evicts entries in clock order. An entry used since the last round is kept once. */
   private void makeRoom(int but) {
     while (bytes() > maxBytes) {
       hand = (hand + 1) % entries.length();
@@ -340,27 +345,27 @@ public final class KnownTexts implements TokenKeys {
     }
   }
 
-  /** Prompts whose ids were looked up and known to their end. */
+  /** Lookups that found the ids of the whole prompt. */
   public long wholes() {
     return whole.sum();
   }
 
-  /** Prompts of which a beginning was known. */
+  /** Lookups that found the ids of a beginning. */
   public long parts() {
     return part.sum();
   }
 
-  /** Prompts of which nothing was known. */
+  /** Lookups that found nothing. */
   public long unknown() {
     return none.sum();
   }
 
-  /** Bytes taken at present. */
+  /** Current memory in bytes. */
   public long bytes() {
     return held.get() + (long) texts.length() * (Long.BYTES + Integer.BYTES);
   }
 
-  /** Most bytes it may ever take. */
+  /** Maximum memory in bytes. */
   public long maxBytes() {
     return maxBytes;
   }

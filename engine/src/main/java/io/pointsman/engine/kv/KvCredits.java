@@ -1,11 +1,11 @@
 package io.pointsman.engine.kv;
 
 /**
- * What a block is worth that a worker has to bring to its device first, as a share of one that is
- * there: each 0 to 1. 1 takes bringing it in for free, 0 leaves the tier out.
+ * Values of cached blocks outside device memory, relative to a block on the device, each 0 to 1. 1
+ * means that loading is free; 0 ignores the tier.
  *
  * @param host in the host's memory
- * @param external in a pool that several engines share
+ * @param external in a pool used by several engines
  * @param disk on local storage
  */
 public record KvCredits(double host, double external, double disk) {

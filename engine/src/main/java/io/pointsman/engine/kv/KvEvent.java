@@ -3,24 +3,24 @@ package io.pointsman.engine.kv;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One change of an engine's KV cache, as it announced it. Block ids are the engine's own: equal for
- * equal blocks of one engine, without meaning to others; ids of more than eight bytes are folded.
- * Arrays belong to the event and are not changed.
+ * One change of an engine's KV cache, as announced. Block ids are local to one engine: equal blocks
+ * have equal ids. Ids of more than eight bytes are folded. Arrays belong to the event and must not
+ * be changed.
  */
 public sealed interface KvEvent {
   /**
-   * Blocks that follow each other were computed or brought in.
+   * Consecutive blocks were computed or loaded.
    *
-   * @param blocks their ids, in the order of the prompt
-   * @param parent the block before the first; null at the start of a prompt
-   * @param tokens token ids of all of them, {@code blockSize} each
+   * @param blocks their ids, in prompt order
+   * @param parent id of the block before the first; null at the start of a prompt
+   * @param tokens token ids of all blocks, {@code blockSize} each
    * @param blockSize tokens of a block; positive
-   * @param adapter name of the LoRA adapter that they were computed with; null for the base model
-   * @param plain whether tokens and adapter are all that they depend on: false for blocks with
-   *     multimodal content, a salt, a sliding window or an attention group other than the first,
-   *     which count as memory in use but match no prompt
+   * @param adapter name of the LoRA adapter; null for the base model
+   * @param plain true if the blocks depend only on tokens and adapter. False for multimodal
+   *     content, a salt, a sliding window or an attention group other than the first. These count
+   *     as used memory, but match no prompt.
    */
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
   record Stored(
       long[] blocks,
       @Nullable Long parent,
@@ -32,9 +32,9 @@ public sealed interface KvEvent {
       implements KvEvent {}
 
   /** Blocks left a tier; they may still be on another. */
-  @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+  @SuppressWarnings("ArrayRecordComponent") // passed on, never compared
   record Removed(long[] blocks, KvTier tier) implements KvEvent {}
 
-  /** Everything left all tiers. */
+  /** All blocks left all tiers. */
   record Cleared() implements KvEvent {}
 }

@@ -3,41 +3,39 @@ package io.pointsman.engine.kv;
 import io.pointsman.engine.fleet.Worker;
 
 /**
- * Hears what workers announce of their caches, in order for each worker and rank. Called on the
- * threads that read the announcements, one at a time for each worker; must not block.
+ * Receives the workers' KV events, in order for each worker and rank. Called on the reading
+ * threads, sequentially for each worker; must not block.
  */
 public interface KvFeed {
   /**
-   * The events of one announcement.
+   * Applies the events of one message.
    *
-   * @param rank the data-parallel rank whose cache it is; 0 if there are no ranks
+   * @param rank data-parallel rank of the cache; 0 without ranks
    */
   void apply(Worker worker, int rank, Iterable<? extends KvEvent> events);
 
-  /** Why what was announced counts no more, though the engine may hold it still. */
+  /** The reason why earlier events become invalid although the engine may still hold the blocks. */
   enum Cause {
-    /** Announcements were missed that nobody can repeat. */
+    /** Events were missed and cannot be replayed. */
     MISSED,
-    /** Nobody follows the rank any more, until it is heard of again. */
+    /** The subscription of the rank has ended. */
     GONE
   }
 
-  /** What was announced until now counts no more. */
+  /** Discards the state from earlier events. */
   void reset(Worker worker, int rank, Cause cause);
 
   /**
-   * The engine has certainly started anew: what was announced until now counts no more, and nothing
-   * is held of what was placed there before.
+   * Discards the state after a certain engine restart. Blocks of earlier placements are lost too.
    *
-   * @param lostUntil the last moment, by the ticker, at which it may still have been the engine
-   *     that is gone: what was placed after it has come to the new one
+   * @param lostUntil latest ticker time at which the old engine may have run; later placements
+   *     reached the new engine
    */
   void restarted(Worker worker, int rank, long lostUntil);
 
   /**
-   * Whether announcements are complete from here on. While those of any of its ranks that was heard
-   * of are not (the source is away, or has not answered yet), a worker's cache is known from
-   * placements only.
+   * Sets whether the event stream is complete from here on. While the stream of any followed rank
+   * is incomplete, placements alone describe the worker's cache.
    */
   void live(Worker worker, int rank, boolean live);
 }

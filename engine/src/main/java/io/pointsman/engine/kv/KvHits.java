@@ -8,25 +8,28 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much of one prompt each worker holds, as announced. Found are the lengths at which the number
- * of holders changes, from the longest on, each by halving: a source that holds a prefix holds
- * every shorter one. Once the index has dropped claims, what is missing proves nothing, so that a
- * length is looked for from the longest on, and what is found stands for all that is shorter. For
- * one thread.
+ * The length of one prompt's prefix that each worker holds, according to KV events. A binary search
+ * finds the lengths at which the number of holders changes, longest first. It relies on the rule
+ * that a holder of a prefix holds every shorter one. After the index has dropped claims, a missing
+ * entry proves nothing. The search then starts at the longest length, and a found length implies
+ * all shorter ones. For one thread.
  */
 public final class KvHits {
-  /** Nobody holds anything. */
+  /** No worker holds any block. */
   public static final KvHits NONE = new KvHits(null, PrefixBlocks.NONE, 0, 0);
 
-  /** Lengths told apart; a source that holds less than the last of them counts as holding none. */
+  /**
+   * Maximum number of distinct lengths; a worker with less than the shortest of them counts as
+   * holding nothing.
+   */
   private static final int MOST = 32;
 
   private static final int FIRST = 4;
 
-  /** Holders of one length that are not a crowd. */
+  /** Maximum number of holders of one length that are stored individually. */
   private static final int FEW = 8;
 
-  /** So many {@link #places} at most. */
+  /** Maximum of {@link #places}. */
   public static final int MOST_PLACES = MOST * FEW;
 
   private static final int NOBODY = -1;
@@ -37,14 +40,17 @@ public final class KvHits {
   private final PrefixBlocks tokens;
   private final long start;
 
-  /** Blocks that can be held: the last token is always computed. */
+  /** Blocks that can be cached: the last token is always computed. */
   private final int most;
 
   private int count;
   private int[] lengths = new int[0];
   private @Nullable Crowd[] crowds = new Crowd[0];
 
-  /** The slots of few holders, {@link #FEW} places for each length; unused ones are -1. */
+  /**
+   * Slots of individually stored holders, {@link #FEW} entries for each length; unused entries are
+   * -1.
+   */
   private int[] slots = new int[0];
 
   private KvHits(@Nullable KvIndex kv, PrefixBlocks tokens, long start, int most) {
@@ -78,7 +84,11 @@ public final class KvHits {
     return tokens.rebased(block, start);
   }
 
-  /** Whether anybody is found to hold any of it on the device. */
+  /**
+   * Finds the holders on the device.
+   *
+   * @return true if there is any
+   */
   private boolean look(BlockIndex index) {
     int longest = longest(index);
     if (longest == 0) {
@@ -104,7 +114,7 @@ public final class KvHits {
     return true;
   }
 
-  /** Blocks of the longest prefix that anybody is found to hold; 0 if there is none. */
+  /** Returns the length in blocks of the longest prefix found on any device; 0 if there is none. */
   private int longest(BlockIndex index) {
     if (index.held(key(most - 1))) {
       return most;
@@ -131,7 +141,9 @@ public final class KvHits {
     return low;
   }
 
-  /** Blocks of a short prefix that is not missing: 1, unless claims have been dropped. */
+  /**
+   * Returns the length in blocks of a short prefix that is present: 1, unless claims were dropped.
+   */
   private int shortest(BlockIndex index, int longest) {
     int shortest = 1;
     while (shortest < longest && !index.held(key(shortest - 1))) {
@@ -164,14 +176,14 @@ public final class KvHits {
     return crowd == null ? few : crowd.size();
   }
 
-  /** Blocks that the worker holds which holds most, on its device. */
+  /** The longest prefix in blocks on any worker's device. */
   public int longest() {
     return count == 0 ? 0 : lengths[0];
   }
 
   /**
-   * Whether only a part of the prompt's ids is known, and the worker in a slot has all of that part
-   * on its device: then announcements say nothing of the rest.
+   * Returns true if only a beginning of the prompt's ids is known and the worker holds all of it on
+   * its device. KV events then give no information on the rest.
    */
   public boolean allKnownIds(int workerSlot) {
     if (kv != null && tokens.tokens() - tokens.length() >= TokenIds.PER_BLOCK) {
@@ -184,12 +196,12 @@ public final class KvHits {
     return false;
   }
 
-  /** Whether anybody may hold any of it. */
+  /** Returns true if any worker may hold a part of the prompt. */
   public boolean any() {
     return kv != null;
   }
 
-  /** Blocks of 16 tokens that the worker in a slot has on its device, from the first on. */
+  /** Prefix length on the device of the worker in a slot, in blocks of 16 tokens. */
   public int device(int workerSlot) {
     int longest = 0;
     if (kv != null) {
@@ -201,9 +213,9 @@ public final class KvHits {
   }
 
   /**
-   * Tokens that the worker in a slot need not compute, counted by what they are worth: those on its
-   * device, from the first on, and those behind them that another tier holds. Of several ranks the
-   * best. Less than the prompt's length.
+   * Tokens that the worker in a slot need not compute, weighted by tier. They are the prefix on its
+   * device, then the continuation on one other tier. For several ranks the best one counts. The
+   * result is less than the prompt length.
    */
   public double credit(int workerSlot, KvCredits credits) {
     double best = 0;
@@ -217,12 +229,16 @@ public final class KvHits {
     return Math.min(best * TokenIds.PER_BLOCK, Math.max(0, tokens.tokens() - 1));
   }
 
-  /** Places of holders that are few, to be asked for by {@link #slot}. */
+  /** Number of entries that {@link #slot} accepts. */
   public int places() {
     return count * FEW;
   }
 
-  /** The slot of a worker that holds some of it, or -1 for none: below {@link #places}. */
+  /**
+   * Returns the slot of a worker that holds some of the prompt, or -1.
+   *
+   * @param place 0 to {@link #places} - 1
+   */
   public int slot(int place) {
     int slot = slots[place];
     return kv != null && slot < kv.maxWorkers() ? slot : NOBODY;
@@ -253,7 +269,7 @@ public final class KvHits {
     return whole(source, run(source.slot()));
   }
 
-  /** Engines reuse whole blocks of their own size. */
+  /** Rounds down to whole blocks of the engine, because engines reuse only these. */
   private static int whole(KvSource source, int blocks) {
     int size = source.blockSize();
     return size <= TokenIds.PER_BLOCK

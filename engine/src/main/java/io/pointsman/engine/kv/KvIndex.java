@@ -13,19 +13,18 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all workers have announced of their caches: which blocks each of them, or each rank of them,
- * holds on which tier, under the hashes that routing keys of token ids have. Lookups take no lock;
- * announcements of one source take its own.
+ * The index of KV events: the blocks that each worker or rank holds on each tier. The keys are the
+ * hashes of token-id routing keys. Lookups take no lock; events of one source take the source's
+ * lock.
  *
- * <p>Bounded in bytes by construction, over all workers together: half is for what sources hold,
- * half for finding holders. When the first is used up, blocks are not taken in ({@link #refused}),
- * when the second is, those claimed least lately are forgotten: then a prompt matches less than it
- * could, never more.
+ * <p>Memory is bounded over all workers. One half stores the sources' blocks, the other finds
+ * holders. If the first half is full, new blocks are not recorded ({@link #refused}). If the second
+ * is full, the oldest claims are dropped. A prompt then matches less than possible, never more.
  */
 public final class KvIndex implements KvFeed {
   private static final int NODE_SHARE = 2;
 
-  /** Ranks of workers beyond the first, all together. */
+  /** Maximum number of additional ranks of all workers together. */
   private static final int MORE_RANKS = 4096;
 
   private static final int MOST_SLOTS = 1 << 16;
@@ -41,12 +40,12 @@ public final class KvIndex implements KvFeed {
 
   private final AtomicLong allClears = new AtomicLong();
 
-  /** A worker's sources by its slot, in the order of its ranks. */
+  /** A worker's sources by its slot, in the order of their creation. */
   private final AtomicReferenceArray<KvSource @Nullable []> byWorker;
 
   private final AtomicReferenceArray<@Nullable Worker> owners;
 
-  /** Slots of the index that belong to further ranks; guarded by this, as are all changes above. */
+  /** Index slots of additional ranks; guarded by this, as are all changes of the fields above. */
   private final BitSet furtherTaken = new BitSet();
 
   private final int furtherSlots;
@@ -54,7 +53,7 @@ public final class KvIndex implements KvFeed {
   private final PendingPrompts pending;
 
   /**
-   * @param maxBytes most bytes it may ever take; at least 1 MiB
+   * @param maxBytes maximum memory in bytes; at least 1 MiB
    * @param maxWorkers as in {@code FleetSettings}
    */
   public KvIndex(long maxBytes, int maxWorkers, Ticker ticker) {
@@ -80,7 +79,8 @@ public final class KvIndex implements KvFeed {
     if (source != null) {
       int before = source.clears();
       long now = ticker.nanos();
-      // An idle engine that was emptied announces it with its next step, for the next requests.
+      // An idle engine announces that its cache was cleared only with its next step, for the next
+      // requests.
       source.apply(events, adapters, now, pending.goneUntil(worker.slot(), now));
       if (source.clears() != before) {
         allClears.incrementAndGet();
@@ -116,7 +116,9 @@ public final class KvIndex implements KvFeed {
     }
   }
 
-  /** Null if the worker has left, or if there are too many ranks. */
+  /**
+   * Returns the source of a worker's rank; null if the worker has left or there are too many ranks.
+   */
   private synchronized @Nullable KvSource source(Worker worker, int rank) {
     int slot = worker.slot();
     if (worker.left() || rank < 0 || slot >= maxWorkers) {
@@ -155,7 +157,7 @@ public final class KvIndex implements KvFeed {
     return source;
   }
 
-  /** Forgets a worker that has left. */
+  /** Removes a worker that has left. */
   public synchronized void forget(Worker worker) {
     int slot = worker.slot();
     if (slot < maxWorkers && owners.get(slot) == worker) {
@@ -184,7 +186,7 @@ public final class KvIndex implements KvFeed {
     return index;
   }
 
-  /** Slots of the index below this are those of workers. */
+  /** The number of worker slots. Higher index slots belong to additional ranks. */
   int maxWorkers() {
     return maxWorkers;
   }
@@ -194,7 +196,7 @@ public final class KvIndex implements KvFeed {
     return blocksByTier.get(tier);
   }
 
-  /** Whether the worker in a slot announces what it holds, completely, for each of its ranks. */
+  /** Returns true if the event streams of all followed ranks of the worker are complete. */
   public boolean live(int workerSlot) {
     boolean any = false;
     for (KvSource source : sources(workerSlot)) {
@@ -209,9 +211,9 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
-   * Whether what a prompt does not match on the worker in a slot is not held there. It is not so of
-   * a worker that is not {@link #live}, nor of one that announces blocks which no prompt can match,
-   * and only such: those of sliding windows, or of tokens in pairs.
+   * Returns true if a prompt part without a match on the worker is certainly not held there. False
+   * if the worker is not {@link #live}. Also false if it announces only blocks that no prompt can
+   * match: sliding windows, or tokens in pairs.
    */
   public boolean comparable(int workerSlot) {
     if (!live(workerSlot)) {
@@ -226,8 +228,8 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
-   * The engine of the worker in a slot has found more of a prompt than it announced: what is placed
-   * there until {@code until} may be held without being known.
+   * Records that the worker's engine found more of a prompt than its events announced. Placements
+   * up to {@code until} may then be cached although no event announces them.
    */
   public void doubted(int workerSlot, long until) {
     for (KvSource source : sources(workerSlot)) {
@@ -236,8 +238,8 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
-   * Since when all that the worker in a slot announced was heard, by the ticker: what was placed on
-   * it earlier may be held without being known.
+   * Ticker time from which the worker's events are complete. Earlier placements may be cached
+   * without an event.
    */
   public long knownSince(int workerSlot, long now) {
     KvSource[] sources = sources(workerSlot);
@@ -249,7 +251,7 @@ public final class KvIndex implements KvFeed {
     return since;
   }
 
-  /** How often the worker in a slot has said that its cache is empty, or has started anew. */
+  /** Number of times the worker's cache was certainly empty: by an event or a restart. */
   public int clears(int workerSlot) {
     int clears = 0;
     for (KvSource source : sources(workerSlot)) {
@@ -259,10 +261,9 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
-   * Until when, by the ticker, what was placed on the worker in a slot was gone as of the last of
-   * its {@link #clears}.
+   * Ticker time up to which placements were lost at the last of the worker's {@link #clears}.
    *
-   * @param now the answer if there was none
+   * @param now the result if there was none
    */
   public long emptyUntil(int workerSlot, long now) {
     long until = now;
@@ -277,16 +278,16 @@ public final class KvIndex implements KvFeed {
     return until;
   }
 
-  /** Changes when {@link #clears} of any worker has changed. */
+  /** Changes whenever {@link #clears} of any worker changes. */
   public long allClears() {
     return allClears.get();
   }
 
   /**
-   * Tokens that a worker's device memory holds, as far as its announcements tell: more than assumed
-   * once more was announced at once, less once what leaves says that no more is there.
+   * Estimated capacity of a worker's device memory in tokens. Exceeds the assumption if more was
+   * announced at once. Falls below it if removals show that the memory is full with less.
    *
-   * @param assumed what it is taken to hold without announcements; of all its ranks together
+   * @param assumed capacity assumed without events, for all ranks together
    */
   public long capacityTokens(Worker worker, long assumed) {
     KvSource[] sources = sourcesOf(worker);
@@ -300,7 +301,7 @@ public final class KvIndex implements KvFeed {
     return tokens;
   }
 
-  /** Tokens on a worker's device memory, as announced. */
+  /** Tokens on a worker's device, as announced. */
   public long deviceTokens(Worker worker) {
     long tokens = 0;
     for (KvSource source : sourcesOf(worker)) {
@@ -309,7 +310,7 @@ public final class KvIndex implements KvFeed {
     return tokens;
   }
 
-  /** Those of a worker, or of the one that it is a copy of. */
+  /** Returns the sources of a worker, or of the worker that it is a copy of. */
   private KvSource[] sourcesOf(Worker worker) {
     int slot = worker.slot();
     Worker owner = slot < maxWorkers ? owners.getAcquire(slot) : null;
@@ -317,10 +318,10 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
-   * Who holds how much of a prompt.
+   * Looks up the holders of a prompt.
    *
    * @param tokens its routing key, in blocks of token ids
-   * @param model the model asked for: it may be an adapter's name
+   * @param model the requested model, which may be an adapter
    */
   public KvHits hits(PrefixBlocks tokens, @Nullable String model) {
     boolean comparable = tokens.tokenIds() && tokens.blockLength() == TokenIds.PER_BLOCK;
@@ -328,8 +329,8 @@ public final class KvIndex implements KvFeed {
   }
 
   /**
-   * Whether announcements can tell who holds blocks of {@code model}: not of an adapter, by what
-   * workers say of their models, that none has named while others were.
+   * Returns true if events can identify the holders of {@code model}. False for a reported adapter
+   * that no event has named, while events named others.
    */
   boolean tells(String model) {
     if (adapters.tells(model)) {
@@ -344,17 +345,17 @@ public final class KvIndex implements KvFeed {
     return true;
   }
 
-  /** What waits to be computed, and so to be announced; policies keep it up. */
+  /** Prompts that are placed but not computed yet; policies maintain it. */
   public PendingPrompts pending() {
     return pending;
   }
 
-  /** What lookups came to. */
+  /** Counters of lookup results. */
   public KvTally tally() {
     return tally;
   }
 
-  /** Blocks that were not taken in because there was no memory for them. */
+  /** Blocks that were not recorded for lack of memory. */
   public long refused() {
     long refused = 0;
     for (int slot = 0; slot < maxWorkers; slot++) {
@@ -365,7 +366,7 @@ public final class KvIndex implements KvFeed {
     return refused;
   }
 
-  /** Workers that announce completely at present. */
+  /** Number of workers with complete event streams. */
   public int liveWorkers() {
     int live = 0;
     for (int slot = 0; slot < maxWorkers; slot++) {
@@ -374,7 +375,7 @@ public final class KvIndex implements KvFeed {
     return live;
   }
 
-  /** Blocks that prompts can match, those on several workers or tiers counted for each. */
+  /** Blocks that prompts can match; a block on several workers or tiers counts for each. */
   public long blocks() {
     long blocks = 0;
     for (int tier = 0; tier < blocksByTier.length(); tier++) {
@@ -383,12 +384,12 @@ public final class KvIndex implements KvFeed {
     return blocks;
   }
 
-  /** Bytes taken at present. */
+  /** Current memory in bytes. */
   public long bytes() {
     return maxBytes / NODE_SHARE - bytesLeft.get() + index.bytes();
   }
 
-  /** Most bytes it may ever take. */
+  /** Maximum memory in bytes. */
   public long maxBytes() {
     return maxBytes;
   }

@@ -8,22 +8,22 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What policies may ask of engines' caches.
+ * The knowledge of engines' caches that policies can query.
  *
- * @param index what engines have announced
- * @param texts the token ids of prompts that came as text
- * @param tally what lookups came to
+ * @param index the index of KV events
+ * @param texts token ids of text prompts
+ * @param tally counters of lookup results
  */
 public record KvKnowledge(KvIndex index, TokenKeys texts, KvTally tally) {
-  /** Announcements may come so late. */
+  /** Maximum expected delay of KV events. */
   public static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(15);
 
   private static final long LEAST_BYTES = 1 << 20;
 
-  /** Less than this, found beyond what was announced, says nothing. */
+  /** Minimum number of unannounced cached tokens that indicates missing events. */
   private static final int WORTH_TOKENS = 256;
 
-  /** For what is found, wherever it was. */
+  /** Credits that count blocks on every tier fully. */
   private static final KvCredits EVERY_TIER = new KvCredits(1, 1, 1);
 
   public KvKnowledge {
@@ -32,31 +32,28 @@ public record KvKnowledge(KvIndex index, TokenKeys texts, KvTally tally) {
     requireNonNull(tally, "tally");
   }
 
-  /** Whose lookups the index counts. */
+  /** Counts lookups in the index's own counters. */
   public KvKnowledge(KvIndex index, TokenKeys texts) {
     this(index, texts, index.tally());
   }
 
-  /**
-   * The same for one who only looks on: his lookups are not counted, and nothing is kept for longer
-   * because of them.
-   */
+  /** Returns a view for observers: it does not count lookups or extend the retention of entries. */
   public KvKnowledge unseen() {
     return new KvKnowledge(index, texts.unseen(), new KvTally());
   }
 
-  /** Of engines that announce nothing. */
+  /** Knowledge without any KV events. */
   public static KvKnowledge none(Ticker ticker) {
     return new KvKnowledge(new KvIndex(LEAST_BYTES, 1, ticker), TokenKeys.NONE);
   }
 
   /**
-   * Takes note of what an engine has found of a prompt. If it should have announced that long ago,
-   * and has not as far as was heard, announcements are missing: then what is placed on the worker
-   * until those of now would be here may be held without being known.
+   * Records the cached tokens that an engine reported for a prompt. If far more were cached than
+   * announced, events are missing. Placements on the worker within the next {@link #LATE_NANOS} may
+   * then be cached without an event.
    *
-   * @param workerSlot the worker's
-   * @param found tokens found, without those that were brought less than {@link #LATE_NANOS} before
+   * @param workerSlot the worker's slot
+   * @param found cached tokens, without tokens placed less than {@link #LATE_NANOS} earlier
    */
   public void found(
       PrefixBlocks prompt, @Nullable String model, int workerSlot, int found, long now) {
@@ -70,16 +67,16 @@ public record KvKnowledge(KvIndex index, TokenKeys texts, KvTally tally) {
   }
 
   /**
-   * A prompt in blocks of token ids, for looking up who holds them.
+   * Converts a prompt to blocks of token ids for a lookup of holders.
    *
-   * @param model the model asked for: it may be an adapter's name
-   * @return null if they are not known, or if announcements cannot tell who holds them
+   * @param model the requested model, which may be an adapter
+   * @return null if the ids are unknown, or if events cannot identify the holders
    */
   public @Nullable PrefixBlocks tokens(PrefixBlocks prompt, @Nullable String model) {
     return model == null || index.tells(model) ? tokens(prompt) : null;
   }
 
-  /** A prompt in blocks of token ids, as far as they are known; null if they are not. */
+  /** Converts a prompt to blocks of token ids, as far as known; null if unknown. */
   public @Nullable PrefixBlocks tokens(PrefixBlocks prompt) {
     return prompt.tokenIds() || prompt.count() == 0 ? prompt : texts.of(prompt);
   }

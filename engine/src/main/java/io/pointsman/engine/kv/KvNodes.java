@@ -7,14 +7,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
 
 /**
- * The blocks of one source as a forest: found by the engine's id, each with the block before it,
- * the tiers it is on, and the hashes of the routing key's blocks that end in it. Engines' blocks
- * may be shorter or longer than those: what is left over at a block's end is carried to the next.
+ * The blocks of one source as a forest, indexed by the engine's ids. Each node has its predecessor,
+ * its tiers, and the hashes of the routing-key blocks that end in it. Engine blocks may be shorter
+ * or longer than routing-key blocks. Tokens left over at a block's end are carried to the next
+ * block.
  *
- * <p>A block that is on the device, as all before it are, is <em>rooted</em>. One that has left all
- * tiers stays as long as others hang on it, so that they are found again when it returns.
+ * <p>A block is <em>rooted</em> if it and all its predecessors are on the device. A block that left
+ * all tiers stays while others depend on it, so they are found again when it returns.
  *
- * <p>Not safe for threads. It grows as needed, within a number of bytes that it shares with others.
+ * <p>Not thread-safe. It grows as needed, within a byte budget common to all sources.
  */
 final class KvNodes {
   static final int NONE = -1;
@@ -44,21 +45,24 @@ final class KvNodes {
   /** Copies on the device beyond the first. */
   private byte[] copies = {};
 
-  /** Tokens behind the last complete block of a routing key. */
+  /** Tokens after the last complete routing-key block. */
   private byte[] fill = {};
 
-  /** Chains, not mixed, at the ends of complete blocks; where none ends here, the last before. */
+  /** Unmixed hash chains at the ends of complete blocks; if none ends here, the previous one. */
   private long[] chains = {};
 
-  /** What is folded of the incomplete block; empty if blocks always end together. */
+  /** Partial hash of the incomplete block; empty if block ends always coincide. */
   private long[] folds = {};
 
-  /** Nodes by id, with linear probing; 0 is empty, else the node plus one. */
+  /** Nodes by id with linear probing; 0 means empty, otherwise the node plus one. */
   private int[] table = {};
 
   private int free = NONE;
 
-  /** Of the blocks at the start of a prompt, which are siblings like those behind one block. */
+  /**
+   * First of the blocks at the start of a prompt; they form a sibling list like the successors of
+   * one block.
+   */
   private int firstRoot = NONE;
 
   private int blockSize;
@@ -68,7 +72,7 @@ final class KvNodes {
     this.bytesLeft = bytesLeft;
   }
 
-  /** Gives everything up. */
+  /** Releases all blocks and memory. */
   void clear() {
     bytesLeft.addAndGet(bytes);
     bytes = 0;
@@ -90,7 +94,10 @@ final class KvNodes {
     stride = 1;
   }
 
-  /** Whether blocks of this size can be matched: all of a source's are of the size of the first. */
+  /**
+   * Returns true if blocks of this size can be matched. The first block determines the size for a
+   * source.
+   */
   boolean fits(int size) {
     if (blockSize == 0 && size > 0 && size <= LARGEST_BLOCK) {
       int wanted = (size + TokenIds.PER_BLOCK - 1) / TokenIds.PER_BLOCK;
@@ -106,7 +113,7 @@ final class KvNodes {
     return size == blockSize;
   }
 
-  /** Tokens of a block that can be matched; 0 while there is none. */
+  /** Tokens of a matchable block; 0 before the first. */
   int blockSize() {
     return blockSize;
   }
@@ -136,7 +143,7 @@ final class KvNodes {
     return (int) (PrefixBlocks.mix(id) >>> 20) & (table.length - 1);
   }
 
-  /** A block on no tier, of which nothing is known but its size; NONE if there is no memory. */
+  /** Adds a block on no tier with unknown content. Returns {@link #NONE} if there is no memory. */
   int add(long id, int size) {
     if (free == NONE && !grow()) {
       return NONE;
@@ -216,7 +223,7 @@ final class KvNodes {
     state[node] &= (byte) ~(1 << tier);
   }
 
-  /** Counts one more copy on the device; false if there are too many to count. */
+  /** Counts one more copy on the device; false if the counter is at its maximum. */
   boolean copied(int node) {
     boolean counted = (copies[node] & MOST_COPIES) < MOST_COPIES;
     if (counted) {
@@ -225,7 +232,7 @@ final class KvNodes {
     return counted;
   }
 
-  /** Takes one copy off the device; false if it was the last, which is still there. */
+  /** Removes one copy on the device; false if only one is left, which stays. */
   boolean uncopied(int node) {
     boolean more = copies[node] != 0;
     if (more) {
@@ -234,12 +241,12 @@ final class KvNodes {
     return more;
   }
 
-  /** The block before; {@link #NONE} for the first, and while that is not known. */
+  /** The preceding block; {@link #NONE} for the first block, and if unknown. */
   int parent(int node) {
     return parents[node];
   }
 
-  /** Whether it is known what a block holds, so that prompts can match it. */
+  /** Returns true if the block's content is known, so prompts can match it. */
   boolean matches(int node) {
     return (state[node] & MATCHES) != 0;
   }
@@ -248,18 +255,19 @@ final class KvNodes {
     return (state[node] & ROOTED) != 0;
   }
 
-  /** Whether nothing but the mark is missing. */
+  /** Returns true if the block meets all conditions for being rooted, but is not marked yet. */
   boolean rootable(int node) {
     return (state[node] & (DEVICE | MATCHES | ROOTED)) == (DEVICE | MATCHES)
         && (parents[node] == NONE || rooted(parents[node]));
   }
 
   /**
-   * Takes note of what a block holds.
+   * Records the content of a block.
    *
-   * @param parent the block before it, which {@link #matches}; NONE at the start of a prompt
-   * @param start what the chain of a prompt begins with
-   * @param from where its tokens begin
+   * @param parent the preceding block, which must satisfy {@link #matches}; NONE at the start of a
+   *     prompt
+   * @param start start value of the prompt's hash chain
+   * @param from index of its first token
    */
   void chain(int node, int parent, long start, int[] tokens, int from) {
     long chain = parent == NONE ? start : lastChain(parent);
@@ -307,9 +315,9 @@ final class KvNodes {
   }
 
   /**
-   * Whether another block behind the same one has the {@code i}th hash too, and is on {@code tier}:
-   * blocks that part behind the end of a routing key's block share its hash. Of very many siblings
-   * not all are looked at; then it may be missed, and what is shared counts as gone.
+   * Returns true if a sibling on {@code tier} has the same {@code i}th hash. This happens if the
+   * blocks differ only after the end of a routing-key block. At most {@link #MOST_SIBLINGS}
+   * siblings are checked. If the match is missed, the common block counts as removed.
    */
   boolean shares(int node, int i, int tier) {
     if (fill[node] == 0 && i == keys(node) - 1) {
@@ -334,18 +342,18 @@ final class KvNodes {
     return chains[node * stride + Math.max(0, keys(node) - 1)];
   }
 
-  /** How many blocks of a routing key end in a block that {@link #matches}. */
+  /** Number of routing-key blocks that end in a block that {@link #matches}. */
   int keys(int node) {
     int before = Math.floorMod(fill[node] - blockSize, TokenIds.PER_BLOCK);
     return (before + blockSize) / TokenIds.PER_BLOCK;
   }
 
-  /** The hash that a routing key has at the {@code i}th of them. */
+  /** The routing key's hash at the {@code i}th of these ends. */
   long key(int node, int i) {
     return PrefixBlocks.mix(chains[node * stride + i]);
   }
 
-  /** Marks a rootable block, and all behind it that become so by that. */
+  /** Marks a rootable block, and all successors that become rootable by that. */
   void root(int top, IntConsumer marked) {
     int node = top;
     while (true) {
@@ -361,7 +369,7 @@ final class KvNodes {
     }
   }
 
-  /** Takes the mark from a block and from all behind it. */
+  /** Removes the mark from a block and all its successors. */
   void unroot(int top, IntConsumer unmarked) {
     int node = top;
     while (true) {
@@ -377,7 +385,7 @@ final class KvNodes {
     }
   }
 
-  /** The next one of a walk over all below {@code top}; NONE at its end. */
+  /** Returns the next node of a walk over all nodes below {@code top}; NONE at its end. */
   private int following(int node, int top, boolean deeper) {
     if (deeper && firstChild[node] != NONE) {
       return firstChild[node];
@@ -389,7 +397,7 @@ final class KvNodes {
     return at == top ? NONE : next[at];
   }
 
-  /** Lets go of a block that is nowhere and that nothing hangs on, and then of those before it. */
+  /** Removes a block without tiers and successors, then its predecessors in the same state. */
   void prune(int node) {
     int at = node;
     while (at != NONE && (state[at] & TIERS) == 0 && firstChild[at] == NONE) {
@@ -418,7 +426,7 @@ final class KvNodes {
     }
   }
 
-  /** Closes the gap behind what is taken out, so that probing needs no tombstones. */
+  /** Closes the gap after a removal, so probing needs no tombstones. */
   private void remove(long id) {
     int mask = table.length - 1;
     int gap = home(id);

@@ -7,27 +7,27 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * What one worker, or one of its ranks, has announced of its cache: its blocks by the engine's ids,
- * each with the block before it, so that the ids have to mean nothing to anybody else.
+ * The KV events of one worker or rank, as the set of blocks it holds. Blocks are stored by the
+ * engine's ids with their predecessors; the ids are not interpreted otherwise.
  *
- * <p>Of blocks on the device each physical copy is announced (vLLM stores one when two requests
- * compute the same block at once, and removes each by itself): a block is held until as many were
- * removed as were stored. On other tiers a block is there or not.
+ * <p>Events announce each physical copy on the device. vLLM stores one for each of two requests
+ * that compute the same block at once, and removes each separately. A block is held until the
+ * removals equal the stores. On other tiers a block is either present or absent.
  *
- * <p>A block is claimed in the index, under the hash that a routing key has there, only while it
- * and all blocks before it are on the device: whoever holds a prefix in the index holds every
- * shorter one. On other tiers each block is claimed for itself. What a prompt goes on from is
- * renewed, so that the index does not drop it before what lies behind it.
+ * <p>A device block is claimed in the index only while it and all its predecessors are on the
+ * device. A holder of a prefix in the index therefore holds every shorter one. On other tiers each
+ * block is claimed independently. A prefix that a prompt continues is renewed, so the index drops
+ * longer prefixes first.
  *
- * <p>Guarded by itself; what lookups read is volatile.
+ * <p>Guarded by itself; fields that lookups read are volatile.
  */
 final class KvSource {
   private static final int DEVICE = KvTier.DEVICE.index();
 
-  /** A prefix that goes on is renewed at most so often. */
+  /** Minimum interval between two renewals of a prefix. */
   private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-  /** A size is not believed that is less than this part of what was assumed. */
+  /** Minimum credible capacity as a fraction of the assumption: one quarter. */
   private static final int LEAST_SHARE = 4;
 
   private final int rank;
@@ -35,7 +35,7 @@ final class KvSource {
   private final int slot;
   private final KvNodes nodes;
 
-  /** Blocks in all sources, by tier; shared. */
+  /** Blocks in all sources by tier; common to all sources. */
   private final AtomicLongArray blocksByTier;
 
   private final AtomicLongArray ownBlocks = new AtomicLongArray(KvTier.values().length);
@@ -43,18 +43,18 @@ final class KvSource {
   private long heldTokens;
   private volatile long deviceTokens;
 
-  /** Tokens that have left the device since all that is held was heard of. */
+  /** Tokens that left the device since the cache was last known from empty. */
   private long goneTokens;
 
-  /** Most tokens that the device was known to hold at once, whatever was missed since. */
+  /** Maximum number of tokens known on the device at once, over all time. */
   private volatile long mostTokens;
 
-  /** The same at moments when it was known to be full; 0 if there was none. */
+  /** Maximum number of tokens on the device while it was known to be full; 0 if never. */
   private volatile long fullTokens;
 
   private volatile int clears;
 
-  /** What was placed until then was gone at the last of them. */
+  /** Placements up to this time were lost at the last clear. */
   private volatile long emptyUntil;
 
   private volatile int blockSize;
@@ -62,16 +62,16 @@ final class KvSource {
   private volatile boolean followed;
   private volatile boolean live;
 
-  /** Whether prompts could match something of what it holds, or it holds nothing. */
+  /** True if prompts can match some of its blocks, or if it holds none. */
   private volatile boolean matchable = true;
 
   private boolean closed;
   private long refused;
 
   /**
-   * @param slot its own in the index
-   * @param bytesLeft what all sources may still take
-   * @param now the present time
+   * @param slot its slot in the index
+   * @param bytesLeft byte budget left for all sources
+   * @param now the current time
    */
   KvSource(
       int rank,
@@ -106,61 +106,60 @@ final class KvSource {
     live = now && !closed;
   }
 
-  /** Whether somebody listens to its announcements, or tries to. */
+  /** Returns true if a subscription to its events exists or is being established. */
   boolean followed() {
     return followed;
   }
 
   /**
-   * Whether what a prompt does not match here is not held: all is heard, and not everything that is
-   * held is such that no prompt can match it.
+   * Returns true if a prompt part without a match is certainly not held here: the stream is
+   * complete, and some blocks are matchable.
    */
   boolean comparable() {
     return live && matchable;
   }
 
-  /** How often all it held was certainly gone at once. */
+  /** Number of times all its blocks were certainly lost at once. */
   int clears() {
     return clears;
   }
 
-  /** Until when what was placed was gone at the last of {@link #clears}, by the ticker. */
+  /** Ticker time up to which placements were lost at the last of {@link #clears}. */
   long emptyUntil() {
     return emptyUntil;
   }
 
-  /** Tokens of all blocks on its device, whether a prompt can match them or not. */
+  /** Tokens of all blocks on its device, matchable or not. */
   long deviceTokens() {
     return deviceTokens;
   }
 
   /**
-   * Tokens that its device holds when it is full, as far as announcements tell. Once as much has
-   * left as is held, what is held is taken to be all there is room for; the most is kept, because
-   * after a gap a cache is known anew from nothing, and a few blocks that come and go would pass
-   * for a full one.
+   * Estimated capacity of its device in tokens. When the tokens removed reach the tokens held, the
+   * device counts as full. The maximum is kept, because after missed events the cache fills again
+   * from empty. A few changing blocks would then look like a full cache.
    *
-   * @param assumed what it is taken to hold else; much less than that is not believed
+   * @param assumed capacity assumed otherwise; an estimate far below it is rejected
    */
   long capacityTokens(long assumed) {
     long most = Math.max(mostTokens, fullTokens);
     return fullTokens >= assumed / LEAST_SHARE ? most : Math.max(assumed, most);
   }
 
-  /** Whether it has blocks on a tier that prompts can match. */
+  /** Returns true if a tier has blocks that prompts can match. */
   boolean uses(int tier) {
     return ownBlocks.getOpaque(tier) > 0;
   }
 
-  /** Blocks that there was no memory for. */
+  /** Blocks that were not recorded for lack of memory. */
   synchronized long refused() {
     return refused;
   }
 
   /**
-   * Takes in what was announced.
+   * Applies events.
    *
-   * @param goneUntil until when placements are gone if the engine announces that it is empty
+   * @param goneUntil time up to which placements are lost if the engine announces an empty cache
    */
   synchronized void apply(
       Iterable<? extends KvEvent> events, Adapters adapters, long now, long goneUntil) {
@@ -183,12 +182,12 @@ final class KvSource {
     blockSize = nodes.blockSize();
   }
 
-  /** Tokens of an engine's block; 0 while not known. */
+  /** Tokens of an engine's block; 0 if unknown. */
   int blockSize() {
     return blockSize;
   }
 
-  /** Its worker has left; what still comes of it counts for nothing. */
+  /** Closes the source after its worker has left; later events are ignored. */
   synchronized void close() {
     clear();
     closed = true;
@@ -196,14 +195,14 @@ final class KvSource {
     live = false;
   }
 
-  /** Nobody listens any more. */
+  /** Records the end of the subscription. */
   synchronized void gone(long now) {
     reset(now);
     followed = false;
     live = false;
   }
 
-  /** What was heard counts no more, but may still be so. */
+  /** Discards the known blocks, which the engine may still hold. */
   synchronized void reset(long now) {
     if (!closed) {
       knownSince = now;
@@ -211,7 +210,7 @@ final class KvSource {
     }
   }
 
-  /** Its engine holds nothing any more of what was placed until then, and has not said so. */
+  /** Records an engine restart without an event. Placements up to that time are lost. */
   synchronized void restarted(long lostUntil) {
     if (!closed) {
       clear();
@@ -219,13 +218,16 @@ final class KvSource {
     }
   }
 
-  /** The time first: who sees the count reads it. */
+  /** Writes the time first, because readers read it after the counter. */
   private synchronized void emptied(long until) {
     emptyUntil = until;
     clears = clears + 1;
   }
 
-  /** More was found than was heard of: what was brought until then may be held all the same. */
+  /**
+   * Records that the engine found more than announced. Placements up to that time may be cached
+   * without an event.
+   */
   synchronized void doubted(long until) {
     if (until - knownSince > 0) {
       knownSince = until;
@@ -233,8 +235,7 @@ final class KvSource {
   }
 
   /**
-   * From when on everything was heard: what was brought before that time may be held without being
-   * known.
+   * Ticker time from which events are complete; earlier placements may be cached without an event.
    */
   long knownSince() {
     return knownSince;
@@ -283,13 +284,13 @@ final class KvSource {
         enterTiers(node, now);
       }
       put(node, tier, now);
-      // Behind a block that is chained, because it was announced in full before, others can be.
+      // A block announced in full before continues the chain.
       matches &= nodes.matches(node);
       parent = node;
     }
   }
 
-  /** A block that was renewed a short while ago was so with all before it. */
+  /** Renews a prefix. A block renewed recently was renewed together with all its predecessors. */
   private void renew(int last, long now) {
     int node = last;
     while (node != KvNodes.NONE && nodes.rooted(node)) {
@@ -304,7 +305,7 @@ final class KvSource {
     }
   }
 
-  /** The tiers that a block was on before it was known what it holds. */
+  /** Claims a block on the tiers that it was on before its content was known. */
   private void enterTiers(int node, long now) {
     int tiers = nodes.tiers(node);
     for (int tier = 0; tier < ownBlocks.length(); tier++) {
@@ -392,7 +393,7 @@ final class KvSource {
     }
   }
 
-  /** What a block is claimed under when it is on {@code tier}. */
+  /** The index key of a block on {@code tier}. */
   static long onTier(long key, int tier) {
     return tier == DEVICE ? key : TokenIds.piece(key + tier);
   }

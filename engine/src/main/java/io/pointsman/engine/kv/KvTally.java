@@ -4,15 +4,15 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What lookups of prompts came to, since the start. Any thread may count and read. */
+/** Counters of prompt lookups by result, since the start. Any thread may count and read. */
 public final class KvTally {
-  /** What a lookup came to. */
+  /** The result of a lookup. */
   public enum Outcome {
-    /** A worker that could be chosen held a part of the prompt. */
+    /** An eligible worker held a part of the prompt. */
     HIT,
-    /** None did. */
+    /** No eligible worker held a part of the prompt. */
     MISS,
-    /** No worker that could be chosen announces what it holds. */
+    /** No eligible worker announces its cache. */
     NOT_ANNOUNCED,
     /** The prompt's token ids are not known. */
     UNKNOWN_TOKENS
@@ -31,7 +31,7 @@ public final class KvTally {
     of(outcome).increment();
   }
 
-  /** Lookups that came to {@code outcome}. */
+  /** Number of lookups with this result. */
   public long counted(Outcome outcome) {
     return of(outcome).sum();
   }

@@ -1,14 +1,14 @@
 package io.pointsman.engine.kv;
 
-/** Where an engine keeps blocks of KV memory, from the fastest to the slowest. */
+/** Storage tiers of an engine's KV blocks, from the fastest to the slowest. */
 public enum KvTier {
-  /** The accelerator's memory: nothing has to be moved. */
+  /** The accelerator's memory; blocks need no transfer. */
   DEVICE(0),
   /** The host's memory. */
   HOST(1),
   /** Local storage. */
   DISK(2),
-  /** A pool that several engines share. */
+  /** A pool used by several engines. */
   EXTERNAL(3);
 
   private final int index;
@@ -17,7 +17,7 @@ public enum KvTier {
     this.index = index;
   }
 
-  /** Its place in tables, in the order above. */
+  /** Its index in tables, in the order above. */
   int index() {
     return index;
   }

@@ -7,20 +7,19 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Since when prompts wait on each worker to be computed. An engine announces a prompt only when it
- * computes it, which a queue can delay by any time. Until then, and for {@link
- * KvKnowledge#LATE_NANOS} after the placement in any case, the placement says that the worker will
- * hold the prompt; afterwards the announcements say what it holds.
+ * The prompts on each worker that are placed but not computed yet. An engine announces a prompt
+ * only when it computes it, and a queue can delay that. A placement counts as cached until then,
+ * and for at least {@link KvKnowledge#LATE_NANOS}. Afterwards only the events count.
  *
- * <p>Safe for threads; lookups take no lock.
+ * <p>Safe for use by several threads; lookups take no lock.
  */
 public final class PendingPrompts {
-  /** A worker that hangs, or reports no first tokens, delays the rule by so much at most. */
+  /** Maximum wait that counts, for a worker that hangs or reports no first tokens. */
   private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(2);
 
-  /** Of one worker; the set is guarded by this. */
+  /** The prompts of one worker; the set is guarded by this. */
   private static final class Line {
-    /** Leases without a first token, in the order of their placement. */
+    /** Leases without a first token, in the order of placement. */
     private final LinkedHashSet<Lease> leases = new LinkedHashSet<>();
 
     /** The first of them; null if there is none. */
@@ -39,7 +38,7 @@ public final class PendingPrompts {
 
   private final AtomicReferenceArray<Line> bySlot;
 
-  /** None waits. */
+  /** Creates a table without pending prompts. */
   public PendingPrompts(int maxWorkers) {
     bySlot = new AtomicReferenceArray<>(maxWorkers);
     for (int slot = 0; slot < maxWorkers; slot++) {
@@ -47,7 +46,7 @@ public final class PendingPrompts {
     }
   }
 
-  /** A prompt was placed; may be said more than once. */
+  /** Records that a prompt was placed; may be called repeatedly. */
   public void placed(Lease lease) {
     int slot = lease.worker().slot();
     if (slot < bySlot.length()) {
@@ -55,7 +54,9 @@ public final class PendingPrompts {
     }
   }
 
-  /** Its first token has come, or the request has ended; may be said more than once. */
+  /**
+   * Records that the first token has arrived or the request has ended; may be called repeatedly.
+   */
   public void computed(Lease lease) {
     int slot = lease.worker().slot();
     if (slot < bySlot.length()) {
@@ -63,24 +64,21 @@ public final class PendingPrompts {
     }
   }
 
-  /**
-   * The time, by the ticker, from which on placements on the worker in a slot count as held though
-   * they are not announced.
-   */
+  /** Ticker time from which unannounced placements on the worker count as cached. */
   public long heldSince(int slot, long now) {
     return now - Math.max(longestWait(slot, now), KvKnowledge.LATE_NANOS);
   }
 
   /**
-   * Until when placements on the worker in a slot are gone if its engine announces now that it is
-   * empty: prompts that wait are computed afterwards.
+   * Ticker time up to which placements are lost if the engine announces an empty cache now. Waiting
+   * prompts are computed afterwards.
    */
   long goneUntil(int slot, long now) {
     long wait = longestWait(slot, now);
     return wait < 0 ? now : now - wait - 1;
   }
 
-  /** How long the oldest prompt waits; below 0 if none does. */
+  /** Nanoseconds for which the oldest prompt waits; below 0 if none waits. */
   private long longestWait(int slot, long now) {
     Lease oldest = slot < bySlot.length() ? bySlot.get(slot).oldest : null;
     return oldest == null ? -1 : Math.clamp(now - oldest.placedAt(), 0, MOST_NANOS);

@@ -4,25 +4,28 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the token ids of prompts that came as text, as engines would count them. Asked for each
- * request by many threads at once: answers from memory, takes no lock, asks no engine.
+ * Finds the token ids of text prompts as engines tokenise them. Called for each request by many
+ * threads at once. Answers from memory, without a lock or a request to an engine.
  */
 @FunctionalInterface
 public interface TokenKeys {
-  /** Knows no text's ids. */
+  /** Finds no ids. */
   TokenKeys NONE = _ -> null;
 
   /**
-   * The routing key of a prompt in blocks of token ids ({@link PrefixBlocks#tokenIds}), as far as
-   * its ids are known from its beginning on; its {@code tokens} is the length of the whole prompt,
-   * estimated where it is not known.
+   * Returns the prompt's routing key in blocks of token ids ({@link PrefixBlocks#tokenIds}), for
+   * the beginning with known ids. Its {@code tokens} is the length of the whole prompt, estimated
+   * if unknown.
    *
-   * @param text the routing key of the prompt as it came
-   * @return null if nothing is known
+   * @param text the routing key of the text prompt
+   * @return null if no ids are known
    */
   @Nullable PrefixBlocks of(PrefixBlocks text);
 
-  /** The same ids for one who only looks on: nothing is counted, or kept for longer. */
+  /**
+   * Returns a view for observers: lookups are not counted and do not extend the retention of
+   * entries.
+   */
   default TokenKeys unseen() {
     return this;
   }

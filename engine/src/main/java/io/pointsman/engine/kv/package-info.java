@@ -1,4 +1,4 @@
-/** What engines announce of their KV caches, and an index of it. */
+/** The KV events of engines and an index over them. */
 @NullMarked
 package io.pointsman.engine.kv;
 

@@ -1,20 +1,20 @@
 package io.pointsman.engine.policy;
 
 /**
- * What a request says of whom it belongs to.
+ * The identity that a request belongs to.
  *
- * @param kind how long the identity lasts
- * @param source where it was found, such as {@code header:x-session-id} or {@code body:user}; part
- *     of the identity, so that equal values from different places stay apart
- * @param value the identity itself, not empty
+ * @param kind lifetime of the identity
+ * @param source origin, for example {@code header:x-session-id} or {@code body:user}. It is part of
+ *     the identity, so equal values from different sources differ.
+ * @param value the identity, not empty
  */
 public record AffinityKey(Kind kind, String source, String value) {
-  /** How long an identity lasts. */
+  /** Lifetime of an identity. */
   public enum Kind {
-    /** A session, a user, an agent's run: many requests. May open a sticky session. */
+    /** A session, a user or an agent's run, with many requests. May open a sticky session. */
     SESSION,
     /**
-     * A request or trace id, new with each request. Spreads by hash, never opens a sticky session.
+     * A request or trace id, new with each request. Used for hashing; never opens a sticky session.
      */
     REQUEST
   }

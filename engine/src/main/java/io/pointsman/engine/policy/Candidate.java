@@ -3,14 +3,15 @@ package io.pointsman.engine.policy;
 import io.pointsman.engine.fleet.Worker;
 
 /**
- * What a policy thought of one worker when it decided on a request.
+ * A policy's evaluation of one worker for one request.
  *
- * @param inFlight requests in flight there, without this one
- * @param heldTokens prompt tokens that it was thought to hold
- * @param uncachedTokens prompt tokens that it would have had to compute
- * @param ttftMillis predicted time to first token; NaN if it could not be chosen
- * @param waitMillis how much of that the request would have waited for others
- * @param costMillis what was compared: time to first token and the price on new work
+ * @param inFlight requests in flight, without this one
+ * @param heldTokens prompt tokens expected in its cache
+ * @param uncachedTokens prompt tokens that it would have to compute
+ * @param ttftMillis predicted time to first token in milliseconds; NaN if the worker was not
+ *     eligible
+ * @param waitMillis the part of {@code ttftMillis} spent waiting for other requests
+ * @param costMillis the value compared: time to first token plus the price of new work
  */
 public record Candidate(
     Worker worker,
@@ -22,26 +23,29 @@ public record Candidate(
     double waitMillis,
     double costMillis) {
 
-  /** Why it serves the request, or does not. A closed set: it is told in answers. */
+  /**
+   * The reason why the worker serves the request or does not. A closed set: it appears in
+   * responses.
+   */
   public enum Verdict {
     CHOSEN,
-    /** It may not be chosen: not healthy, draining, resting, stalled, or at its limit. */
+    /** Not eligible: unhealthy, draining, resting, stalled, or at its limit. */
     OUT,
-    /** It has had an attempt of this request. */
+    /** Already tried for this request. */
     TRIED,
-    /** About as good, but with more requests in flight. */
+    /** About equal cost, but more requests in flight. */
     MORE_LOAD,
-    /** As good in every way: chance decided. */
+    /** Equal in every respect: a random draw decided. */
     CHANCE,
-    /** Dearer, most of all because the request would have waited for others. */
+    /** Higher cost, mostly because the request would have waited for others. */
     LONGER_WAIT,
-    /** Dearer, most of all because it holds less of the prompt; or as good but for that. */
+    /** Higher cost, mostly because less of the prompt is cached; or equal except for that. */
     LESS_CACHED,
-    /** Dearer, most of all because it computes more slowly or decodes more. */
+    /** Higher cost, mostly because prefill is slower or more sequences decode. */
     SLOWER,
     /**
-     * Better, and not chosen all the same: not among those compared of a large fleet, or the
-     * request was pinned, or the policy failed.
+     * Lower cost, but not chosen. In a large fleet it was not compared, or the request was pinned,
+     * or the policy failed.
      */
     PASSED_OVER
   }

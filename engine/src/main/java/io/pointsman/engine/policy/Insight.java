@@ -4,46 +4,48 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
-/** What a policy that predicts can tell of itself, beside its decisions. Any thread may ask. */
+/** The diagnostics of a policy that predicts. Any thread may call. */
 public interface Insight {
-  /** Most candidates that are told of one decision. */
+  /** Maximum number of candidates in one explanation. */
   int MOST_CANDIDATES = 64;
 
   /**
-   * What it thinks of each worker, the chosen one first, then from the best to the worst, at most
-   * {@link #MOST_CANDIDATES}; of a large pool, of those that it has looked at. Takes some
-   * microseconds and memory: for a few requests only.
+   * Evaluates the workers for a request, the chosen one first, then by rising cost, at most {@link
+   * #MOST_CANDIDATES}. In a large pool only the workers that the policy compared are included.
+   * Takes some microseconds and memory, so use it for few requests.
    *
-   * @param chosen whom the request is about to be placed on
-   * @param now the time of the decision
+   * @param chosen the worker that receives the request
+   * @param now time of the decision in ticker nanoseconds
    */
   List<Candidate> explain(Pool pool, RoutingRequest request, Worker chosen, long now);
 
-  /** What was expected in caches, what was found, and why the rest was not. */
+  /** Prompt tokens expected and found in caches, and the reasons for the difference. */
   LostHits lostHits();
 
-  /** What its models of workers' caches take; when that is all, they forget prompts early. */
+  /** Memory of its models of the workers' caches. At the maximum, they forget prompts early. */
   Memory memory();
 
-  /** Whether it places requests by least load, because its own choices turned out slow. */
+  /**
+   * State of the fallback to least load, which is active while the policy's own choices are slower.
+   */
   Fallback fallback();
 
   /**
-   * @param bytes taken at present
-   * @param maxBytes that may be taken
+   * @param bytes current memory in bytes
+   * @param maxBytes maximum memory in bytes
    */
   record Memory(long bytes, long maxBytes) {}
 
   /**
-   * A policy's fallback to least load: the present one, or else the last. Times are means, in
-   * milliseconds from the placement to the first token.
+   * A policy's fallback to least load: the active one, or else the last. Times are means in
+   * milliseconds from placement to first token.
    *
-   * @param active whether requests are placed by least load now
-   * @param activations how often that has begun
-   * @param costMillis as measured before it; NaN if there was none
-   * @param plainMillis as predicted before it for least load; NaN if there was none
-   * @param fallbackMillis as measured while it was active; NaN if it has not ended, or too few
-   *     first tokens came
+   * @param active true if requests are placed by least load now
+   * @param activations number of times the fallback started
+   * @param costMillis measured before it; NaN if there was none
+   * @param plainMillis predicted for least load before it; NaN if there was none
+   * @param fallbackMillis measured during it; NaN if it has not ended, or if too few first tokens
+   *     arrived
    */
   record Fallback(
       boolean active,
@@ -53,7 +55,7 @@ public interface Insight {
       double fallbackMillis) {
     public static final Fallback NONE = new Fallback(false, 0, Double.NaN, Double.NaN, Double.NaN);
 
-    /** The same after its end. */
+    /** Returns this fallback after its end. */
     public Fallback ended(double fallbackMillis) {
       return new Fallback(false, activations, costMillis, plainMillis, fallbackMillis);
     }

@@ -5,17 +5,17 @@ import io.pointsman.engine.fleet.Outcome;
 import io.pointsman.engine.fleet.Worker;
 
 /**
- * State that learns from what is placed, on whatever plane, and that policies read: a prefix index,
- * a session table. It outlives changes of the fleet. Called by many threads at once, on the thread
- * that places or settles; must not block.
+ * State that learns from placements and that policies read, for example a prefix index or a session
+ * table. It also learns from placements for external proxies, and it survives changes of the fleet.
+ * Called by many threads at once, on the placing or settling thread; must not block.
  */
 public interface Learner {
   /** {@code lease} was placed for {@code request}. */
   void placed(RoutingRequest request, Lease lease);
 
-  /** A lease that was placed for {@code request} has ended. */
+  /** A lease placed for {@code request} has ended. */
   void ended(RoutingRequest request, Lease lease, Outcome outcome);
 
-  /** {@code worker} has left the fleet; what was known of it counts no more. */
+  /** {@code worker} has left the fleet; its state must be discarded. */
   void forget(Worker worker);
 }

@@ -6,8 +6,8 @@ import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code least_load}: the eligible worker with the fewest requests in flight, chosen by chance
- * among equals, so that an idle fleet fills evenly.
+ * The policy {@code least_load}: the eligible worker with the fewest requests in flight. Ties are
+ * broken at random, so an idle fleet fills evenly.
  */
 public final class LeastLoadPolicy implements Policy {
   private final Dice dice;
@@ -21,7 +21,7 @@ public final class LeastLoadPolicy implements Policy {
     return (request, now) -> pick(pool, request, now, dice);
   }
 
-  /** Also what policies by session do with a request that has no session. */
+  /** Picks by least load. Session policies also use it for requests without a session. */
   public static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
     request.notes().because(PickReason.LEAST_LOAD);
     return pool.leastLoaded(now, request.tried(), dice);

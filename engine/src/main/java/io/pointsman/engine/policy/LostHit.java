@@ -1,27 +1,25 @@
 package io.pointsman.engine.policy;
 
 /**
- * Why an engine had to compute prompt tokens that a better known, larger or less busy fleet would
- * have found in a cache. A closed set: it is a metric label. What each means to the token stands in
- * docs/observing-decisions.md.
+ * The reason why an engine computed prompt tokens that a cache could have provided. A closed set:
+ * it is a metric label. docs/observing-decisions.md defines each reason exactly.
  */
 public enum LostHit {
-  /** Nobody was sent them, as far as is remembered. */
+  /** No worker received them, as far as is remembered. */
   NEVER_SEEN,
-  /** A worker had them and needed the room. */
+  /** A worker had them and evicted them. */
   EVICTED,
-  /** Whoever had them has left, started anew, or may not be chosen. */
+  /** Their holder has left, restarted, or is not eligible. */
   WORKER_GONE,
-  /** Another worker has them; it would have taken longer, or is at its limit. */
+  /** Another worker has them, but it would have taken longer or is at its limit. */
   LOAD,
-  /** They are known by another model, adapter or salt only, which shares no cache. */
+  /** They are known only for another model, adapter or salt, which has a separate cache. */
   OTHER_SALT,
-  /** Another worker has them; the chosen one has joined lately and takes its part of the work. */
+  /** Another worker has them; the chosen one joined recently and takes its share of the work. */
   NEW_WORKER,
   /**
-   * The chosen worker was sent them, had room for all that it was sent, and did not find them: its
-   * template or its tokenisation makes other tokens of the prompt than the router expects, or it
-   * keeps no cache.
+   * The chosen worker received them and had room for them, but did not find them. Its chat template
+   * or tokeniser differs from the router's, or its prefix cache is disabled.
    */
   TOKENS_DIFFER
 }

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What became of the prompt tokens of requests that ended well, in sums since the start: expected
- * in a cache, found there, and if not found, why. Any thread may add and read.
+ * Sums of prompt tokens of successful requests since the start: expected in a cache, found there,
+ * and lost by reason. Any thread may add and read.
  */
 public final class LostHits {
   private final Map<LostHit, LongAdder> hits = adders();
@@ -25,9 +25,9 @@ public final class LostHits {
   /**
    * Counts one request.
    *
-   * @param promptTokens all of its prompt
-   * @param expectedTokens how many of them its worker was thought to hold
-   * @param cachedTokens how many it found; those expected if it does not say
+   * @param promptTokens all tokens of its prompt
+   * @param expectedTokens prompt tokens expected in its worker's cache
+   * @param cachedTokens prompt tokens found; {@code expectedTokens} if not reported
    */
   public void add(int promptTokens, int expectedTokens, int cachedTokens) {
     prompt.add(promptTokens);
@@ -54,7 +54,7 @@ public final class LostHits {
     return of(hits, reason).sum();
   }
 
-  /** Prompt tokens that were lost for {@code reason}. */
+  /** Prompt tokens lost for {@code reason}. */
   public long tokens(LostHit reason) {
     return of(tokens, reason).sum();
   }
@@ -64,12 +64,12 @@ public final class LostHits {
     return prompt.sum();
   }
 
-  /** How many of them workers were thought to hold. */
+  /** Prompt tokens expected in caches. */
   public long expectedTokens() {
     return expected.sum();
   }
 
-  /** How many of them workers found. */
+  /** Prompt tokens found in caches. */
   public long cachedTokens() {
     return cached.sum();
   }

@@ -6,8 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why the last pick of a request came out as it did. Written by the policy and by what learns for
- * it, read by whoever explains; owned by the request's thread.
+ * The reasons for the last pick of a request. The policy and its learners write them; explanations
+ * read them. Owned by the request's thread.
  */
 public final class PickNotes {
   /**
@@ -33,22 +33,22 @@ public final class PickNotes {
   private List<Candidate> candidates = List.of();
   private List<Loss> losses = List.of();
 
-  /** Notes a choice that had nothing to do with prefixes. */
+  /** Records a choice independent of prefixes. */
   public void because(PickReason reason) {
     because(reason, 0);
     expectsHits = false;
   }
 
   /**
-   * @param matchedBlocks blocks of the routing key that the chosen worker is thought to hold
+   * @param matchedBlocks routing-key blocks expected on the chosen worker
    */
   public void because(PickReason reason, int matchedBlocks) {
     because(reason, matchedBlocks, matchedBlocks);
   }
 
   /**
-   * @param matchedBlocks blocks of the routing key that the chosen worker is thought to hold
-   * @param knownBlocks the same of the worker that holds most
+   * @param matchedBlocks routing-key blocks expected on the chosen worker
+   * @param knownBlocks routing-key blocks expected on the worker that holds most
    */
   public void because(PickReason reason, int matchedBlocks, int knownBlocks) {
     this.reason = reason;
@@ -65,84 +65,83 @@ public final class PickNotes {
   }
 
   /**
-   * Notes another reason for the same choice; all else that was noted stays, but for how long the
-   * request would wait elsewhere.
+   * Records another reason for the same choice. Keeps the other notes, except the expected wait.
    */
   public void instead(PickReason reason) {
     this.reason = reason;
     goesAtOnce();
   }
 
-  /** Whether it was looked at how much of the prompt the chosen worker holds. */
+  /** Returns true if the policy determined the cached part of the prompt on the chosen worker. */
   public boolean expectsHits() {
     return expectsHits;
   }
 
-  /** Notes what looking the prompt up among announcements came to. */
+  /** Records the result of a lookup in the index of KV events. */
   public void lookedUp(KvTally.Outcome outcome) {
     lookup = outcome;
   }
 
-  /** What looking the prompt up among announcements came to; null if the policy did not look. */
+  /** The result of the lookup in the index of KV events; null if there was none. */
   public KvTally.@Nullable Outcome lookup() {
     return lookup;
   }
 
-  /** Notes that the request is held back since {@code at}. */
+  /** Records that the request is deferred since {@code at}. */
   public void heldSince(long at) {
     heldSince = held || placed ? heldSince : at;
     held |= !placed;
   }
 
-  /** When the request was asked for: when it was held back, or else when it was placed first. */
+  /** Start of the request: the time it was deferred, or else the time it was first placed. */
   public long askedAt() {
     return held ? heldSince : firstPlacedAt;
   }
 
-  /** Notes that the request was given a worker at {@code at}. */
+  /** Records that a worker was chosen at {@code at}. */
   public void placed(long at) {
     firstPlacedAt = placed ? firstPlacedAt : at;
     placed = true;
   }
 
-  /** When the first of the request's attempts was given a worker; the last may be a later one. */
+  /** Time of the request's first placement, which may precede the last attempt. */
   public long firstPlacedAt() {
     return firstPlacedAt;
   }
 
-  /** Notes when the first token is expected, in milliseconds from the pick on. */
+  /** Records the predicted time to first token, in milliseconds from the pick. */
   public void predict(double millis) {
     predictedMillis = millis;
   }
 
   /**
-   * Notes when the first token would be expected if least load decided, and cached tokens among
-   * equals; in milliseconds from the pick on.
+   * Records the time to first token predicted for least load with cached tokens as tie-breaker, in
+   * milliseconds from the pick.
    */
   public void predictPlain(double millis) {
     plainMillis = millis;
   }
 
   /**
-   * Notes how many milliseconds the request would wait at least for others, whichever of all
-   * workers it were placed on; 0 if one has room for it.
+   * Records the predicted minimum wait for other requests over all workers, in milliseconds; 0 if a
+   * worker has room.
    */
   public void waits(double millis) {
     waitMillis = millis;
   }
 
-  /** The choice stands, however long the request will wait: it is not to be held back. */
+  /** Marks the choice as final independent of the wait: the request must not be deferred. */
   public void goesAtOnce() {
     waitMillis = Double.NaN;
   }
 
-  /** Notes what the policy thought of each worker; empty if it has no opinion. */
+  /** Records the policy's evaluation of each worker; empty if the policy has none. */
   public void explain(List<Candidate> candidates) {
     explained = true;
     this.candidates = List.copyOf(candidates);
   }
 
-  /** Notes tokens that had to be computed; without effect unless the pick is explained. */
+  /** Records tokens that had to be computed; no effect unless the pick is explained. */
   public void lost(LostHit reason, int tokens) {
     if (explained) {
       losses = losses.isEmpty() ? new ArrayList<>(2) : losses;
@@ -151,24 +150,23 @@ public final class PickNotes {
   }
 
   /**
-   * When the policy expected the first token, in milliseconds from the pick on; NaN if it does not
-   * predict.
+   * The predicted time to first token in milliseconds from the pick; NaN if there is no prediction.
    */
   public double predictedMillis() {
     return predictedMillis;
   }
 
   /**
-   * When the first token was expected if least load had decided, in milliseconds from the pick on;
-   * NaN if the policy does not predict, or had no choice.
+   * The time to first token predicted for least load, in milliseconds from the pick; NaN without a
+   * prediction or a choice.
    */
   public double plainMillis() {
     return plainMillis;
   }
 
   /**
-   * Milliseconds that the request would wait at least for others on any worker; NaN if the policy
-   * does not tell, or has chosen for another reason than how long it takes.
+   * The predicted minimum wait for other requests on any worker, in milliseconds. NaN if there is
+   * no prediction, or if the choice was not made by time.
    */
   public double waitMillis() {
     return waitMillis;
@@ -178,30 +176,27 @@ public final class PickNotes {
     return reason;
   }
 
-  /**
-   * Blocks of the routing key that the chosen worker is thought to hold; 0 where the policy does
-   * not look.
-   */
+  /** Routing-key blocks expected on the chosen worker; 0 if the policy does not determine them. */
   public int matchedBlocks() {
     return matchedBlocks;
   }
 
-  /** Blocks of the routing key that some worker is thought to hold; at least those matched. */
+  /** Routing-key blocks expected on any worker; at least {@link #matchedBlocks}. */
   public int knownBlocks() {
     return knownBlocks;
   }
 
-  /** Whether the pick is explained, because somebody asked or by chance. */
+  /** Returns true if the pick is explained, by request or by sampling. */
   public boolean explained() {
     return explained;
   }
 
-  /** What the policy thought of each worker, of an explained pick. */
+  /** The policy's evaluation of each worker, for an explained pick. */
   public List<Candidate> candidates() {
     return candidates;
   }
 
-  /** Why tokens of the prompt were not found in a cache, once an explained request has ended. */
+  /** The reasons for uncached prompt tokens, after an explained request has ended. */
   public List<Loss> losses() {
     return List.copyOf(losses);
   }

@@ -1,37 +1,40 @@
 package io.pointsman.engine.policy;
 
-/** Why a worker was chosen. A closed set: it is a metric label and a header value. */
+/** The reason for choosing a worker. A closed set: it is a metric label and a header value. */
 public enum PickReason {
-  /** By chance. */
+  /** Random choice. */
   RANDOM,
-  /** It was its turn. */
+  /** Round-robin order. */
   TURN,
-  /** It had the fewest requests in flight, of all or of those compared. */
+  /** Fewest requests in flight, among all or among those compared. */
   LEAST_LOAD,
-  /** Its place for the request's key. */
+  /** First worker for the request's hash key. */
   HASH,
-  /** Its place for the request's key was full or out; the next one. */
+  /** A later worker for the request's hash key; those before it were full or not eligible. */
   HASH_SPILL,
-  /** The session is bound to it. */
+  /** The session is bound to the worker. */
   STICKY_HIT,
-  /** The session was bound to it just now. */
+  /** The session has just been bound to the worker. */
   STICKY_BIND,
-  /** The session was moved to it, because the worker that it was bound to had too much load. */
+  /** The session was moved to the worker, because its previous worker had too much load. */
   STICKY_MOVE,
-  /** The session's worker cannot serve this request; served elsewhere once, the session stays. */
+  /**
+   * The session's worker cannot serve this request. Another one serves it once, and the binding
+   * stays.
+   */
   STICKY_BYPASS,
-  /** The session could not be kept: as many as may be are in use. */
+  /** The session could not be stored: the maximum number is in use. */
   STICKY_FULL,
-  /** It holds the longest known prefix of the prompt. */
+  /** The worker holds the longest known prefix of the prompt. */
   PREFIX_HIT,
-  /** No worker holds enough of the prompt; it had the fewest requests in flight. */
+  /** No worker holds enough of the prompt; fewest requests in flight. */
   PREFIX_MISS,
-  /** It had the least predicted cost: time to first token and what the work does to others. */
+  /** Lowest predicted cost: time to first token plus the effect on other requests. */
   LEAST_COST,
-  /** Loads were too unequal to follow the prefix; it had the fewest requests in flight. */
+  /** Loads were too unequal to follow the prefix; fewest requests in flight. */
   LOAD_IMBALANCE,
-  /** The request can be served there only. */
+  /** Only this worker can serve the request. */
   PINNED,
-  /** The policy failed; it had the fewest requests in flight. */
+  /** The policy failed; fewest requests in flight. */
   FALLBACK
 }

@@ -4,14 +4,14 @@ import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers each request over a fixed set of workers. Called by many threads at once: takes no lock,
- * writes no log, allocates next to nothing.
+ * Chooses a worker for each request from a fixed set. Called by many threads at once. A picker
+ * takes no lock, writes no log and allocates very little.
  */
 @FunctionalInterface
 public interface Picker {
   /**
-   * The worker to serve {@code request}, one that {@link RoutingRequest#admits} says yes to; null
-   * if there is none. Leaves the reason in {@link RoutingRequest#notes}.
+   * Returns the worker to serve {@code request}, which {@link RoutingRequest#admits} must accept;
+   * null if there is none. Records the reason in {@link RoutingRequest#notes}.
    *
    * @param now the engine's time in nanoseconds
    */

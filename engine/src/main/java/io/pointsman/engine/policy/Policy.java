@@ -3,12 +3,12 @@ package io.pointsman.engine.policy;
 import io.pointsman.engine.fleet.Pool;
 
 /**
- * A way of choosing workers. When the fleet changes, a policy is asked for a new picker for each
- * pool (model and role) whose workers are not the same as before; what must outlive the change (an
- * index, a session table) it was handed by its owner when it was made. Calls are serialised.
+ * A strategy for choosing workers. After a fleet change the engine requests a new picker for each
+ * pool (model and role) with changed members. State that must survive the change, for example an
+ * index or a session table, is passed to the policy's constructor. Calls are serialised.
  */
 @FunctionalInterface
 public interface Policy {
-  /** A picker over the workers of {@code pool}. */
+  /** Returns a picker over the workers of {@code pool}. */
   Picker picker(Pool pool);
 }

@@ -7,13 +7,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code power_of_two}: of two eligible workers drawn at random the one with fewer requests in
- * flight. Nearly as even as {@code least_load} at a cost that does not grow with the fleet, and
- * without the herd that follows one least loaded worker (Mitzenmacher, "The Power of Two Choices in
- * Randomized Load Balancing", 2001).
+ * The policy {@code power_of_two}: draws two eligible workers at random and chooses the one with
+ * fewer requests in flight. It is nearly as even as {@code least_load}, at a cost independent of
+ * fleet size. It avoids the herd effect towards one least loaded worker (Mitzenmacher, "The Power
+ * of Two Choices in Randomized Load Balancing", 2001).
  */
 public final class PowerOfTwoPolicy implements Policy {
-  /** Draws that may hit a worker that is out before all eligible workers are counted. */
+  /** Random draws that may hit an ineligible worker before the policy counts all eligible ones. */
   private static final int QUICK_DRAWS = 4;
 
   private final Dice dice;
@@ -44,7 +44,7 @@ public final class PowerOfTwoPolicy implements Policy {
     return pickByRank(pool, tried, now);
   }
 
-  /** Draws two ranks among the eligible workers and looks for those who hold them. */
+  /** Draws two ranks among the eligible workers and finds the workers with these ranks. */
   private @Nullable Worker pickByRank(Pool pool, List<Worker> tried, long now) {
     int eligible = pool.eligible(now, tried);
     if (eligible < 2) {
@@ -74,7 +74,7 @@ public final class PowerOfTwoPolicy implements Policy {
     return best == Pool.ABSENT ? pool.random(now, tried, dice) : pool.worker(best);
   }
 
-  /** Makes a draw among all but {@code first} one among all. */
+  /** Maps a draw among all indexes but {@code first} to an index. */
   private static int other(int first, int draw) {
     return draw < first ? draw : draw + 1;
   }

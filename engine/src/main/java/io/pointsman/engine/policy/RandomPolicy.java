@@ -5,7 +5,7 @@ import io.pointsman.engine.fleet.Pool;
 import io.pointsman.engine.fleet.Worker;
 import org.jspecify.annotations.Nullable;
 
-/** {@code random}: any eligible worker, each with the same chance. */
+/** The policy {@code random}: a uniformly random eligible worker. */
 public final class RandomPolicy implements Policy {
   private final Dice dice;
 
@@ -18,7 +18,7 @@ public final class RandomPolicy implements Policy {
     return (request, now) -> pick(pool, request, now, dice);
   }
 
-  /** Also what policies by key do with a request that has no key. */
+  /** Picks at random. Hash policies also use it for requests without a key. */
   public static @Nullable Worker pick(Pool pool, RoutingRequest request, long now, Dice dice) {
     request.notes().because(PickReason.RANDOM);
     return pool.random(now, request.tried(), dice);

@@ -1,10 +1,10 @@
 package io.pointsman.engine.policy;
 
 /**
- * A {@link Policy} that reads what clients sent, beyond what {@link RoutingRequest} has of it. It
- * finds that in {@link RoutingRequest#fields}.
+ * A {@link Policy} that reads parts of clients' requests beyond those in {@link RoutingRequest}.
+ * They are in {@link RoutingRequest#fields}.
  */
 public interface ReadsRequest {
-  /** What it reads of each request. Asked for once, when the policy is taken into use. */
+  /** The headers and fields that it reads. Called once, when the policy is installed. */
   WantedFields wanted();
 }

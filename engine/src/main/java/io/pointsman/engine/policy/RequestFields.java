@@ -7,20 +7,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client sent, as far as a policy asked for it by {@link ReadsRequest}. Immutable, and valid
- * as long as it is kept. Any thread.
+ * The parts of a client's request that a policy asked for by {@link ReadsRequest}. Immutable; may
+ * be kept. Any thread.
  *
- * @param path of the request, with its query; empty if it is not known
+ * @param path of the request, with its query; empty if unknown
  * @param headers the first value of each header, by its name in lower case
  * @param body the members of the JSON object in the body. A value is a {@code String}, {@code
- *     Long}, {@code Double} or {@code Boolean}, a {@code List} or a {@code Map} of such; members
- *     that are {@code null} are left out
- * @param whole false if the body goes on beyond what the router has read of it: members may be
- *     missing
+ *     Long}, {@code Double}, {@code Boolean}, or a {@code List} or {@code Map} of values; members
+ *     that are {@code null} are omitted.
+ * @param whole false if the router has read only a part of the body; members may then be missing
  */
 public record RequestFields(
     String path, Map<String, String> headers, Map<String, Object> body, boolean whole) {
-  /** Of a request about which no policy asked. */
+  /** The fields if no policy asked for any. */
   public static final RequestFields NONE = new RequestFields("", Map.of(), Map.of(), true);
 
   public RequestFields {
@@ -29,7 +28,7 @@ public record RequestFields(
   }
 
   /**
-   * The first value of a header; null if the request has none, or if no policy asked for it.
+   * Returns the first value of a header; null if it is absent or no policy asked for it.
    *
    * @param name in any case
    */
@@ -37,23 +36,23 @@ public record RequestFields(
     return headers.get(name.toLowerCase(Locale.ROOT));
   }
 
-  /** A member of the JSON body; null if it has none, or if no policy asked for it. */
+  /** Returns a member of the JSON body; null if it is absent or no policy asked for it. */
   public @Nullable Object field(String name) {
     return body.get(name);
   }
 
-  /** Whether a policy asked for anything. */
-  @SuppressWarnings("ReferenceEquality") // a request that has nothing of it was asked about too
+  /** Returns true if a policy asked for fields. */
+  @SuppressWarnings("ReferenceEquality") // equal contents do not mean that no policy asked
   public boolean asked() {
     return this != NONE;
   }
 
-  /** The same of a request by this path; {@link #NONE} stays. */
+  /** Returns a copy with this path; {@link #NONE} stays the same. */
   public RequestFields at(String path) {
     return asked() ? new RequestFields(path, headers, body, whole) : this;
   }
 
-  /** Header values may be keys of clients. */
+  /** Omits the header values, because they may be clients' keys. */
   @Override
   public String toString() {
     return "RequestFields["

@@ -7,12 +7,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code round_robin}: one worker after the other.
+ * The policy {@code round_robin}: the workers take requests one after the other.
  *
- * <p>Each request draws a ticket, and a ticket stands for one worker. Whoever draws the ticket of a
- * worker that is out draws again, so the turn of a dead worker is nobody's: its neighbour does not
- * get twice its share, and the others stay exactly even, also under concurrency. A new picker
- * starts anywhere, so that frequent changes of the fleet do not favour its first worker.
+ * <p>Each request takes a ticket, and a ticket stands for one worker. If that worker is not
+ * eligible, the request takes another ticket. A dead worker's turn is thus skipped, and its
+ * neighbour does not receive a double share. The others stay exactly even, also under concurrency.
+ * A new picker starts at a random worker, so frequent fleet changes do not favour the first.
  */
 public final class RoundRobinPolicy implements Policy {
   private final Dice dice;
@@ -37,7 +37,7 @@ public final class RoundRobinPolicy implements Policy {
         return pool.worker(index);
       }
     }
-    // Other threads may have drawn the tickets of all workers that are not out.
+    // Other threads may have taken the tickets of all eligible workers.
     return pool.random(now, request.tried(), dice);
   }
 }

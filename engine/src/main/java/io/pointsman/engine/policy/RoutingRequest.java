@@ -10,13 +10,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the engine is asked: everything of one client request that matters for placing it. One
- * object for all attempts of the request; owned by the thread that serves it.
+ * The properties of a client request that determine its placement. One object serves all attempts
+ * of the request. It belongs to the thread that serves the request.
  */
 public final class RoutingRequest {
   /**
-   * Characters of a model's name or an identity. Tables keep nothing of a request with longer ones,
-   * so that they are bounded in bytes as well: both are a client's text.
+   * Maximum length in characters of a model name or identity that tables store. Requests with
+   * longer ones are not recorded, because clients choose these texts and tables are bounded in
+   * bytes.
    */
   public static final int LONGEST_KEPT = 256;
 
@@ -46,7 +47,7 @@ public final class RoutingRequest {
     return new Builder();
   }
 
-  /** The same question, with nothing tried and without notes. */
+  /** Returns a copy without tried workers and notes. */
   public RoutingRequest copy() {
     return builder()
         .model(model)
@@ -60,7 +61,7 @@ public final class RoutingRequest {
         .build();
   }
 
-  /** The model asked for; null if the request names none and any worker will do. */
+  /** The requested model; null if the request names none and any worker qualifies. */
   public @Nullable String model() {
     return model;
   }
@@ -74,61 +75,63 @@ public final class RoutingRequest {
     return prefix;
   }
 
-  /** Whom the request belongs to; null if it does not say. */
+  /** The request's affinity key; null if there is none. */
   public @Nullable AffinityKey affinity() {
     return affinity;
   }
 
   /**
-   * The id of the only worker that can serve it, such as the one that keeps a stored response; null
-   * if any can.
+   * The id of the only worker that can serve the request, for example the one with a stored
+   * response; null if any can.
    */
   public @Nullable String pinnedWorker() {
     return pinnedWorker;
   }
 
-  /** Whether there is anything to hash: an affinity key, or a routing key that is not empty. */
+  /**
+   * Returns true if there is a key to hash: an affinity key, or a routing key that is not empty.
+   */
   public boolean keyed() {
     return affinity != null || prefix.count() > 0;
   }
 
   /**
-   * Whether the answer comes piece by piece and passes here, so that silence means something and
-   * its first token is heard of.
+   * Returns true if the response is a stream through the router. Only then silence indicates a
+   * stall, and the first token is observed.
    */
   public boolean heard() {
     return heard;
   }
 
-  /** The answer passes by another way; to be said before the request is placed. */
+  /** Marks that the response does not pass through the router; to be called before placement. */
   public void passesElsewhere() {
     heard = false;
   }
 
-  /** Whether somebody wants to know why the decision comes out as it does. */
+  /** Returns true if an explanation of the decision is requested. */
   public boolean explained() {
     return explained;
   }
 
   /**
-   * Headers and body fields that the client sent, as far as a policy of the router asked for them
-   * by {@link ReadsRequest}; {@link RequestFields#NONE} if none did.
+   * The client's headers and body fields that policies asked for by {@link ReadsRequest}; {@link
+   * RequestFields#NONE} if none did.
    */
   public RequestFields fields() {
     return fields;
   }
 
-  /** What hash policies hash: the affinity key, else the routing key. */
+  /** The hash for hash policies: of the affinity key, else of the routing key. */
   public long affinityHash() {
     return affinity == null ? prefix.whole() : affinity.hash();
   }
 
-  /** Workers that have had an attempt of this request; they get no other. */
+  /** Workers already tried for this request; they are not chosen again. */
   public List<Worker> tried() {
     return tried;
   }
 
-  /** Takes a worker out of choice for the rest of this request. */
+  /** Excludes a worker for the rest of this request. */
   public void exclude(Worker worker) {
     if (tried.isEmpty()) {
       tried = new ArrayList<>(2);
@@ -138,17 +141,17 @@ public final class RoutingRequest {
     }
   }
 
-  /** Whether a policy may choose {@code worker}. */
+  /** Returns true if a policy may choose {@code worker}. */
   public boolean admits(Worker worker, long now) {
     return worker.eligible(now) && (tried.isEmpty() || !tried.contains(worker));
   }
 
-  /** Where a policy leaves why it chose; read after the pick. */
+  /** The notes in which a policy records its reasons; read after the pick. */
   public PickNotes notes() {
     return notes;
   }
 
-  /** Collects what is known of a request; everything has a default. */
+  /** Builds a request; every property has a default. */
   public static final class Builder {
     private @Nullable String model;
     private Role role = Role.REGULAR;
@@ -187,7 +190,7 @@ public final class RoutingRequest {
     }
 
     /**
-     * @param stream false if the answer comes in one piece
+     * @param stream false for a non-streaming response
      */
     public Builder stream(boolean stream) {
       this.stream = stream;
@@ -195,7 +198,7 @@ public final class RoutingRequest {
     }
 
     /**
-     * @param explained whether the notes shall tell what the policy thought of each worker
+     * @param explained true if the notes must contain the policy's evaluation of each worker
      */
     public Builder explained(boolean explained) {
       this.explained = explained;
@@ -203,7 +206,7 @@ public final class RoutingRequest {
     }
 
     /**
-     * @param fields what the client sent, as far as policies asked for it
+     * @param fields the client's headers and body fields that policies asked for
      */
     public Builder fields(RequestFields fields) {
       this.fields = requireNonNull(fields, "fields");

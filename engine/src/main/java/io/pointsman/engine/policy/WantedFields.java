@@ -5,13 +5,13 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * What a policy wants to read of each request. What no policy wants is neither kept nor parsed.
+ * The request fields that a policy reads. The router does not store or parse any others.
  *
  * @param headers names in lower case; {@link #ALL} for every header
- * @param body names of members of the JSON object in the body; {@link #ALL} for every one
+ * @param body names of members of the JSON object in the body; {@link #ALL} for every member
  */
 public record WantedFields(Set<String> headers, Set<String> body) {
-  /** Stands for every name. */
+  /** Matches every name. */
   public static final String ALL = "*";
 
   public static final WantedFields NONE = new WantedFields(Set.of(), Set.of());
@@ -35,7 +35,7 @@ public record WantedFields(Set<String> headers, Set<String> body) {
     return body.contains(name) || body.contains(ALL);
   }
 
-  /** What either wants. */
+  /** Returns the union of both. */
   public WantedFields and(WantedFields other) {
     Set<String> allHeaders = new HashSet<>(headers);
     allHeaders.addAll(other.headers);

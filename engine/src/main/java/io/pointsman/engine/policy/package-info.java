@@ -1,4 +1,4 @@
-/** How a worker is chosen: one file per policy, and what a policy is asked. */
+/** The interfaces of policies and the simple policies, one file each. */
 @NullMarked
 package io.pointsman.engine.policy;
 

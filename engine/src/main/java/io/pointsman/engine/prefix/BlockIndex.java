@@ -4,31 +4,31 @@ import io.pointsman.engine.env.LargePages;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which workers are thought to hold which blocks, each block found by its own hash, whatever it
- * stands for.
+ * An index of the workers expected to hold each block. Blocks are identified by hash; their content
+ * does not matter.
  *
- * <p>Safe for any number of threads. Nothing ever waits: reads are lock-free, writes too. Writes
- * that collide may be lost, never mixed up: a worker is found only for a block that was added for
- * it and not forgotten since.
+ * <p>Safe for any number of threads. Reads and writes are lock-free and never wait. Colliding
+ * writes may be lost, but not mixed up: a worker is found only for a block that was added for it
+ * and not forgotten since.
  *
- * <p>Bounded in bytes by construction. What was used least lately, by bucket, makes room.
+ * <p>Memory is bounded. In each bucket the least recently used claim is evicted first.
  */
 public final class BlockIndex {
-  /** What {@link #holder} answers when there is none. */
+  /** The result of {@link #holder} if there is no further worker. */
   public static final int NOBODY = -1;
 
-  /** More holders of one block than this become a crowd. */
+  /** Maximum number of holders stored individually; more become a crowd. */
   private static final int FEW = 4;
 
-  /** One part in so many of all bytes is for crowds. */
+  /** Divisor of the total bytes that gives the share for crowds. */
   static final int CROWD_SHARE = 8;
 
   static final long LEAST_BYTES = 64 * 1024;
 
-  /** A unit of age is 2^26 ns, 67 ms; ages are told apart up to four years. */
+  /** The unit of age is 2^26 ns, 67 ms; ages are distinguishable up to four years. */
   static final int STAMP_SHIFT = 26;
 
-  /** A claim is renewed at most once in so many units of age, about a second. */
+  /** Minimum age of a claim before it is renewed, in units of age; about one second. */
   static final int RENEWAL = 15;
 
   private final long maxBytes;
@@ -37,8 +37,8 @@ public final class BlockIndex {
   private final Crowds crowds;
 
   /**
-   * @param maxBytes most bytes it may ever take; at least 64 KiB
-   * @param slots worker slots, 1 to 65,536; slots above have no claims
+   * @param maxBytes maximum memory in bytes; at least 64 KiB
+   * @param slots number of worker slots, 1 to 65,536; higher slots have no claims
    */
   public BlockIndex(long maxBytes, int slots) {
     this(checked(maxBytes), maxBytes / CROWD_SHARE, new Tenancies(slots), LargePages.NONE);
@@ -53,7 +53,7 @@ public final class BlockIndex {
   }
 
   /**
-   * @param crowdBytes how many of all bytes are for crowds
+   * @param crowdBytes the part of {@code maxBytes} for crowds
    */
   BlockIndex(long maxBytes, long crowdBytes, Tenancies tenancies, LargePages largePages) {
     this.maxBytes = maxBytes;
@@ -62,7 +62,7 @@ public final class BlockIndex {
     table = new ClaimTable(maxBytes - crowdBytes, tenancies, largePages);
   }
 
-  /** Whether any worker holds a block. */
+  /** Returns true if any worker holds the block. */
   public boolean held(long hash) {
     long found = table.find(hash, 0);
     while (found != -1) {
@@ -81,10 +81,11 @@ public final class BlockIndex {
   }
 
   /**
-   * The few workers that hold a block, one at a time: start with cursor 0, go on with {@link
-   * #after}. A worker may come twice.
+   * Iterates over the few workers that hold a block: start with cursor 0 and continue with {@link
+   * #after}. A worker may occur twice.
    *
-   * @return {@link #NOBODY} at the end, else what {@link #slotOf} and {@link #after} understand
+   * @return {@link #NOBODY} at the end, else an encoded result for {@link #slotOf} and {@link
+   *     #after}
    */
   public int holder(long hash, int cursor) {
     long found = table.find(hash, cursor);
@@ -98,17 +99,17 @@ public final class BlockIndex {
     return NOBODY;
   }
 
-  /** The slot of the worker that {@link #holder} has found. */
+  /** The worker slot in a result of {@link #holder}. */
   public static int slotOf(int holder) {
     return holder & 0xFFFF;
   }
 
-  /** The cursor behind what {@link #holder} has found. */
+  /** The cursor after a result of {@link #holder}. */
   public static int after(int holder) {
     return (holder >>> 16) + 1;
   }
 
-  /** The workers that hold a block when they are many; null when they are few. */
+  /** Returns the crowd of workers that hold a block; null if they are few. */
   public @Nullable Crowd crowd(long hash) {
     long found = table.find(hash, 0);
     while (found != -1) {
@@ -121,36 +122,36 @@ public final class BlockIndex {
     return null;
   }
 
-  /** Who holds a block, as {@link #look} has found it. For one thread, to be filled again. */
+  /** The holders of one block, filled by {@link #look}. For one thread; reusable. */
   public static final class Holders {
     private final int[] claims = new int[ClaimTable.WAYS];
     private int few;
     private @Nullable Crowd crowd;
 
-    /** There is but one. */
+    /** Stores a single holder. */
     void alone(int claim) {
       claims[0] = claim;
       few = 1;
       crowd = null;
     }
 
-    /** The many workers that hold it; null when they are few. */
+    /** The crowd of holders; null if they are few. */
     public @Nullable Crowd crowd() {
       return crowd;
     }
 
-    /** How many they are, those that come twice counted twice. */
+    /** The number of holders; duplicates count twice. */
     public int size() {
       return crowd == null ? few : crowd.size();
     }
 
-    /** The slot of one of the few: {@code i} is below {@link #size}. */
+    /** The slot of one of the few holders; {@code i} is below {@link #size}. */
     public int slot(int i) {
       return Tenancies.slotOf(claims[i]);
     }
   }
 
-  /** Fills {@code holders} with those of a block: one look at the table for all of them. */
+  /** Fills {@code holders} with the holders of a block in one scan of the table. */
   public void look(long hash, Holders holders) {
     int count = table.claims(hash, holders.claims);
     holders.few = 0;
@@ -169,7 +170,7 @@ public final class BlockIndex {
     }
   }
 
-  /** How many workers hold a block, those that come twice counted twice. */
+  /** Returns the number of holders of a block; duplicates count twice. */
   public int holders(long hash) {
     Crowd crowd = crowd(hash);
     if (crowd != null) {
@@ -182,7 +183,7 @@ public final class BlockIndex {
     return holders;
   }
 
-  /** Whether the worker in {@code slot} holds a block. */
+  /** Returns true if the worker in {@code slot} holds the block. */
   public boolean holds(long hash, int slot) {
     for (long found = table.find(hash, 0); found != -1; found = table.find(hash, next(found))) {
       int claim = ClaimTable.claimOf(found);
@@ -197,10 +198,7 @@ public final class BlockIndex {
     return false;
   }
 
-  /**
-   * Adds one block for a worker, whatever it stands for; {@code tenancy} and {@code now} as in
-   * {@link PrefixIndex#add}.
-   */
+  /** Adds a block for a worker; {@code tenancy} and {@code now} as in {@link PrefixIndex#add}. */
   public void claim(long hash, int tenancy, long now) {
     Tally tally = new Tally();
     put(hash, tenancy, (int) (now >>> STAMP_SHIFT), tally);
@@ -208,7 +206,7 @@ public final class BlockIndex {
   }
 
   /**
-   * The same without counting.
+   * Adds a block for a worker; the caller counts the result by {@link #counted}.
    *
    * @param stamp time in units of age
    */
@@ -222,7 +220,7 @@ public final class BlockIndex {
     table.counted(tally.added, tally.replaced);
   }
 
-  /** Forgets that a worker holds a block, because it has evicted it. */
+  /** Removes a worker's claim on a block that it has evicted. */
   public void remove(long hash, int tenancy) {
     int found = table.clear(hash, tenancy);
     int reference = found & ~ClaimTable.CLEARED;
@@ -232,12 +230,15 @@ public final class BlockIndex {
     table.counted(-(found >>> 16), 0);
   }
 
-  /** The present tenancy of a slot, which {@link #claim} asks for; changed by {@link #forget}. */
+  /** The current tenancy of a slot, for {@link #claim}; changed by {@link #forget}. */
   public int tenancy(int slot) {
     return tenancies.of(slot);
   }
 
-  /** Whether a block was added or renewed for a worker at {@code then} or later, to a second. */
+  /**
+   * Returns true if a block was added or renewed for a worker at {@code then} or later, with a
+   * resolution of one second.
+   */
   public boolean addedSince(long hash, int tenancy, long then) {
     return fresh(hash, tenancy, (int) (then >>> STAMP_SHIFT) - RENEWAL);
   }
@@ -296,7 +297,10 @@ public final class BlockIndex {
     }
   }
 
-  /** Null if a worker left meanwhile or another thread was first; then nothing is changed. */
+  /**
+   * Widens a crowd. Returns null, without a change, if a worker left meanwhile or another thread
+   * was first.
+   */
   private @Nullable Crowd widen(int reference, Crowd crowd, int slot) {
     if (!crowd.trusted()) {
       return null;
@@ -311,9 +315,9 @@ public final class BlockIndex {
   }
 
   /**
-   * Makes a crowd of a block's holders and one more.
+   * Creates a crowd from a block's holders and one more.
    *
-   * @return its reference, to be put in their place; 0 if there is no room for one
+   * @return its reference, which replaces their claims; 0 if there is no room
    */
   private int gather(long hash, int tenancy, int stamp) {
     int departures = tenancies.departures();
@@ -339,8 +343,9 @@ public final class BlockIndex {
   }
 
   /**
-   * A crowd that was copied and published while a worker left may have that worker's bit; it is
-   * emptied before anybody reads it. Of whoever leaves later it is swept, for it can be found.
+   * Clears a crowd if a worker left while it was copied and published, because it may contain that
+   * worker's bit. Nobody has read it yet. Later departures are removed by the sweep, which finds
+   * it.
    */
   private Crowd ifNobodyLeft(Crowd crowd, int departures) {
     if (tenancies.departures() != departures) {
@@ -355,34 +360,34 @@ public final class BlockIndex {
   }
 
   /**
-   * Forgets all that was added for the worker in {@code slot}, so that the slot can be given to
-   * another. Readers are not held up; takes time only by the number of crowds.
+   * Removes all claims of the worker in {@code slot}, so the slot can be reused. Readers are not
+   * blocked. The time depends only on the number of crowds.
    */
   public synchronized void forget(int slot) {
     tenancies.end(slot, () -> crowds.remove(slot));
   }
 
-  /** Claims in use, those of workers that have left included until their place is taken. */
+  /** Number of claims, including those of departed workers until they are overwritten. */
   public long entries() {
     return table.entries();
   }
 
-  /** Whether claims have been replaced, so that a block may be missing that was added. */
+  /** Returns true if claims have been evicted, so an added block may be missing. */
   public boolean evicting() {
     return table.evicting();
   }
 
-  /** Claims replaced so far to stay within the bound. */
+  /** Number of claims evicted to stay within the memory bound. */
   public long evictions() {
     return table.evictions();
   }
 
-  /** Bytes taken at present. */
+  /** Current memory in bytes. */
   public long bytes() {
     return table.bytes() + crowds.bytes() + (long) tenancies.slots() * Integer.BYTES;
   }
 
-  /** Most bytes it may ever take. */
+  /** Maximum memory in bytes. */
   public long maxBytes() {
     return maxBytes;
   }

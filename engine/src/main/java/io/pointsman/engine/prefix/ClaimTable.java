@@ -9,31 +9,30 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * A set-associative table of claims "this worker holds this block", of bounded size. Reads and
- * writes are wait-free and use neither locks nor compare-and-set, but for growth.
+ * A set-associative table of bounded size with claims: "this worker holds this block". Reads and
+ * writes are wait-free, without locks or compare-and-set, except for growth.
  *
- * <p>An entry is two words: {@code word} has the claim (a tenancy, or a reference to a crowd) in
- * its upper half and the time of last use in its lower half; {@code key} is the block's hash
- * exclusive-or the upper half of {@code word}, so that its lower half alone rules most entries out.
- * Two threads that write one entry at once can leave the key of one with the word of the other.
- * Such a pair stands for no block at all, so it is never found and is overwritten in time: what is
- * read is either what somebody wrote or nothing (the lockless hash table of computer chess: Hyatt
- * and Mann, "A lock-less transposition-table implementation for parallel search chess engines",
- * ICGA 2002).
+ * <p>An entry has two words. The upper half of {@code word} is the claim (a tenancy, or a reference
+ * to a crowd), the lower half the time of last use. {@code key} is the block's hash exclusive-or
+ * the upper half of {@code word}. Its lower half alone thus excludes most entries. Two threads that
+ * write one entry at once can combine the key of one with the word of the other. Such a pair
+ * matches no block, so it is never found and is overwritten later (the lockless hash table of
+ * computer chess: Hyatt and Mann, "A lock-less transposition-table implementation for parallel
+ * search chess engines", ICGA 2002).
  *
- * <p>Eight entries make a bucket, in which the one used least lately is replaced.
+ * <p>Eight entries form a bucket; the least recently used one is replaced.
  */
 final class ClaimTable implements Partitions.Copying {
   static final int WAYS = 8;
 
-  /** What became of a put. */
+  /** The results of a put. */
   static final int RENEWED = 0;
 
   static final int ADDED = 1;
   static final int REPLACED = 2;
   static final int SHARED = 3;
 
-  /** What {@link #clear} answers when it has found the claim; above any reference. */
+  /** The flag in the result of {@link #clear} for a removed claim; above any reference. */
   static final int CLEARED = 1 << 16;
 
   private static final int BUCKET = 2 * WAYS;
@@ -50,7 +49,7 @@ final class ClaimTable implements Partitions.Copying {
     partitions = new Partitions(maxBytes, largePages, this);
   }
 
-  /** Whether entries in use have been replaced, so that chains may have holes. */
+  /** Returns true if entries in use have been replaced, so chains may have holes. */
   boolean evicting() {
     return evicting;
   }
@@ -68,7 +67,7 @@ final class ClaimTable implements Partitions.Copying {
   }
 
   /**
-   * The first entry for {@code hash} in ways {@code from} and above.
+   * Finds the first entry for {@code hash} in ways {@code from} and above.
    *
    * @return its way in the lower half, its claim in the upper half; -1 if there is none
    */
@@ -91,10 +90,10 @@ final class ClaimTable implements Partitions.Copying {
   }
 
   /**
-   * All claims on a block, in one scan.
+   * Collects all claims on a block in one scan.
    *
-   * @param into takes them, {@link #WAYS} at most
-   * @return how many there are
+   * @param into receives at most {@link #WAYS} claims
+   * @return their number
    */
   int claims(long hash, int[] into) {
     MemorySegment partition = partitions.find(hash);
@@ -123,7 +122,7 @@ final class ClaimTable implements Partitions.Copying {
     return (int) found;
   }
 
-  /** Whether there is such a claim, last used at {@code oldest} or later. */
+  /** Returns true if the claim exists and was last used at {@code oldest} or later. */
   boolean usedSince(long hash, int claim, int oldest) {
     MemorySegment partition = partitions.find(hash);
     if (partition == null) {
@@ -145,12 +144,11 @@ final class ClaimTable implements Partitions.Copying {
   }
 
   /**
-   * Enters or renews a claim on a block that has no other; one scan, for the many blocks that are
-   * held once.
+   * Adds or renews a claim if the block has no other, in one scan. Most blocks have one claim.
    *
-   * @param stamp present time; of two stamps the one that is less by signed difference is older
-   * @return what became of it, to be {@link #counted}; {@link #SHARED}, with nothing done, if there
-   *     are other claims on the block and not this one
+   * @param stamp current time; stamps are compared by signed difference
+   * @return the result, for {@link #counted}; {@link #SHARED}, without a change, if only other
+   *     claims on the block exist
    */
   int putAlone(long hash, int claim, int stamp) {
     MemorySegment partition = partitions.get(hash);
@@ -171,7 +169,7 @@ final class ClaimTable implements Partitions.Copying {
     return shared ? SHARED : place(partition, (int) best, hash, word(claim, stamp));
   }
 
-  /** Enters or renews a claim, whatever other claims there are on the block. */
+  /** Adds or renews a claim, independent of other claims on the block. */
   int put(long hash, int claim, int stamp) {
     MemorySegment partition = partitions.get(hash);
     int at = own(hash, claim, partition);
@@ -183,8 +181,8 @@ final class ClaimTable implements Partitions.Copying {
   }
 
   /**
-   * How little an entry is worth, in the upper half: most when it is empty, else by its age. One
-   * number, so that the least useful of a bucket is found without a branch to mispredict.
+   * Uselessness of an entry in the upper half: the maximum if it is empty, else its age. A single
+   * number lets the search for the maximum avoid mispredicted branches.
    */
   private static long uselessness(long word, int stamp) {
     return word == 0 ? (long) Integer.MAX_VALUE << 32 : (long) (stamp - (int) word) << 32;
@@ -199,7 +197,7 @@ final class ClaimTable implements Partitions.Copying {
     return (int) best;
   }
 
-  /** Writes the entry {@code at}, in a bigger partition if it is in use and growth is possible. */
+  /** Writes the entry {@code at}. If it is in use, grows the partition first where possible. */
   private int place(MemorySegment partition, int at, long hash, long word) {
     MemorySegment target = partition;
     int entry = at;
@@ -217,8 +215,8 @@ final class ClaimTable implements Partitions.Copying {
   }
 
   /**
-   * Counts what puts have answered; apart from them, because counting for each would keep the
-   * processor from overlapping their cache misses.
+   * Counts the results of puts. Separate from the puts, because a counter update for each would
+   * prevent overlapping cache misses.
    */
   void counted(int added, int replaced) {
     if (added != 0) {
@@ -234,10 +232,10 @@ final class ClaimTable implements Partitions.Copying {
   }
 
   /**
-   * Takes a claim out; one scan, which finds a crowd on the way.
+   * Removes a claim in one scan, which also finds a crowd.
    *
-   * @return {@link #CLEARED} if it was there, to be {@link #counted} as -1 added; and in the lower
-   *     bits a reference to a crowd among the block's claims, 0 if there is none
+   * @return {@link #CLEARED} if the claim existed; the caller then counts -1 added. The lower bits
+   *     contain the reference to a crowd among the block's claims, or 0.
    */
   int clear(long hash, int claim) {
     MemorySegment partition = partitions.find(hash);

@@ -5,9 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 
 /**
- * The many workers that hold one block, one bit per slot. Any thread may add, remove and read; a
- * bit set while the crowd is being made or widened may be lost, which costs a recomputed prefix and
- * nothing else.
+ * The many workers that hold one block, one bit per slot. Any thread may add, remove and read. A
+ * bit set during creation or widening may be lost; the cost is one recomputed prefix.
  */
 public final class Crowd {
   private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
@@ -24,17 +23,17 @@ public final class Crowd {
     this.stamp = stamp;
   }
 
-  /** A crowd of nobody, with room for slots up to and including {@code slot}. */
+  /** Creates an empty crowd for slots up to {@code slot}. */
   static Crowd of(long hash, int slot, int stamp) {
     return new Crowd(hash, new long[wordsFor(slot)], stamp);
   }
 
-  /** The same crowd with room for {@code slot}. */
+  /** Returns a copy with room for {@code slot}. */
   Crowd widened(int slot) {
     return new Crowd(hash, Arrays.copyOf(words, wordsFor(slot)), stamp);
   }
 
-  /** Bytes of a crowd that has room for {@code slot}. */
+  /** Bytes of a crowd with room for {@code slot}. */
   static int bytes(int slot) {
     return HEADER_BYTES + wordsFor(slot) * Long.BYTES;
   }
@@ -52,7 +51,7 @@ public final class Crowd {
     return hash;
   }
 
-  /** Whether no bit is left in it of a worker that went while it was copied and published. */
+  /** Returns true if no bit remains of a worker that left during copying and publication. */
   boolean trusted() {
     return trusted;
   }
@@ -84,13 +83,13 @@ public final class Crowd {
     }
   }
 
-  /** Whether the worker in {@code slot} holds the block. */
+  /** Returns true if the worker in {@code slot} holds the block. */
   public boolean holds(int slot) {
     int word = slot >>> 6;
     return word < words.length && ((long) WORD.getOpaque(words, word) & 1L << slot) != 0;
   }
 
-  /** How many workers hold the block. */
+  /** The number of workers that hold the block. */
   public int size() {
     int size = 0;
     for (int i = 0; i < words.length; i++) {
@@ -99,7 +98,10 @@ public final class Crowd {
     return size;
   }
 
-  /** Takes out who is not, or no more, in the narrower crowd that this one is a copy of. */
+  /**
+   * Removes workers that are not, or no longer, in the narrower crowd from which this one was
+   * copied.
+   */
   void keepOnly(Crowd narrower) {
     for (int i = 0; i < narrower.words.length; i++) {
       long kept = (long) WORD.getVolatile(narrower.words, i);

@@ -5,41 +5,41 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All crowds, at most as many as fit a number of bytes; a new one takes the place of the one used
- * least lately among a few. Lock-free.
+ * All crowds within a byte limit. A new crowd replaces the least recently used one among a few
+ * candidates. Lock-free.
  */
 final class Crowds {
   private static final int CANDIDATES = 8;
 
-  /** A reference must stay below every tenancy. */
+  /** Maximum number of crowds: references must be below every tenancy. */
   private static final int MOST = (1 << 16) - 1;
 
   private final AtomicReferenceArray<@Nullable Crowd> crowds;
   private final AtomicLong bytes = new AtomicLong();
 
   /**
-   * @param slots slots that a crowd may have to tell apart
+   * @param slots number of worker slots that a crowd must cover
    */
   Crowds(long maxBytes, int slots) {
     int each = Crowd.bytes(slots - 1) + Integer.BYTES;
     crowds = new AtomicReferenceArray<>((int) Math.min(MOST, maxBytes / each));
   }
 
-  /** Whether {@code reference}, as found where a tenancy could stand, names a crowd. */
+  /** Returns true if {@code reference}, read in place of a tenancy, identifies a crowd. */
   static boolean isReference(int reference) {
     return reference >>> 16 == 0;
   }
 
   /**
-   * The crowd of {@code hash} under {@code reference}, to be read; null if its place has been
-   * taken, or while it is not known whether somebody left before it could be found.
+   * Returns the crowd of {@code hash} under {@code reference} for reading. Null if it was replaced,
+   * or if a worker may have left before it was visible.
    */
   @Nullable Crowd find(int reference, long hash) {
     Crowd crowd = findToWrite(reference, hash);
     return crowd != null && crowd.trusted() ? crowd : null;
   }
 
-  /** The same, to be changed only. */
+  /** Returns the crowd of {@code hash} under {@code reference} for writing only. */
   @Nullable Crowd findToWrite(int reference, long hash) {
     if (reference < 1 || reference > crowds.length()) {
       return null;
@@ -49,9 +49,9 @@ final class Crowds {
   }
 
   /**
-   * Makes room for {@code crowd}.
+   * Stores {@code crowd}, replacing another one if necessary.
    *
-   * @return its reference, or 0 if there was no room or another thread took it
+   * @return its reference; 0 if there was no room or another thread took it
    */
   int open(Crowd crowd, int now) {
     int capacity = crowds.length();
@@ -72,7 +72,7 @@ final class Crowds {
     return exchange(place, oldest, crowd) ? place + 1 : 0;
   }
 
-  /** Puts {@code after} in the place of {@code before}, if it is still there. */
+  /** Replaces {@code before} by {@code after}, if it is still stored. */
   boolean replace(int reference, Crowd before, Crowd after) {
     return exchange(reference - 1, before, after);
   }
@@ -85,7 +85,7 @@ final class Crowds {
     return replaced;
   }
 
-  /** Takes the worker in {@code slot} out of a crowd, and out of what takes its place meanwhile. */
+  /** Removes the worker in {@code slot} from a crowd, and from concurrent replacements of it. */
   void remove(int reference, long hash, int slot) {
     Crowd before = null;
     Crowd crowd = findToWrite(reference, hash);
@@ -96,10 +96,10 @@ final class Crowds {
     }
   }
 
-  /** Takes the worker in {@code slot} out of every crowd. */
+  /** Removes the worker in {@code slot} from every crowd. */
   void remove(int slot) {
     for (int i = 0; i < crowds.length(); i++) {
-      // Volatile: who opened a crowd that is not seen here must see that the worker was going.
+      // Volatile read: a thread that opens a crowd not seen here must see the departure.
       Crowd crowd = crowds.get(i);
       if (crowd != null) {
         crowd.remove(slot);

@@ -1,22 +1,22 @@
 package io.pointsman.engine.prefix;
 
 /**
- * Eight indexed lengths of a prompt that follow each other, counted from its beginning; the last
- * ones of a prompt may be fewer. They are kept side by side, found by the hash of the first.
+ * Eight consecutive indexed lengths of a prompt, counted from its beginning; the last group may
+ * have fewer. They are stored together under the hash of the first length.
  *
  * @param prefix the prompt
- * @param count blocks of it that are meant
- * @param number which group: 0 for the first
+ * @param count number of its blocks that are used
+ * @param number index of the group, starting at 0
  */
 record Group(PrefixBlocks prefix, int count, int number) {
   static final int LENGTHS = 8;
 
-  /** The number of the indexed length of {@code blocks} blocks, of all indexed lengths. */
+  /** Index of the length of {@code blocks} blocks among all indexed lengths. */
   static int ordinal(int blocks) {
     return Milestones.upTo(blocks - 1);
   }
 
-  /** The hash that the group is found by in which a length of a prompt lies. */
+  /** Returns the hash under which the group of an indexed length is stored. */
   static long head(PrefixBlocks prefix, int blocks) {
     int ordinal = ordinal(blocks);
     int first = ordinal & -LENGTHS;

@@ -1,21 +1,21 @@
 package io.pointsman.engine.prefix;
 
 /**
- * Indexed lengths of a prompt that follow each other, by their hashes. Whoever keeps some extends
- * it, so that what is known of them lies in one object.
+ * Consecutive indexed lengths of a prompt, by their hashes. Subclasses add data, so one object
+ * holds everything known of the lengths.
  */
 public class Lengths {
   /** Chained hash of each length; not to be changed. */
   public final long[] hashes;
 
-  /** Which of the prompt's indexed lengths the first one is. */
+  /** Index of the first length among the prompt's indexed lengths. */
   protected int first;
 
-  /** Hash of the first length of the group in which that one lies. */
+  /** Hash of the first length of the group that contains that one. */
   private long head;
 
   /**
-   * So many lengths as there are hashes; which ones, {@link #become} is to say.
+   * Creates one length for each hash; {@link #become} must define them.
    *
    * @param hashes kept, not copied
    */
@@ -23,7 +23,7 @@ public class Lengths {
     this(hashes, 0, 0);
   }
 
-  /** Some of others, from the {@code from}th on. */
+  /** Creates a part of other lengths, from index {@code from} on. */
   protected Lengths(Lengths whole, int from, long[] hashes) {
     this(hashes, whole.first + from, whole.head(from));
   }
@@ -35,17 +35,17 @@ public class Lengths {
   }
 
   /**
-   * Becomes lengths of a prompt whose hashes have been entered.
+   * Defines these as lengths of a prompt, after their hashes have been stored.
    *
    * @param prefix the prompt
-   * @param blocks length of the first of them
+   * @param blocks length of the first one in blocks
    */
   protected final void become(PrefixBlocks prefix, int blocks) {
     first = Group.ordinal(blocks);
     head = Group.head(prefix, blocks);
   }
 
-  /** Hash of the first length of the group in which the {@code i}th lies. */
+  /** Hash of the first length of the group that contains length {@code i}. */
   final long head(int i) {
     int group = ((first + i) & -Group.LENGTHS) - first;
     return group < 0 ? head : hashes[group];

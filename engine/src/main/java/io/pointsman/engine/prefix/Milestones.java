@@ -1,9 +1,9 @@
 package io.pointsman.engine.prefix;
 
 /**
- * The prefix lengths that are indexed: every one up to 16 blocks, then eight per doubling. A shared
- * prefix is recognised to at least 8/9 of its length, and a prompt costs entries by the logarithm
- * of its length: 48 for 256 blocks, 88 for 8,192.
+ * The indexed prefix lengths: every length up to 16 blocks, then eight per doubling. A common
+ * prefix is recognised to at least 8/9 of its length. The entries for a prompt grow with the
+ * logarithm of its length: 48 for 256 blocks, 88 for 8,192.
  */
 public final class Milestones {
   private static final int DENSE_BITS = 4;
@@ -14,7 +14,7 @@ public final class Milestones {
   private Milestones() {}
 
   /**
-   * The length in blocks of a milestone.
+   * Returns the length of a milestone in blocks.
    *
    * @param ordinal at least 0
    */
@@ -26,7 +26,7 @@ public final class Milestones {
     return (DENSE + 2 + 2 * (beyond & (OCTAVE - 1))) << (beyond >>> OCTAVE_BITS);
   }
 
-  /** How many milestones are at most {@code blocks} long. */
+  /** Returns the number of milestones with at most {@code blocks} blocks. */
   public static int upTo(int blocks) {
     if (blocks <= DENSE) {
       return blocks;

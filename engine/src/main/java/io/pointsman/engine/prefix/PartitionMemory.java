@@ -8,12 +8,12 @@ import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory for the partitions of one {@link ClaimTable}, outside of the heap. Small partitions get
- * what there is. For those of full size memory in large pages is looked for while they have half of
- * it; where it does not come in time they do without, because a decision is waiting.
+ * Off-heap memory for the partitions of one {@link ClaimTable}. Small partitions use ordinary
+ * pages. Large pages for a full-size partition are requested when a partition reaches half that
+ * size. If they do not arrive in time, ordinary pages are used, because a decision is waiting.
  *
- * <p>Safe for use by several threads. A partition is given back to the system when nobody refers to
- * it any more; those in large pages, together.
+ * <p>Safe for use by several threads. The garbage collector frees a partition when it is
+ * unreachable; partitions of one large allocation are freed together.
  */
 final class PartitionMemory {
   private static final int CACHE_LINE = 64;
@@ -23,7 +23,7 @@ final class PartitionMemory {
   private final long fullBytes;
   private final int most;
 
-  /** Of full size, in large pages and not in use. */
+  /** Unused full-size partitions in large pages. */
   private final Deque<MemorySegment> ready = new ArrayDeque<>();
 
   private int halves;
@@ -31,8 +31,8 @@ final class PartitionMemory {
   private boolean looking;
 
   /**
-   * @param fullBytes size of a partition that grows no more; a power of two, at most 2 MiB
-   * @param most how many partitions there are at most
+   * @param fullBytes maximum size of a partition in bytes; a power of two, at most 2 MiB
+   * @param most maximum number of partitions
    */
   PartitionMemory(LargePages largePages, long fullBytes, int most) {
     this.largePages = largePages;
@@ -40,7 +40,7 @@ final class PartitionMemory {
     this.most = most;
   }
 
-  /** Zeroed memory for a partition. */
+  /** Returns zeroed memory for a partition. */
   MemorySegment allocate(long bytes) {
     if (bytes == fullBytes) {
       MemorySegment large = takeReady();
@@ -53,7 +53,7 @@ final class PartitionMemory {
     return Arena.ofAuto().allocate(bytes, CACHE_LINE);
   }
 
-  /** Takes back a partition that nobody but the caller has seen. */
+  /** Takes back a partition that only the caller has seen. */
   synchronized void giveBack(MemorySegment partition) {
     if (partition.byteSize() == fullBytes) {
       fulls--;
@@ -77,7 +77,7 @@ final class PartitionMemory {
     largePages.find(SLAB_BYTES, this::found);
   }
 
-  /** Whether more partitions will soon be full than there is memory for. */
+  /** Returns true if more partitions will soon be full than there is memory for. */
   private boolean wanted() {
     return !looking && Math.min(halves, most) > fulls + ready.size();
   }

@@ -9,19 +9,19 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory of a table, cut into partitions that start small and double on their own, each by a
- * short copy, so that an idle table takes little and no decision pays for a large one. What is
- * written to a partition while it is copied may be lost. Lock-free.
+ * The memory of a table in partitions that start small and double independently, each by a short
+ * copy. An idle table thus takes little memory, and no decision waits for a large copy. Writes to a
+ * partition during its copy may be lost. Lock-free.
  *
- * <p>Partitions lie outside of the heap: in it, each collection would move what has grown since the
- * one before, which took 20 ms a second of a router that learned 1,000 new prompts in that time.
+ * <p>Partitions are off-heap. On the heap, each collection would move the growth since the previous
+ * one. That took 20 ms per second in a router that learned 1,000 new prompts per second.
  */
 final class Partitions {
   private static final long FIRST_BYTES = 1 << 10;
   private static final long MOST_BYTES = 1 << 16;
   private static final int LEAST_PARTITIONS = 16;
 
-  /** Of the objects that stand for a partition. */
+  /** Bytes of the objects that represent a partition. */
   private static final int OVERHEAD = 160 + Integer.BYTES;
 
   private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
@@ -32,12 +32,12 @@ final class Partitions {
   private final PartitionMemory memory;
   private final LongAdder bytes = new LongAdder();
 
-  /** How a table takes what still counts from a partition into one of twice the size. */
+  /** Copies the valid entries of a partition into one of twice the size. */
   interface Copying {
-    /** Answers how many entries were left behind. */
+    /** Returns the number of entries not copied. */
     long copy(MemorySegment from, MemorySegment to);
 
-    /** Hears that what was copied has come into use. */
+    /** Is called when the copy has been published. */
     void dropped(long entries);
   }
 
@@ -53,12 +53,12 @@ final class Partitions {
     memory = new PartitionMemory(largePages, full, partitions.length());
   }
 
-  /** The partition of a hash, by its upper half; null if nothing was ever written there. */
+  /** Returns the partition of a hash, by its upper half; null if nothing was written there yet. */
   @Nullable MemorySegment find(long hash) {
     return partitions.getAcquire(place(hash));
   }
 
-  /** The partition of a hash, made if need be. */
+  /** Returns the partition of a hash, and creates it if necessary. */
   MemorySegment get(long hash) {
     MemorySegment partition = find(hash);
     return partition == null ? first(hash) : partition;
@@ -78,7 +78,7 @@ final class Partitions {
     return partition.byteSize() < fullBytes;
   }
 
-  /** The partition of a hash at twice its size, whoever doubled it. */
+  /** Returns the partition of a hash after it was doubled, by this or another thread. */
   MemorySegment grow(long hash, MemorySegment partition) {
     MemorySegment bigger = memory.allocate(2 * partition.byteSize());
     long dropped = copying.copy(partition, bigger);
@@ -107,17 +107,17 @@ final class Partitions {
     WORD.setOpaque(partition, (long) at * Long.BYTES, value);
   }
 
-  /** Reads what makes other words count, ahead of them. */
+  /** Reads a word that validates others, before them. */
   static long readAcquire(MemorySegment partition, int at) {
     return (long) WORD.getAcquire(partition, (long) at * Long.BYTES);
   }
 
-  /** Writes what makes other words count, behind them. */
+  /** Writes a word that validates others, after them. */
   static void publish(MemorySegment partition, int at, long value) {
     WORD.setRelease(partition, (long) at * Long.BYTES, value);
   }
 
-  /** Writes a word if it is as it was; whether it was. */
+  /** Writes a word if it is unchanged; returns true if it was. */
   static boolean replace(MemorySegment partition, int at, long before, long after) {
     return WORD.compareAndSet(partition, (long) at * Long.BYTES, before, after);
   }

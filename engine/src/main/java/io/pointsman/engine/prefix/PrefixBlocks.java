@@ -1,23 +1,23 @@
 package io.pointsman.engine.prefix;
 
 /**
- * The routing key of a prompt as chained 64-bit block hashes: the hash at position i stands for
- * everything up to the end of block i. The last block may be shorter than the others, so that
- * identical short prompts match too.
+ * The routing key of a prompt: chained 64-bit block hashes. The hash at position i covers
+ * everything up to the end of block i. The last block may be shorter, so identical short prompts
+ * match too.
  *
- * <p>Immutable after construction; the array is not copied and must not be changed by the caller.
+ * <p>Immutable after construction. The array is not copied, so the caller must not change it.
  *
- * @param hashes chained hashes; only the first {@code count} are meant
- * @param count number of blocks, the last partial one included; 0 for a request without a prompt
- * @param length length of the whole key, in the same unit as {@code blockLength}
- * @param blockLength length of each block but the last: token ids, or bytes of text
+ * @param hashes chained hashes; only the first {@code count} are valid
+ * @param count number of blocks, including a partial last one; 0 for a request without a prompt
+ * @param length length of the whole key, in the unit of {@code blockLength}
+ * @param blockLength length of each block except the last, in token ids or bytes of text
  * @param tokens number of prompt tokens: exact for token ids, estimated for text
- * @param text whether lengths are in bytes of text, and not in tokens
- * @param base what the chain began with, if the key consists of the prompt's token ids and nothing
- *     but the model's name was mixed in: such a key can be told as that of another model or adapter
- *     ({@link #rebased}); else 0
- * @param start hash of the first block without its salt, equal for equal beginnings under whatever
- *     model or adapter; 0 if it is not known
+ * @param text true if lengths are bytes of text instead of tokens
+ * @param base start of the chain, if the key consists of token ids and the salt is only the model's
+ *     name. Such a key can be computed for another model or adapter ({@link #rebased}). Otherwise
+ *     0.
+ * @param start hash of the first block without the salt, equal for equal beginnings under any model
+ *     or adapter; 0 if unknown
  */
 @SuppressWarnings(
     "ArrayRecordComponent") // a hot-path value: copying would cost more than the whole decision
@@ -31,7 +31,7 @@ public record PrefixBlocks(
     long base,
     long start) {
 
-  /** The routing key of a request that has no prompt. */
+  /** The routing key of a request without a prompt. */
   public static final PrefixBlocks NONE = new PrefixBlocks(new long[0], 0, 0, 1, 0);
 
   static final long LINK = 0x8EBC6AF09C88C6E3L;
@@ -44,7 +44,7 @@ public record PrefixBlocks(
 
   private static final long[] LARGE_POWERS = powers(1 << 8, POWERS[POWERS.length - 1] * LINK);
 
-  /** A key in tokens of which nothing more is known. */
+  /** A key in tokens without further data. */
   public PrefixBlocks(long[] hashes, int count, int length, int blockLength, int tokens) {
     this(hashes, count, length, blockLength, tokens, false, 0, 0);
   }
@@ -61,8 +61,8 @@ public record PrefixBlocks(
   /**
    * Chains the plain hashes of consecutive pieces, in place.
    *
-   * @param salt hash of everything that must not share prefixes: model, adapter, cache salt
-   * @param pieces plain hash of each piece, spread over all bits; overwritten with the chained
+   * @param salt hash of everything that separates prefixes: model, adapter, cache salt
+   * @param pieces plain hash of each piece, mixed over all bits; overwritten with the chained
    *     hashes
    * @param count number of pieces
    */
@@ -71,8 +71,8 @@ public record PrefixBlocks(
     long start = count > 0 ? pieces[0] : 0;
     long chain = mix(salt);
     int i = 0;
-    // The chain is a polynomial, of which four terms at a time need only one step that waits for
-    // those before. The mixing has a loop of its own, so that it is compiled to vectors.
+    // The chain is a polynomial. Four terms at a time need one step that depends on the previous
+    // ones. A separate mixing loop can be vectorised.
     for (; i + 4 <= count; i += 4) {
       long second = pieces[i] * LINK + pieces[i + 1];
       long third = second * LINK + pieces[i + 2];
@@ -93,18 +93,18 @@ public record PrefixBlocks(
     return new PrefixBlocks(pieces, count, length, blockLength, tokens, false, 0, start);
   }
 
-  /** The same key, of text: its lengths are in bytes. */
+  /** Returns this key as one of text, with lengths in bytes. */
   public PrefixBlocks asText() {
     return new PrefixBlocks(hashes, count, length, blockLength, tokens, true, base, start);
   }
 
-  /** The same key, known to be one of token ids that was chained with {@code salt} alone. */
+  /** Returns this key as one of token ids that was chained with {@code salt} alone. */
   public PrefixBlocks asTokenIds(long salt) {
     return new PrefixBlocks(hashes, count, length, blockLength, tokens, false, mix(salt), start);
   }
 
   /**
-   * The same key in blocks {@code factor} times as long; the last one may be shorter.
+   * Returns this key in blocks {@code factor} times as long; the last one may be shorter.
    *
    * @param factor at least 1
    */
@@ -117,14 +117,14 @@ public record PrefixBlocks(
         longer, longer.length, length, blockLength * factor, tokens, text, 0, start);
   }
 
-  /** Whether it is one of token ids, so that engines' announcements can be compared with it. */
+  /** Returns true if it is a key of token ids, so it can be compared with engines' KV events. */
   public boolean tokenIds() {
     return base != 0;
   }
 
   /**
-   * The hash at position {@code i} as it would be had the chain begun with {@code other}. Only for
-   * keys of token ids of at most 2^20 blocks.
+   * Returns the hash at position {@code i} for a chain that begins with {@code other}. Only for
+   * keys of token ids with at most 2^20 blocks.
    */
   public long rebased(int i, long other) {
     if (other == base) {
@@ -137,12 +137,12 @@ public record PrefixBlocks(
     return POWERS[exponent & POWERS.length - 1] * LARGE_POWERS[exponent >>> 12];
   }
 
-  /** What a chain that stands at {@code before} becomes by one more piece, not yet mixed. */
+  /** Extends the chain value {@code before} by one piece; the result is not mixed. */
   public static long link(long before, long piece) {
     return before * LINK + piece;
   }
 
-  /** Share of the key, 0 to 1, that the first {@code matched} blocks cover. */
+  /** Returns the share of the key, 0 to 1, that the first {@code matched} blocks cover. */
   public double ratio(int matched) {
     if (count == 0) {
       return 0;
@@ -151,20 +151,20 @@ public record PrefixBlocks(
   }
 
   /**
-   * The salt with which {@link #chain} goes on behind this key: what is chained with it has the
-   * hashes that it would have as the rest of a longer key. Not for a key without blocks.
+   * Returns the salt with which {@link #chain} continues this key. Pieces chained with it have the
+   * hashes of a longer key's rest. Not for a key without blocks.
    */
   public long saltBehind() {
     return unmix(unmix(whole()));
   }
 
-  /** The hash of the whole key; of nothing, a constant. */
+  /** The hash of the whole key; 0 for an empty key. */
   public long whole() {
     return count == 0 ? 0 : hashes[count - 1];
   }
 
   /**
-   * Spreads every input bit over the whole output; a bijection, and 0 only for one input. The
+   * Mixes every input bit into the whole output; a bijection that maps one input to 0. The
    * finaliser of SplitMix64 (Steele 2014).
    */
   public static long mix(long x) {
@@ -174,7 +174,7 @@ public record PrefixBlocks(
     return z ^ (z >>> 31);
   }
 
-  /** Undoes {@link #mix}. */
+  /** The inverse of {@link #mix}. */
   static long unmix(long x) {
     long z = x ^ (x >>> 31) ^ (x >>> 62);
     z *= 0x319642B2D24D8EC3L;

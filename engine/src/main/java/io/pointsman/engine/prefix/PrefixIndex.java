@@ -5,39 +5,38 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which workers are thought to hold which prefixes: for each indexed prefix length of each prompt
- * that was placed (see {@link Milestones}), the slots of the workers it was placed on.
+ * An index of the workers expected to hold each prefix. For each indexed prefix length of each
+ * placed prompt (see {@link Milestones}) it stores the slots of its workers.
  *
- * <p>Eight lengths in a row that one worker alone holds lie together ({@link RunTable}), so that a
- * prompt nobody knows touches few places in memory. Lengths that others hold too, and those of
- * prompts that part within such a group, are found by themselves ({@link BlockIndex}).
+ * <p>Eight consecutive lengths held by one worker alone are stored together ({@link RunTable}), so
+ * an unknown prompt touches few cache lines. Lengths with several holders, and lengths of prompts
+ * that diverge within such a group, are stored individually ({@link BlockIndex}).
  *
- * <p>Safe for any number of threads. Nothing ever waits: reads are lock-free, writes too. Writes
- * that collide may be lost, never mixed up: a worker is found only for a prefix that was added for
- * it and not forgotten since.
+ * <p>Safe for any number of threads. Reads are lock-free and never wait. Colliding writes may be
+ * lost, but not mixed up: a worker is found only for a prefix that was added for it and not
+ * forgotten since.
  *
- * <p>Bounded in bytes by construction. What was used least lately, by bucket, makes room; so a
- * chain may have holes, and then a match may come out shorter than it is, never longer. Since a
- * block's hash stands for everything before it, a deep block that is present is proof of all above
- * it.
+ * <p>Memory is bounded. In each bucket the least recently used entry is evicted first, so a chain
+ * may have holes. A match may then be too short, but never too long. A block's hash covers
+ * everything before it, so a deep block that is present proves all blocks above it.
  */
 public final class PrefixIndex {
-  /** What {@link #holder} answers when there is none. */
+  /** The result of {@link #holder} if there is no further worker. */
   public static final int NOBODY = BlockIndex.NOBODY;
 
-  /** One part in so many of all bytes is for runs. */
+  /** Divisor of the total bytes that gives the share for runs. */
   private static final int RUN_SHARE = 2;
 
-  /** Shorter runs would take more memory than their lengths do alone. */
+  /** Minimum length of a run; shorter ones would take more memory than individual entries. */
   private static final int LEAST_RUN = 3;
 
-  /** Where a prefix is found: nowhere, in a worker's run, or by itself. */
+  /** The location of a prefix: none, in a worker's run, or an individual entry. */
   private static final int NOWHERE = 0;
 
   private static final int IN_RUN = 1;
   private static final int BY_ITSELF = 2;
 
-  /** Behind all ways of a bucket. */
+  /** The cursor value after all ways of a bucket. */
   private static final int RUN_WAY = ClaimTable.WAYS;
 
   private static final int DISSOLVING = 16;
@@ -47,21 +46,21 @@ public final class PrefixIndex {
   private final RunTable runs;
   private final BlockIndex blocks;
 
-  /** Locks, by the head of a group. */
+  /** Locks, selected by the head of a group. */
   private final Object[] dissolving = new Object[DISSOLVING];
 
   /**
-   * @param maxBytes most bytes it may ever take; at least 64 KiB
-   * @param slots worker slots, 1 to 65,536; slots above have no claims
+   * @param maxBytes maximum memory in bytes; at least 64 KiB
+   * @param slots number of worker slots, 1 to 65,536; higher slots have no claims
    */
   public PrefixIndex(long maxBytes, int slots) {
     this(maxBytes, slots, LargePages.NONE);
   }
 
   /**
-   * @param maxBytes most bytes it may ever take; at least 64 KiB
-   * @param slots worker slots, 1 to 65,536; slots above have no claims
-   * @param largePages used for what is large, if there are any
+   * @param maxBytes maximum memory in bytes; at least 64 KiB
+   * @param slots number of worker slots, 1 to 65,536; higher slots have no claims
+   * @param largePages for large partitions, if available
    */
   public PrefixIndex(long maxBytes, int slots, LargePages largePages) {
     this.maxBytes = BlockIndex.checked(maxBytes);
@@ -75,9 +74,10 @@ public final class PrefixIndex {
   }
 
   /**
-   * The longest indexed prefix that any worker holds, in blocks; 0 if none. Looks at the whole
-   * prompt first, then halves: ten looks for 256 blocks, twice as many once claims are being
-   * replaced, because then a miss is believed only if the next longer prefix is missed too.
+   * Returns the length in blocks of the longest indexed prefix that any worker holds; 0 if none.
+   * Checks the whole prompt, then uses a binary search: ten checks for 256 blocks. After evictions
+   * it uses twice as many, because a miss then counts only if the next longer prefix is missing
+   * too.
    */
   public int match(PrefixBlocks prefix) {
     int count = prefix.count();
@@ -99,7 +99,7 @@ public final class PrefixIndex {
     return found < 0 ? 0 : Milestones.blocks(found);
   }
 
-  /** By halves, each look where the last one that found something has found it. */
+  /** Binary search. Each check starts at the location of the last hit. */
   private int halve(PrefixBlocks prefix, int end, int first) {
     int low = 0;
     int high = end;
@@ -117,7 +117,7 @@ public final class PrefixIndex {
     return low;
   }
 
-  /** Where the milestone is held, or one beyond it, which says the same. */
+  /** Returns the location of the milestone, or of the next one, which implies it. */
   private int likely(PrefixBlocks prefix, int milestone, int end, int before) {
     int where = where(prefix, Milestones.blocks(milestone), before);
     return where == NOWHERE && evicting() && milestone + 1 < end
@@ -126,9 +126,9 @@ public final class PrefixIndex {
   }
 
   /**
-   * Where a prefix is held.
+   * Returns the location of a prefix.
    *
-   * @param before where to look first
+   * @param before the location to check first
    */
   private int where(PrefixBlocks prefix, int length, int before) {
     long hash = prefix.hashes()[length - 1];
@@ -141,29 +141,30 @@ public final class PrefixIndex {
     return before != BY_ITSELF && blocks.held(hash) ? BY_ITSELF : NOWHERE;
   }
 
-  /** The longest indexed length below {@code blocks}; 0 if there is none. */
+  /** Returns the longest indexed length below {@code blocks}; 0 if there is none. */
   public static int shorter(int blocks) {
     int below = Milestones.upTo(blocks - 1);
     return below == 0 ? 0 : Milestones.blocks(below - 1);
   }
 
-  /** Whether any worker holds the first {@code length} blocks of a prompt. */
+  /** Returns true if any worker holds the first {@code length} blocks of a prompt. */
   boolean held(PrefixBlocks prefix, int length) {
     return runHolder(prefix, length) != 0 || blocks.held(prefix.hashes()[length - 1]);
   }
 
-  /** The worker that has a prefix in a run, as a claim; it holds it alone. */
+  /** Returns the claim of the only worker that holds a prefix in a run; 0 if there is none. */
   private int runHolder(PrefixBlocks prefix, int length) {
     return runs.holder(
         Group.head(prefix, length), Group.position(length), prefix.hashes()[length - 1]);
   }
 
   /**
-   * The few workers that hold a prefix, one at a time: start with cursor 0, go on with {@link
-   * #after}. A worker may come twice.
+   * Iterates over the few workers that hold a prefix: start with cursor 0 and continue with {@link
+   * #after}. A worker may occur twice.
    *
-   * @param length blocks of it; a length that is indexed
-   * @return {@link #NOBODY} at the end, else what {@link #slotOf} and {@link #after} understand
+   * @param length number of blocks; must be an indexed length
+   * @return {@link #NOBODY} at the end, else an encoded result for {@link #slotOf} and {@link
+   *     #after}
    */
   public int holder(PrefixBlocks prefix, int length, int cursor) {
     int alone = cursor == 0 ? runHolder(prefix, length) : 0;
@@ -173,22 +174,22 @@ public final class PrefixIndex {
     return cursor >= RUN_WAY ? NOBODY : blocks.holder(prefix.hashes()[length - 1], cursor);
   }
 
-  /** The slot of the worker that {@link #holder} has found. */
+  /** The worker slot in a result of {@link #holder}. */
   public static int slotOf(int holder) {
     return BlockIndex.slotOf(holder);
   }
 
-  /** The cursor behind what {@link #holder} has found. */
+  /** The cursor after a result of {@link #holder}. */
   public static int after(int holder) {
     return BlockIndex.after(holder);
   }
 
-  /** The workers that hold a prefix when they are many; null when they are few. */
+  /** Returns the crowd of workers that hold a prefix; null if they are few. */
   public @Nullable Crowd crowd(PrefixBlocks prefix, int length) {
     return runHolder(prefix, length) != 0 ? null : blocks.crowd(prefix.hashes()[length - 1]);
   }
 
-  /** Fills {@code holders} with those of a prefix. */
+  /** Fills {@code holders} with the holders of a prefix. */
   public void look(PrefixBlocks prefix, int length, BlockIndex.Holders holders) {
     int alone = runHolder(prefix, length);
     if (alone != 0) {
@@ -198,7 +199,10 @@ public final class PrefixIndex {
     }
   }
 
-  /** Whether a prefix was added or renewed for a worker at {@code then} or later, to a second. */
+  /**
+   * Returns true if a prefix was added or renewed for a worker at {@code then} or later, with a
+   * resolution of one second.
+   */
   public boolean addedSince(PrefixBlocks prefix, int length, int tenancy, long then) {
     return fresh(prefix, length, tenancy, (int) (then >>> BlockIndex.STAMP_SHIFT));
   }
@@ -210,18 +214,18 @@ public final class PrefixIndex {
         || blocks.fresh(hash, tenancy, oldest);
   }
 
-  /** The present tenancy of a slot, which {@link #add} asks for; changed by {@link #forget}. */
+  /** The current tenancy of a slot, for {@link #add}; changed by {@link #forget}. */
   public int tenancy(int slot) {
     return tenancies.of(slot);
   }
 
   /**
-   * Adds the prefixes of a prompt for a worker. Of those that nobody holds, the longest come early,
-   * so that an identical prompt that arrives meanwhile finds them.
+   * Adds the prefixes of a prompt for a worker. New long prefixes are added early, so an identical
+   * concurrent prompt finds them.
    *
-   * @param tenancy the worker's, as of a moment when it certainly had its slot; of no effect when
-   *     it has left since
-   * @param known blocks that the worker was found to hold already, which spares adding them
+   * @param tenancy the worker's tenancy, read while it certainly had its slot; without effect after
+   *     its departure
+   * @param known blocks that the worker already holds, which need not be added
    * @param now the engine's time in nanoseconds
    */
   public void add(PrefixBlocks prefix, int tenancy, int known, long now) {
@@ -229,9 +233,9 @@ public final class PrefixIndex {
   }
 
   /**
-   * The same of a part of a prompt.
+   * Adds the prefixes of a part of a prompt.
    *
-   * @param count blocks of it; 0 to all
+   * @param count number of its blocks; 0 to all
    */
   public void add(PrefixBlocks prefix, int count, int tenancy, int known, long now) {
     int stamp = (int) (now >>> BlockIndex.STAMP_SHIFT);
@@ -242,7 +246,7 @@ public final class PrefixIndex {
     new Adding(prefix, count, tenancy, stamp).from(fresh ? Milestones.upTo(known) : 0);
   }
 
-  /** One prompt on its way in. */
+  /** The addition of one prompt. */
   private final class Adding {
     private final PrefixBlocks prefix;
     private final int count;
@@ -258,7 +262,7 @@ public final class PrefixIndex {
       this.stamp = stamp;
     }
 
-    /** Takes in the indexed lengths from the {@code first}th on. */
+    /** Adds the indexed lengths from index {@code first} on. */
     void from(int first) {
       int begin = first / Group.LENGTHS;
       int end = Group.ordinal(count) / Group.LENGTHS;
@@ -274,11 +278,11 @@ public final class PrefixIndex {
     }
 
     /**
-     * Takes in a group from a position on.
+     * Adds a group from a position on.
      *
-     * @param news whether nobody held what comes before it, so that it is not looked for by itself;
-     *     a run of it may have outlived that
-     * @return whether nobody did
+     * @param news true if the preceding lengths had no holder; individual entries of the group are
+     *     then not checked, although a run may have outlived them
+     * @return true if the group had no holder
      */
     private boolean put(Group group, int from, boolean news) {
       long head = group.head();
@@ -302,9 +306,10 @@ public final class PrefixIndex {
       return unknown;
     }
 
-    /** Once a second worker comes to a group, its lengths must be found by themselves. */
+    /** Converts a run to individual entries when a second worker holds a part of the group. */
     private void dissolve(long head, int claim) {
-      // Of several who come at once one does it: what another has put must stay.
+      // Only one of several concurrent threads converts a run, because another thread's entries
+      // must stay.
       synchronized (dissolving[(int) head & (DISSOLVING - 1)]) {
         RunTable.Run run = runs.run(head, claim, stamp);
         if (run != null) {
@@ -322,7 +327,7 @@ public final class PrefixIndex {
         rest = runs.run(head, claim, stamp);
       }
       for (int i = 0; i < run.count(); i++) {
-        // Its worker has evicted it from the run meanwhile, and looked no further.
+        // Its worker has meanwhile evicted it from the run, without checking individual entries.
         if (rest == null || !rest.has(run.hashes()[i])) {
           blocks.remove(run.hashes()[i], claim);
         }
@@ -331,10 +336,10 @@ public final class PrefixIndex {
   }
 
   /**
-   * Forgets that a worker holds some lengths of a prompt, because it has evicted them.
+   * Removes a worker's claims on some lengths of a prompt that it has evicted.
    *
-   * @param from the first of them
-   * @param to where they end
+   * @param from index of the first
+   * @param to exclusive end index
    */
   public void remove(Lengths lengths, int from, int to, int tenancy) {
     for (int i = from; i < to; ) {
@@ -351,12 +356,11 @@ public final class PrefixIndex {
   }
 
   /**
-   * Reads the places that {@link #remove} will have to look at, so that they are in the processor's
-   * caches by then. They lie anywhere in memory: many that are read in a row are waited for
-   * together, each of them alone takes as long.
+   * Prefetches the memory that {@link #remove} will read. The locations are random; consecutive
+   * reads overlap their cache misses.
    *
-   * @param soon what will be removed; of each the first group
-   * @return of no meaning, but for the reads to have a purpose
+   * @param soon lengths that will be removed; only the first group of each is read
+   * @return a meaningless value that keeps the reads from being optimised away
    */
   public long touch(Iterable<? extends Lengths> soon) {
     long read = 0;
@@ -370,34 +374,34 @@ public final class PrefixIndex {
   }
 
   /**
-   * Forgets all that was added for the worker in {@code slot}, so that the slot can be given to
-   * another. Readers are not held up; takes time only by the number of crowds.
+   * Removes all claims of the worker in {@code slot}, so the slot can be reused. Readers are not
+   * blocked. The time depends only on the number of crowds.
    */
   public void forget(int slot) {
     blocks.forget(slot);
   }
 
-  /** Claims in use, those of workers that have left included until their place is taken. */
+  /** Number of claims, including those of departed workers until they are overwritten. */
   public long entries() {
     return runs.entries() + blocks.entries();
   }
 
-  /** Whether claims have been replaced, so that a prefix may be missing in front of longer ones. */
+  /** Returns true if claims have been evicted, so a prefix of a longer one may be missing. */
   public boolean evicting() {
     return runs.evicting() || blocks.evicting();
   }
 
-  /** Claims replaced so far to stay within the bound. */
+  /** Number of claims evicted to stay within the memory bound. */
   public long evictions() {
     return runs.evictions() + blocks.evictions();
   }
 
-  /** Bytes taken at present. */
+  /** Current memory in bytes. */
   public long bytes() {
     return runs.bytes() + blocks.bytes();
   }
 
-  /** Most bytes it may ever take. */
+  /** Maximum memory in bytes. */
   public long maxBytes() {
     return maxBytes;
   }

@@ -1,10 +1,10 @@
 package io.pointsman.engine.prefix;
 
 /**
- * A place in routing keys: where a prompt's key must pass to begin with what another one is.
+ * A position in routing keys: a prompt that contains it begins with the marked content.
  *
- * @param hash chained hash of everything up to there
- * @param blocks number of blocks up to there; at least 1
+ * @param hash chained hash of everything up to the position
+ * @param blocks number of blocks up to the position; at least 1
  */
 public record PrefixMark(long hash, int blocks) {
   public PrefixMark {
@@ -13,7 +13,7 @@ public record PrefixMark(long hash, int blocks) {
     }
   }
 
-  /** Whether {@code key} passes here and goes on behind it. */
+  /** Returns true if {@code key} contains this position and continues after it. */
   public boolean isPassedBy(PrefixBlocks key) {
     return key.count() > blocks && key.hashes()[blocks - 1] == hash;
   }

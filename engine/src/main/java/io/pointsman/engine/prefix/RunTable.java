@@ -13,34 +13,36 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A set-associative table of runs: {@link Group}s of a prompt that one worker alone holds, each in
- * a cache line of its own. A prompt that nobody knows costs two lines for eight lengths: the one
- * where its run is noted and the run itself. Reads take no lock; writers take a row, and write its
- * tag, by compare-and-set, and lose at most what they came to write.
+ * A set-associative table of runs. A run is a {@link Group} of a prompt that one worker alone
+ * holds, in one cache line. An unknown prompt touches two cache lines for eight lengths: the note
+ * of its run and the run itself. Reads take no lock. Writers take a row, and write its tag, by
+ * compare-and-set. They can lose only their own write.
  *
- * <p>A set is eight lines: one of notes, then seven rows. A note is a claim in the upper half, in
- * the lower half the time of last use and in its last bits how many lengths the row has, so that a
- * row can be replaced without having been read. A row has the hashes of the group's lengths in
- * their order, each exclusive-or the claim, so that no hash is found that was not written for the
- * claim that is noted, whoever else writes there ({@link ClaimTable}). A row is written before its
- * note, and whole, so that nothing of an earlier run comes back.
+ * <p>A set is eight lines: one of notes, then seven rows. A note has the claim in its upper half
+ * and the time of last use in its lower half. Its last bits contain the number of lengths, so a row
+ * can be replaced without being read. A row contains the hashes of the group's lengths in order,
+ * each exclusive-or the claim. A hash is thus found only if it was written for the noted claim
+ * ({@link ClaimTable}). A row is written completely and before its note, so no part of an earlier
+ * run reappears.
  *
- * <p>Behind the notes a word has a tag for each row, eight bits of the hash of its group's first
- * length, so that one look rules most rows out.
+ * <p>A word after the notes contains a tag for each row: eight bits of the hash of its group's
+ * first length. Reading it excludes most rows.
  *
- * <p>The run used least lately of a set is replaced.
+ * <p>The least recently used run of a set is replaced.
  */
 final class RunTable implements Partitions.Copying {
   private static final int ROWS = 7;
   private static final int ROW = Group.LENGTHS;
   private static final int SET = (1 + ROWS) * ROW;
 
-  /** A note of nobody's. */
+  /** A note without an owner. */
   private static final long BEING_WRITTEN = 1;
 
   private static final long CLAIM = 0xFFFF_FFFF_0000_0000L;
 
-  /** Of how many lengths there are beyond the first: ages are told apart up to half a year. */
+  /**
+   * Bits for the number of lengths beyond the first; ages are distinguishable up to half a year.
+   */
   private static final int COUNT_BITS = 3;
 
   private static final int COUNT = (1 << COUNT_BITS) - 1;
@@ -64,12 +66,12 @@ final class RunTable implements Partitions.Copying {
     partitions = new Partitions(maxBytes, largePages, this);
   }
 
-  /** Whether runs in use have been replaced. */
+  /** Returns true if runs in use have been replaced. */
   boolean evicting() {
     return evicting;
   }
 
-  /** Lengths of all runs, those of workers that have left included until they are replaced. */
+  /** Number of lengths in all runs, including those of departed workers until they are replaced. */
   long entries() {
     return entries.sum();
   }
@@ -83,10 +85,10 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * The claim of a worker that has a length in a run; 0 if there is none.
+   * Returns the claim of a worker that has a length in a run; 0 if there is none.
    *
    * @param head hash of the first length of its group
-   * @param position of the length in its group
+   * @param position index of the length in its group
    */
   int holder(long head, int position, long hash) {
     MemorySegment partition = partitions.find(head);
@@ -106,7 +108,7 @@ final class RunTable implements Partitions.Copying {
     return 0;
   }
 
-  /** Whether a worker has a length in a run that was used at {@code oldest} or later. */
+  /** Returns true if a worker has a length in a run that was used at {@code oldest} or later. */
   boolean usedSince(long head, int position, long hash, int claim, int oldest) {
     MemorySegment partition = partitions.find(head);
     int row = partition == null ? -1 : own(partition, head, claim);
@@ -118,7 +120,7 @@ final class RunTable implements Partitions.Copying {
         && age(oldest, read(partition, set + row)) <= 0;
   }
 
-  /** The row of a worker's run that begins with {@code head}; -1 if there is none. */
+  /** Returns the row of a worker's run that begins with {@code head}; -1 if there is none. */
   private static int own(MemorySegment partition, long head, int claim) {
     int set = set(head, partition);
     for (long rows = tagged(partition, set, head); rows != 0; rows &= rows - 1) {
@@ -131,13 +133,16 @@ final class RunTable implements Partitions.Copying {
     return -1;
   }
 
-  /** Whether there may be runs that begin with {@code head}; one word decides. */
+  /** Returns true if there may be runs that begin with {@code head}; reads one word. */
   boolean mayHave(long head) {
     MemorySegment partition = partitions.find(head);
     return partition != null && tagged(partition, set(head, partition), head) != 0;
   }
 
-  /** The claim of another worker whose run begins with {@code head}; 0 if there is none. */
+  /**
+   * Returns the claim of another worker with a run that begins with {@code head}; 0 if there is
+   * none.
+   */
   int other(long head, int claim) {
     MemorySegment partition = partitions.find(head);
     if (partition == null) {
@@ -158,10 +163,11 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * Renews a worker's run, and takes in what it has room for of a group that begins alike.
+   * Renews a worker's run and adds lengths of a group with the same beginning, where positions are
+   * free.
    *
-   * @param from first position that is wanted
-   * @return the positions that it has, as bits; 0 if there is no such run
+   * @param from first position to add
+   * @return the positions that the run has, as bits; 0 if there is no such run
    */
   int renew(Group group, int from, int claim, int stamp, Tally tally) {
     long head = group.head();
@@ -189,7 +195,7 @@ final class RunTable implements Partitions.Copying {
     return held;
   }
 
-  /** Enters a group as a run of which the worker has none. */
+  /** Stores a group as a new run of the worker. */
   void open(Group group, int claim, int stamp, Tally tally) {
     long head = group.head();
     MemorySegment partition = partitions.get(head);
@@ -203,7 +209,7 @@ final class RunTable implements Partitions.Copying {
       return;
     }
     int set = set(head, partition);
-    // Ahead of the row: an exchange waits until what was written before it has left the processor.
+    // Before the row, because a compare-and-set waits for all earlier writes of the processor.
     tag(partition, set, row, head);
     for (int position = 0; position < ROW; position++) {
       boolean used = position < group.size();
@@ -214,11 +220,10 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * Keeps the least useful row for one writer, so that two who come at once, with one prompt
-   * perhaps, do not write into each other's.
+   * Reserves the least useful row for one writer, so concurrent writers do not mix their rows.
    *
-   * @param best that row, unless others are faster
-   * @return -1 if others were faster each time
+   * @param best the row to try first
+   * @return -1 if other writers were faster each time
    */
   private int take(MemorySegment partition, int best, long head, int stamp, Tally tally) {
     int set = set(head, partition);
@@ -237,7 +242,7 @@ final class RunTable implements Partitions.Copying {
     return -1;
   }
 
-  /** Read before it is written, because it is written once and read by everybody. */
+  /** Reads before it writes, because the field is written once and read by all threads. */
   private void noteEviction() {
     if (!evicting) {
       evicting = true;
@@ -259,9 +264,9 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * What a worker's run that begins with {@code head} consists of; null if there is none.
+   * Returns the content of a worker's run that begins with {@code head}; null if there is none.
    *
-   * @param stamp present time
+   * @param stamp current time
    */
   @Nullable Run run(long head, int claim, int stamp) {
     MemorySegment partition = partitions.find(head);
@@ -270,7 +275,7 @@ final class RunTable implements Partitions.Copying {
       return null;
     }
     int set = set(head, partition);
-    // First, so that whatever becomes of its lengths meanwhile shows when it is dropped.
+    // Reads the note first, so a drop detects later changes of the lengths.
     long note = readAcquire(partition, set + row);
     if (claim(note) != claim) {
       return null;
@@ -287,11 +292,11 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * @param hashes of its lengths, the first {@code count}
+   * @param hashes hashes of its lengths; the first {@code count} are valid
    * @param stamp time of last use
-   * @param note as it was when the lengths were read
+   * @param note the note when the lengths were read
    */
-  @SuppressWarnings("ArrayRecordComponent") // handed from one method to the next
+  @SuppressWarnings("ArrayRecordComponent") // passed from one method to the next
   record Run(long[] hashes, int count, int stamp, long note) {
     boolean has(long hash) {
       for (int i = 0; i < count; i++) {
@@ -304,9 +309,9 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * Takes a worker's run out that begins with {@code head}, if it is still as it was read.
+   * Removes a worker's run that begins with {@code head}, if it is unchanged since it was read.
    *
-   * @return false if it is not, or not there any more
+   * @return false if it has changed or is gone
    */
   boolean drop(long head, int claim, Run as) {
     MemorySegment partition = partitions.find(head);
@@ -315,10 +320,10 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * Takes a row out, as it is: without its note it counts for nothing.
+   * Removes a row: without its note it is invalid.
    *
-   * @param at where its note stands
-   * @return false if that is another one by now: others took it out, or changed it
+   * @param at index of its note
+   * @return false if another thread has removed or changed it
    */
   private boolean takeOut(MemorySegment partition, int at, long note) {
     boolean was = replace(partition, at, note, 0L);
@@ -329,13 +334,13 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * Takes lengths out of a worker's run; with the first one all of it goes. Of several that come
-   * for it at once one takes it out, for the others it had none of them.
+   * Removes lengths from a worker's run; without its first length the whole run is removed. If
+   * several threads remove it at once, only one reports the lengths.
    *
-   * @param position of the first of them in the group
-   * @param from where the first of them stands in {@code hashes}
-   * @param to where they end
-   * @return those that it had, as bits, the lowest for the first
+   * @param position index of the first length in the group
+   * @param from index of that length in {@code hashes}
+   * @param to exclusive end index
+   * @return the removed lengths as bits, the lowest for the first
    */
   int clear(long head, int claim, int position, long[] hashes, int from, int to) {
     MemorySegment partition = partitions.find(head);
@@ -363,9 +368,10 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * Takes lengths off a run's count, or leaves it to whoever counts all of it out.
+   * Subtracts lengths from a run's count. If the whole count is being removed, leaves that to the
+   * other thread.
    *
-   * @return false if the run is not there any more
+   * @return false if the run is gone
    */
   private boolean countOut(MemorySegment partition, int at, int claim, int lengths) {
     long note = read(partition, at);
@@ -379,13 +385,15 @@ final class RunTable implements Partitions.Copying {
     return claim(note) == claim;
   }
 
-  /** Reads the notes and tags that lead to a run, so that they are in the processor's caches. */
+  /** Prefetches the notes and tags that lead to a run. */
   long touchNotes(long head) {
     MemorySegment partition = partitions.find(head);
     return partition == null ? 0 : read(partition, set(head, partition) + ROWS);
   }
 
-  /** The same for the rows that may be the run's, whose notes should have been touched before. */
+  /**
+   * Prefetches the rows that may contain the run; their notes should have been prefetched before.
+   */
   long touchRows(long head) {
     MemorySegment partition = partitions.find(head);
     long read = 0;
@@ -398,7 +406,7 @@ final class RunTable implements Partitions.Copying {
     return read;
   }
 
-  /** Counts what became of some groups. */
+  /** Counts the results for some groups. */
   void counted(int added, int replaced) {
     if (added != replaced) {
       entries.add(added - replaced);
@@ -417,7 +425,7 @@ final class RunTable implements Partitions.Copying {
     return ((int) note & COUNT) + 1;
   }
 
-  /** How long before {@code stamp} a run was used. */
+  /** Age of a run at {@code stamp}. */
   private static int age(int stamp, long note) {
     return (((stamp << COUNT_BITS) | COUNT) - (int) note) >> COUNT_BITS;
   }
@@ -434,7 +442,7 @@ final class RunTable implements Partitions.Copying {
     return head >>> 16 & TAG;
   }
 
-  /** Whatever others do to the tags of other rows meanwhile. */
+  /** Sets a row's tag without losing concurrent changes to other tags. */
   private static void tag(MemorySegment partition, int set, int row, long head) {
     int shift = row * TAG_BITS;
     long before;
@@ -446,8 +454,8 @@ final class RunTable implements Partitions.Copying {
   }
 
   /**
-   * The rows with the tag of {@code head}, a bit for each, to be taken off from the lowest on and
-   * read by {@link #row}; seldom others too.
+   * Returns the rows with the tag of {@code head} as bits, rarely others too. Read them with {@link
+   * #row}, lowest first.
    */
   private static long tagged(MemorySegment partition, int set, long head) {
     long different = read(partition, set + ROWS) ^ (tag(head) * ONES);

@@ -3,20 +3,19 @@ package io.pointsman.engine.prefix;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /**
- * The chunks by which vLLM's production-stack compares prompts ({@code prefixaware}), bit for bit,
- * for tools and policies that read or build such tries. No policy of ours uses them: that router
- * keeps its hashes to itself, and they do not decide where a prompt goes, only its own history
- * does.
+ * The chunks by which vLLM's production-stack compares prompts ({@code prefixaware}), bit for bit.
+ * For tools and policies that read or build such tries. No built-in policy uses them: that router
+ * does not export its hashes, and its decisions depend only on its own history.
  */
 public final class StackChunks {
-  /** Characters of a chunk; a character is a code point. */
+  /** Characters (code points) of a chunk. */
   public static final int LENGTH = 128;
 
   private StackChunks() {}
 
   /**
-   * The xxHash64, seed 0, of each chunk of a text in UTF-8, in their order; the last chunk may be
-   * short. Chunks are hashed one by one, not chained.
+   * Returns the xxHash64, seed 0, of each chunk of a text in UTF-8, in order; the last chunk may be
+   * short. Chunks are hashed independently, not chained.
    *
    * @return one hash for each 128 characters or part of them; none for an empty text
    */

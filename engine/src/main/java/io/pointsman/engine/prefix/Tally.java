@@ -1,8 +1,8 @@
 package io.pointsman.engine.prefix;
 
 /**
- * What became of the lengths of one prompt, to be counted together: a count for each would keep the
- * processor from overlapping their cache misses. For one thread.
+ * The results for the lengths of one prompt, counted together. A counter update for each would
+ * prevent overlapping cache misses. For one thread.
  */
 final class Tally {
   int added;

@@ -4,10 +4,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * Who lives in a worker slot: a number that changes when the slot's worker leaves, so that whatever
- * was noted of it counts no more, without a look at any of it. A tenancy is 32 bits: a count from 1
- * to 65,535 above the slot. A note would come back to life only after 65,535 workers have left its
- * slot.
+ * The tenancy of each worker slot: a number that changes when the slot's worker leaves. It
+ * invalidates all entries of that worker without visiting them. A tenancy has 32 bits: a count from
+ * 1 to 65,535 above the slot. An old entry would become valid again only after 65,535 departures
+ * from its slot.
  */
 final class Tenancies {
   private static final int SLOT_BITS = 16;
@@ -27,7 +27,7 @@ final class Tenancies {
     }
   }
 
-  /** The present tenancy of {@code slot}; never 0, nor below 65,536 as an unsigned number. */
+  /** The current tenancy of {@code slot}; as an unsigned number at least 65,536. */
   int of(int slot) {
     return bySlot.getOpaque(slot);
   }
@@ -37,9 +37,9 @@ final class Tenancies {
   }
 
   /**
-   * Ends the tenancy of a slot. Not to be called by two threads at once.
+   * Ends the tenancy of a slot. Must not be called by two threads at once.
    *
-   * @param sweep what has to be done before the slot can be given to another
+   * @param sweep work required before the slot can be reused
    */
   void end(int slot, Runnable sweep) {
     departures.incrementAndGet();
@@ -49,7 +49,7 @@ final class Tenancies {
     departures.incrementAndGet();
   }
 
-  /** Changes with each end of a tenancy; {@link #quiet} when none is ending. */
+  /** Changes with each end of a tenancy; {@link #quiet} if none is in progress. */
   int departures() {
     return departures.get();
   }

@@ -1,8 +1,8 @@
 package io.pointsman.engine.prefix;
 
 /**
- * How token ids become blocks of a routing key. Requests that bring ids, texts whose ids became
- * known and blocks that engines announce are all hashed this way, so that equal prompts meet.
+ * The hashing of token ids into blocks of a routing key. Requests with ids, texts with known ids
+ * and announced blocks all use it, so equal prompts match.
  */
 public final class TokenIds {
   /** Token ids in a full block of a routing key. */
@@ -10,7 +10,7 @@ public final class TokenIds {
 
   private TokenIds() {}
 
-  /** Takes the next id of a block in; a block begins with 0. */
+  /** Adds the next id to a block hash; a block begins with 0. */
   public static long fold(long block, long id) {
     return (Long.rotateLeft(block, 23) ^ id) * PrefixBlocks.LINK;
   }
@@ -20,16 +20,16 @@ public final class TokenIds {
     return PrefixBlocks.mix(block);
   }
 
-  /** The plain hash of a block that ends early, after {@code length} ids. */
+  /** The plain hash of a block that ends after {@code length} ids. */
   public static long lastPiece(long block, int length) {
     return PrefixBlocks.mix(block + length);
   }
 
   /**
-   * The routing key of a prompt of which the first {@code known} ids are known.
+   * Returns the routing key of a prompt with its first {@code known} ids.
    *
    * @param salt as for {@link PrefixBlocks#chain}
-   * @param known how many of {@code ids} count; at most {@code tokens}
+   * @param known number of valid {@code ids}; at most {@code tokens}
    * @param tokens length of the whole prompt, known or estimated
    */
   public static PrefixBlocks key(long salt, int[] ids, int known, int tokens) {

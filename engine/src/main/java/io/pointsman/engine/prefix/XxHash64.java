@@ -21,7 +21,7 @@ final class XxHash64 {
 
   private XxHash64() {}
 
-  /** The hash of the first {@code length} bytes. */
+  /** Returns the hash of the first {@code length} bytes. */
   static long hash(byte[] bytes, int length) {
     int stripes = length & -STRIPE;
     long hash = stripes == 0 ? P5 : ofStripes(bytes, stripes);

@@ -1,4 +1,4 @@
-/** Which worker holds which prefix of a prompt. */
+/** The index of prompt prefixes by worker. */
 @NullMarked
 package io.pointsman.engine.prefix;
 

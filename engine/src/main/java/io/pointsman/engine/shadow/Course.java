@@ -19,16 +19,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The course of things under one policy: a copy of the fleet with loads of its own, the requests in
- * flight there, and what to expect of each. Belongs to one thread.
+ * The simulated state under one policy: a copy of the fleet with its own loads, the requests in
+ * flight there, and their predictions. Belongs to one thread.
  */
 final class Course {
-  /** Work of the past counts less by this with each request. */
+  /** Decay factor of past work per request. */
   private static final double FORGETTING = 0.9995;
 
   private static final double LARGEST_WEIGHT = 1e100;
 
-  /** A request on its way. */
+  /** A request in flight. */
   private record Running(RoutingRequest request, Lease lease) {}
 
   private final Fleet fleet;
@@ -36,10 +36,10 @@ final class Course {
   private final Yardstick yardstick;
   private final Map<Lease, Running> running = new HashMap<>();
 
-  /** The workers that are copied, by id. */
+  /** The copied workers by id. */
   private final Map<String, Worker> copied = new HashMap<>();
 
-  /** Tokens that each had to compute, by id, weighted by age. */
+  /** Tokens that each worker had to compute, by id, weighted by age. */
   private final Map<String, Double> computed = new HashMap<>();
 
   private double weight = 1;
@@ -49,7 +49,7 @@ final class Course {
   private double ttftMillis;
 
   /**
-   * @param real the course that is really taken; null if this is it
+   * @param real the state under the acting policy; null if this is that state
    */
   Course(FleetSettings settings, CostSettings models, Ticker ticker, @Nullable Course real) {
     fleet = new Fleet(settings, ticker);
@@ -63,10 +63,10 @@ final class Course {
   }
 
   /**
-   * Copies who is there.
+   * Copies the fleet's members and models.
    *
-   * @return whether all are; if not, because requests that count on a worker that has left have not
-   *     ended here yet, it is to be called again
+   * @return true if all workers are copied. Otherwise requests of a departed worker have not ended
+   *     here, and the call must be repeated.
    */
   boolean follow(FleetSnapshot present) {
     for (Map.Entry<String, Worker> each : Map.copyOf(copied).entrySet()) {
@@ -101,7 +101,7 @@ final class Course {
     return all;
   }
 
-  /** Keeps those out of choice that really are, and takes over what they tell of themselves. */
+  /** Excludes the workers that are really not eligible, and copies their reported KV capacity. */
   void look(FleetSnapshot present, long now) {
     for (Worker worker : present.workers()) {
       Worker own = fleet.snapshot().worker(worker.id());
@@ -115,16 +115,16 @@ final class Course {
     }
   }
 
-  /** The copy of a worker; null if there is none. */
+  /** Returns the copy of a worker; null if there is none. */
   @Nullable Worker own(String id) {
     return fleet.snapshot().worker(id);
   }
 
   /**
-   * Takes in a request that is placed here.
+   * Records a request placed on this fleet.
    *
-   * @param told the lease by which its end will be told
-   * @param own on this fleet
+   * @param told the real lease, which identifies the request's end
+   * @param own the lease on this fleet
    */
   void placed(RoutingRequest request, Lease told, Lease own, @Nullable Reading reading) {
     running.put(told, new Running(request, own));
@@ -145,7 +145,7 @@ final class Course {
     }
   }
 
-  /** What to expect of a request on a worker of this fleet. */
+  /** Predicts a request's result on a worker of this fleet. */
   @Nullable Reading read(RoutingRequest request, Worker own, long now) {
     Worker twin = real == null ? null : real.own(own.id());
     if (real != null && twin != null) {
@@ -155,7 +155,7 @@ final class Course {
   }
 
   /**
-   * @param at when the first token came; may have passed
+   * @param at time of the first token; may be in the past
    */
   void answered(Lease told, long at) {
     Running under = running.get(told);
@@ -167,10 +167,9 @@ final class Course {
   }
 
   /**
-   * A request has ended.
+   * Records the end of a request.
    *
-   * @param sameCaches whether what its worker found in its cache is true of the worker that has it
-   *     here, if that is the same one
+   * @param sameCaches true if the worker's reported cache hits also hold for its copy here
    */
   void ended(Lease told, Outcome outcome, Usage usage, boolean sameCaches) {
     Running under = running.remove(told);
@@ -186,7 +185,7 @@ final class Course {
     yardstick.ended(under.request, own, ending);
   }
 
-  /** Requests in flight. */
+  /** The number of requests in flight. */
   int running() {
     return running.size();
   }

@@ -29,28 +29,28 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A second policy on live traffic, without effect on it. It decides on every first placement of a
- * request, over a copy of the fleet with loads of its own: there a request counts on the worker
- * that it would have chosen until the real one ends. What the acting policy does is followed on
- * another copy, so that both are measured alike: hits, times to first token, balance.
+ * A second policy that decides on live traffic without effect on it. It decides every first
+ * placement of a request on a copy of the fleet with its own loads. The request counts there on the
+ * chosen worker until the real one ends. Another copy follows the acting policy, so both are
+ * measured in the same way: hits, times to first token, balance.
  *
- * <p>Told as a learner, on whatever plane; that only puts an event in line. One thread calls {@link
- * #work} from time to time and does all the rest at the events' own times. Bounded: one entry for
- * each request in flight, and {@link #MOST_WAITING} in line; requests beyond are left out and
- * counted. First tokens and ends are those of the real requests: what another placement would have
- * changed about them is not seen.
+ * <p>As a learner it only queues events, also for external proxies. One thread calls {@link #work}
+ * periodically and processes them at their own times. Memory is bounded: one entry for each request
+ * in flight and {@link #MOST_WAITING} queued. Further requests are dropped and counted. First
+ * tokens and ends are those of the real requests, so effects of another placement on them are not
+ * visible.
  */
 public final class ShadowPolicy implements AnswerLearner {
-  /** What waits is bounded by its memory, which is mostly hashes of prompts: 16 MiB. */
+  /** Maximum weight of the queue, in units of 8 bytes: 16 MiB, mostly prompt hashes. */
   static final long MOST_WAITING = 2L << 20;
 
-  /** What an event weighs beside the hashes of its prompt. */
+  /** Weight of an event without its prompt hashes. */
   static final long EVENT_WEIGHT = 32;
 
-  /** How often it is looked which workers can be chosen. */
+  /** Interval between two checks of the workers' eligibility. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-  /** What happened, in order. */
+  /** An event of a real request, in order. */
   private sealed interface Event {
     long at();
 
@@ -70,22 +70,21 @@ public final class ShadowPolicy implements AnswerLearner {
     record Ended(Lease lease, Outcome outcome, Usage usage, long at) implements Event {}
   }
 
-  /** Makes a policy with learners of its own. */
+  /** Creates a policy with its own learners. */
   @FunctionalInterface
   public interface Maker {
     /**
-     * @param fleet whose workers it will choose from; what follows a fleet follows this one
+     * @param fleet the fleet to choose from; parts that follow a fleet must follow this one
      */
     PolicySetup make(Fleet fleet, PolicyParts parts);
   }
 
   /**
-   * The policy that does not act.
+   * The shadow policy.
    *
-   * @param isActing whether it is the policy that acts. If so, engines' announcements and what they
-   *     found in their caches are true of its copy of the fleet too, and it is told of them. If
-   *     not, they tell of caches that another policy has filled; then it goes by its own
-   *     placements.
+   * @param isActing true if it equals the acting policy. Its caches then match the real ones, so it
+   *     receives KV events and reported cache hits. Otherwise another policy has filled the real
+   *     caches, and it uses only its own placements.
    */
   public record Second(Maker maker, boolean isActing) {}
 
@@ -106,7 +105,7 @@ public final class ShadowPolicy implements AnswerLearner {
   private final LongAdder failures = new LongAdder();
   private volatile ShadowReport report = ShadowReport.NOTHING;
 
-  // Of the working thread.
+  // Owned by the working thread.
   private @Nullable FleetSnapshot toFollow;
   private long now;
   private long lookedAt;
@@ -114,11 +113,11 @@ public final class ShadowPolicy implements AnswerLearner {
   private long refused;
 
   /**
-   * Follows {@code real} from now on.
+   * Starts to follow {@code real}.
    *
-   * @param policy what is asked
-   * @param parts of the acting policy: its clock is the real engine's
-   * @param models how caches and times are modelled; its memory is taken twice
+   * @param policy the shadow policy
+   * @param parts parts of the acting policy, with the real engine's clock
+   * @param models settings of the cache and time models; their memory is used twice
    */
   public ShadowPolicy(
       Fleet real,
@@ -176,11 +175,11 @@ public final class ShadowPolicy implements AnswerLearner {
     events.add(event);
   }
 
-  /** The fleet tells of workers that leave. */
+  /** Ignored: the fleet reports departures. */
   @Override
   public void forget(Worker worker) {}
 
-  /** Does what has come in line; to be called by one thread at a time, every few milliseconds. */
+  /** Processes the queued events; to be called by one thread at a time, every few milliseconds. */
   public void work() {
     boolean news = follow();
     for (Event next = events.poll(); next != null; next = events.poll()) {
@@ -197,7 +196,11 @@ public final class ShadowPolicy implements AnswerLearner {
     }
   }
 
-  /** Copies the fleet as it is; whether anything had changed. */
+  /**
+   * Copies the fleet's changes.
+   *
+   * @return true if there were any
+   */
   private boolean follow() {
     FleetSnapshot news = changed.getAndSet(null);
     FleetSnapshot snapshot = news == null ? toFollow : news;
@@ -265,22 +268,22 @@ public final class ShadowPolicy implements AnswerLearner {
     }
   }
 
-  /** What both have done so far; may be some milliseconds old. */
+  /** The results of both policies; may be some milliseconds old. */
   public ShadowReport report() {
     return report;
   }
 
-  /** Requests in flight that are followed. */
+  /** The number of followed requests in flight. */
   int following() {
     return followed.size();
   }
 
-  /** Copies of these, on both fleets. */
+  /** The number of their copies on both fleets. */
   int running() {
     return acting.running() + shadow.running();
   }
 
-  /** The policy's own faults; a request that it cannot place is not served worse for it. */
+  /** Counts the policy's faults; a request that it cannot place is not affected. */
   private final class Faults implements EngineListener {
     @Override
     public void policyFailed(RuntimeException failure) {

@@ -1,27 +1,27 @@
 package io.pointsman.engine.shadow;
 
 /**
- * What two policies did, or would have done, with the same requests, in sums since the start.
+ * The results of two policies for the same requests, as sums since the start.
  *
- * @param acting the policy that acts
- * @param shadow the one that does not
+ * @param acting the acting policy
+ * @param shadow the shadow policy
  * @param agreed requests that both placed on the same worker
- * @param refused requests for which the shadow policy found nobody
- * @param dropped requests that it was not asked for, because it could not keep up
- * @param failures times that it threw
+ * @param refused requests for which the shadow policy found no worker
+ * @param dropped requests that the shadow policy skipped because it was too slow
+ * @param failures exceptions that it threw
  */
 public record ShadowReport(
     Side acting, Side shadow, long agreed, long refused, long dropped, long failures) {
   /**
-   * One of the two policies. Hits and times are expected ones, for both by the same models, so that
-   * they can be compared.
+   * The results of one policy. Hits and times are predicted by the same models for both, so they
+   * are comparable.
    *
-   * @param placed requests
-   * @param promptTokens of these
-   * @param heldTokens how many of those their workers would have held
-   * @param ttftMillis sum of the expected times to first token
-   * @param imbalance prompt tokens that the busiest worker had to compute of late, in parts of the
-   *     mean; 1 is even
+   * @param placed number of requests
+   * @param promptTokens prompt tokens of these
+   * @param heldTokens prompt tokens expected in their workers' caches
+   * @param ttftMillis sum of the predicted times to first token in milliseconds
+   * @param imbalance recent prompt tokens computed by the busiest worker relative to the mean; 1 is
+   *     even
    */
   public record Side(
       long placed, long promptTokens, long heldTokens, double ttftMillis, double imbalance) {

@@ -1,4 +1,4 @@
-/** A second policy on live traffic, without effect on it. */
+/** A second policy that decides on live traffic without effect on it. */
 @NullMarked
 package io.pointsman.engine.shadow;
 

@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
-/** The arrows of the engine, as docs/architecture.md draws them. */
+/** The engine's dependencies, as in docs/architecture.md. */
 class EngineArchitectureTest {
   private static final String ROOT = "io.pointsman.engine";
 
@@ -89,7 +89,7 @@ class EngineArchitectureTest {
   }
 
   @Test
-  void engineReadsNoClockAndRollsNoDiceOfItsOwn() {
+  void engineReadsNoClockAndNoRandomSource() {
     NO_CLOCK_AND_NO_CHANCE.check(ENGINE);
   }
 
@@ -119,7 +119,7 @@ class EngineArchitectureTest {
   }
 
   @Test
-  void plansSeeFleetAndPrefixesAndNothingOfTheDecision() {
+  void plansSeeFleetAndPrefixesOnly() {
     sees("disagg.plan", "fleet", "prefix").check(ENGINE);
   }
 
@@ -133,7 +133,7 @@ class EngineArchitectureTest {
     sees("env").check(ENGINE);
   }
 
-  /** Classes of one package of the engine see, of the engine, only that and some others. */
+  /** Within the engine, the classes of a package may depend only on it and the given others. */
   private static ArchRule sees(String part, String... others) {
     List<String> allowed =
         Stream.concat(Stream.of(part), Stream.of(others)).map(p -> ROOT + "." + p + "..").toList();
@@ -156,7 +156,7 @@ class EngineArchitectureTest {
         .allSatisfy(p -> assertThat(p.isAnnotatedWith(NullMarked.class)).as(p.getName()).isTrue());
   }
 
-  /** Rules over nothing pass; here each has something to find. */
+  /** A rule without matching classes passes; here each rule has a violation to find. */
   @Test
   void plantedViolationsAreFound() {
     JavaClasses planted = new ClassFileImporter().importClasses(ClockManager.class);

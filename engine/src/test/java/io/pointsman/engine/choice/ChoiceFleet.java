@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Choices over a fleet of test workers, and what their engine tells of them. */
+/** Choices over a fleet of test workers, with a record of the engine's events. */
 final class ChoiceFleet implements EngineListener {
   static final Duration TTL = Duration.ofSeconds(30);
 
@@ -31,7 +31,7 @@ final class ChoiceFleet implements EngineListener {
   final List<Usage> usages = new ArrayList<>();
   int routed;
 
-  /** Thrown at each end, against the contract; null for nothing. */
+  /** Thrown at each end, against the contract; null for none. */
   @Nullable Error defect;
 
   ChoiceFleet(String policy, int size, HoldSettings settings) {
@@ -58,7 +58,7 @@ final class ChoiceFleet implements EngineListener {
     return new ChoiceFleet(policy, size, HoldSettings.DEFAULTS);
   }
 
-  /** A choice that must be held. */
+  /** Makes a choice that must be held. */
   Choice.Held held(RoutingRequest request, Duration ttl) {
     if (choices.choose(request, ttl) instanceof Choice.Held held) {
       return held;

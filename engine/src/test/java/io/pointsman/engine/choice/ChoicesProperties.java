@@ -20,11 +20,11 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 
-/** What is held is what was chosen, not settled and not overdue, whatever the order and thread. */
+/** Held leases are those chosen and neither settled nor overdue, in any order and on any thread. */
 class ChoicesProperties {
   private static final int MOST = 8;
 
-  /** What the plane knows of one of its leases. */
+  /** The proxy's knowledge of one of its leases. */
   private static final class Known {
     final String id;
     long expiresAt;
@@ -44,7 +44,7 @@ class ChoicesProperties {
   }
 
   @Property(tries = 300)
-  void whatIsHeldIsWhatTheModelSays(
+  void heldLeasesAgreeWithTheModel(
       @ForAll @Size(max = 200) List<@IntRange(max = 9_999) Integer> steps) {
     Duration most = Duration.ofSeconds(100);
     ChoiceFleet fleet = new ChoiceFleet("least_load", 3, new HoldSettings(MOST, most, most, most));
@@ -73,7 +73,7 @@ class ChoicesProperties {
       }
       case 4, 5 -> fleet.pass(Duration.ofSeconds(argument % 60));
       default -> {
-        // Older ones may have given their place to others: then nobody remembers them.
+        // Older leases may have been overwritten and forgotten.
         int last = Math.min(known.size(), MOST);
         if (last > 0) {
           say(fleet, known.get(known.size() - 1 - argument % last), step % 10 == 6, now);
@@ -98,7 +98,7 @@ class ChoicesProperties {
   }
 
   @Property(tries = 5)
-  void settlingRenewingAndExpiringAtOnceEndEachLeaseOnce(@ForAll long seed) throws Exception {
+  void concurrentSettlingRenewingAndExpiringEndEachLeaseOnce(@ForAll long seed) throws Exception {
     Duration most = Duration.ofSeconds(100);
     ChoiceFleet fleet = new ChoiceFleet("random", 4, new HoldSettings(512, most, most, most));
     AtomicInteger chosen = new AtomicInteger();
@@ -139,7 +139,7 @@ class ChoicesProperties {
 
     assertThat(fleet.inFlight()).isZero();
     assertThat(fleet.choices.open()).isZero();
-    // One that found the last place taken after its choice was given back.
+    // A choice that found the maximum reached afterwards was given back.
     assertThat(fleet.settled).hasSize(fleet.routed);
     assertThat(fleet.routed).isGreaterThanOrEqualTo(chosen.get());
     assertThat(fleet.choices.tally().succeeded()).isEqualTo(settled.get());

@@ -29,7 +29,7 @@ class ChoicesTest {
   private static final Duration NANO = Duration.ofNanos(1);
 
   @Test
-  void aHeldPlaceIsLoadUntilItIsSettled() {
+  void aHeldLeaseIsLoadUntilItIsSettled() {
     ChoiceFleet fleet = ChoiceFleet.of("least_load", 2);
 
     Choice.Held first = fleet.held();
@@ -46,7 +46,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aLeaseIsSettledOnceAndToldSoAfterwards() {
+  void aLeaseIsSettledOnceAndThenReportedAsRepeated() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     String lease = fleet.held().lease();
 
@@ -61,7 +61,7 @@ class ChoicesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "-", "0-0", "x", "0", "-1-1", "zzzzzzzzzzzzzzzzz-1", "0-", "0--1"})
-  void anIdThatWasNeverGivenIsUnknown(String id) {
+  void anIdThatWasNeverAssignedIsUnknown(String id) {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     fleet.held();
 
@@ -83,7 +83,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aThousandAbandonedLeasesAreCountedBackAndNoneBeforeItsTime() {
+  void aThousandAbandonedLeasesExpireAndNoneBeforeItsTime() {
     ChoiceFleet fleet = ChoiceFleet.of("least_load", 8);
     List<Choice.Held> held = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
@@ -110,7 +110,7 @@ class ChoicesTest {
   }
 
   @Test
-  void anOverdueLeaseIsUnknownEvenBeforeAnybodyLooked() {
+  void anOverdueLeaseIsUnknownEvenBeforeTheExpiryCheck() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     String lease = fleet.held().lease();
     fleet.pass(TTL);
@@ -123,7 +123,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aRenewedLeaseLivesOnFromThen() {
+  void aRenewalCountsFromItsOwnTime() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     String lease = fleet.held().lease();
 
@@ -139,7 +139,7 @@ class ChoicesTest {
   }
 
   @Test
-  void renewingLeadsNoFurtherThanTheLongestLife() {
+  void renewalsEndAtTheMaximumLifetime() {
     HoldSettings settings = new HoldSettings(8, TTL, TTL, Duration.ofSeconds(40));
     ChoiceFleet fleet = new ChoiceFleet("random", 1, settings);
     String lease = fleet.held().lease();
@@ -153,7 +153,7 @@ class ChoicesTest {
   }
 
   @Test
-  void whoFailsAtTheEndOfALeaseKeepsNoPlaceAndHoldsUpNoOtherEnd() {
+  void aFailingListenerBlocksNoLeaseAndNoOtherEnd() {
     ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(8, TTL, TTL, TTL));
     Choice.Held left = fleet.held();
     String settled = fleet.held().lease();
@@ -193,7 +193,7 @@ class ChoicesTest {
   }
 
   @Test
-  void nothingIsSentToAWorkerThatHasLeft() {
+  void aLeaseOnADepartedWorkerCannotBeConfirmed() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     Choice.Held held = fleet.held();
     fleet.workers.fleet.remove(held.worker().id());
@@ -205,7 +205,7 @@ class ChoicesTest {
   }
 
   @Test
-  void tooManyLeasesAreRefusedAndThePlaceIsFreeAgainAfterwards() {
+  void leasesBeyondTheMaximumAreRefusedUntilOneEnds() {
     ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(3, TTL, TTL, TTL));
     String first = fleet.held().lease();
     fleet.held();
@@ -221,7 +221,7 @@ class ChoicesTest {
   }
 
   @Test
-  void manyMoreLeasesThanPlacesPassThroughAndIdsAreNeverGivenTwice() {
+  void manyMoreLeasesThanEntriesPassAndIdsAreNeverReused() {
     ChoiceFleet fleet = new ChoiceFleet("random", 1, new HoldSettings(3, TTL, TTL, TTL));
     String kept = fleet.held().lease();
     Set<String> ids = new HashSet<>();
@@ -238,7 +238,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aPointedWorkerIsNotLoadButTeachesThePolicy() {
+  void aChoiceWithoutALeaseIsNoLoadButTeachesThePolicy() {
     ChoiceFleet fleet = ChoiceFleet.of("cache_aware", 4);
     RoutingRequest first = Requests.prompt(77);
 
@@ -255,7 +255,7 @@ class ChoicesTest {
   }
 
   @Test
-  void heldPromptsAttractTheirLikeAsOnTheBuiltInPlane() {
+  void heldPromptsAttractEqualPromptsAsInTheBuiltInProxy() {
     ChoiceFleet fleet = ChoiceFleet.of("cache_aware", 8);
     Worker first = fleet.held(Requests.prompt(5), TTL).worker();
     for (int i = 0; i < 20; i++) {
@@ -276,7 +276,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aLimitHoldsForHeldPlacesToo() {
+  void aWorkersLimitAppliesToHeldLeasesToo() {
     ChoiceFleet fleet = new ChoiceFleet("least_load", 0, HoldSettings.DEFAULTS);
     fleet.workers.add(TestFleet.spec("w", TestFleet.MODEL).withMaxInFlight(2));
     String first = fleet.held().lease();
@@ -290,7 +290,7 @@ class ChoicesTest {
   }
 
   @Test
-  void heldRequestsOweNoSignOfProgress() {
+  void heldRequestsNeedNoProgress() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     Worker worker = fleet.held(Requests.bare(), Duration.ofMinutes(9)).worker();
     for (int i = 0; i < 7; i++) {
@@ -305,7 +305,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aHeldPlaceDoesNotHideThatAStreamStandsStill() {
+  void aHeldLeaseDoesNotHideAStalledStream() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     Worker worker = fleet.held(Requests.bare(), Duration.ofMinutes(9)).worker();
     fleet.engine.decide(Requests.bare());
@@ -317,7 +317,7 @@ class ChoicesTest {
   }
 
   @Test
-  void whatIsChosenForOthersIsNotWaitedFor() {
+  void responsesOfProxiesAreNotObserved() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     RoutingRequest chosen = Requests.bare();
     RoutingRequest pointed = Requests.bare();
@@ -331,7 +331,7 @@ class ChoicesTest {
 
   @ParameterizedTest
   @ValueSource(longs = {0, -1, 600_001})
-  void aLifeOutOfItsRangeIsRefused(long millis) {
+  void aDurationOutOfItsRangeIsRefused(long millis) {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     Duration ttl = Duration.ofMillis(millis);
 
@@ -358,7 +358,7 @@ class ChoicesTest {
   }
 
   @Test
-  void whatAPlaneDoesNotTellIsNotTakenForNothing() {
+  void unreportedTokensAreNotCountedAsZero() {
     ChoiceFleet fleet = ChoiceFleet.of("random", 1);
     TokenCounts promptAlone = new TokenCounts(100, TokenCounts.NOT_TOLD, 0);
     fleet.choices.settle(fleet.held().lease(), Outcome.SUCCEEDED, promptAlone);
@@ -371,7 +371,7 @@ class ChoicesTest {
   }
 
   @Test
-  void aFirstTokenIsToldWhileTheLeaseIsHeldAndDoesNotHoldItLonger() {
+  void aFirstTokenIsReportedWithoutExtendingTheLease() {
     ChoiceFleet fleet = ChoiceFleet.of("cost", 1);
     String lease = fleet.held().lease();
     fleet.pass(Duration.ofSeconds(10));
@@ -386,7 +386,7 @@ class ChoicesTest {
 
   @ParameterizedTest
   @ValueSource(longs = {-1, 86_400_001})
-  void aTimeToTheFirstTokenThatCannotBeIsRefused(long millis) {
+  void aTimeToFirstTokenOutOfItsRangeIsRefused(long millis) {
     Duration ttft = Duration.ofMillis(millis);
 
     assertThatThrownBy(() -> new EndReport(TokenCounts.NONE, ttft)).hasMessageContaining("ttft: ");
@@ -410,7 +410,7 @@ class ChoicesTest {
   }
 
   @Test
-  void alternativesOfAHashedKeyAreItsNextPlaces() {
+  void alternativesOfAHashedKeyAreItsNextWorkers() {
     ChoiceFleet fleet = ChoiceFleet.of("consistent_hash", 6);
     RoutingRequest request = Requests.session("s");
     Worker chosen = requireNonNull(fleet.held(request, TTL).worker());

@@ -11,7 +11,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Requests of other planes that a half-open breaker lets through. */
+/** Requests of external proxies that a half-open breaker admits. */
 class HeldTrialTest {
   private static final EndReport BEGAN = new EndReport(TokenCounts.NONE, Duration.ofMillis(5));
 
@@ -47,7 +47,7 @@ class HeldTrialTest {
   }
 
   @Test
-  void renewalsThatTellOfAGoodAnswerCloseItToo() {
+  void renewalsThatReportAGoodAnswerCloseItToo() {
     for (int i = 0; i < 3; i++) {
       String lease = trial();
       fleet.choices.renew(lease, TTL);
@@ -61,7 +61,7 @@ class HeldTrialTest {
   }
 
   @Test
-  void streamsThatClientsBreakOffHadBegunWell() {
+  void streamsThatClientsAbortCountAsSuccessfulTrials() {
     for (int i = 0; i < 3; i++) {
       fleet.choices.settle(trial(), Outcome.IGNORED, BEGAN);
     }
@@ -70,14 +70,14 @@ class HeldTrialTest {
   }
 
   @Test
-  void oneThatFailsOpensItAgainHoweverItBegan() {
+  void aFailureOpensItAgainDespiteAGoodBeginning() {
     fleet.choices.settle(trial(), new Outcome.Failed(Failure.ERROR), BEGAN);
 
     assertThat(state()).isEqualTo(State.OPEN);
   }
 
   @Test
-  void oneOfWhichNothingIsSaidHasNoVerdict() {
+  void anUnreportedRequestHasNoVerdict() {
     fleet.choices.settle(trial(), Outcome.IGNORED, EndReport.NONE);
 
     assertThat(state()).isEqualTo(State.HALF_OPEN);

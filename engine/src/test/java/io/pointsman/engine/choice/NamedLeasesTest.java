@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Leases whose ids their planes have made, so that they can be settled unheard of. */
+/** Leases with ids from their proxies, which can settle them without having received the answer. */
 @Timeout(120)
 class NamedLeasesTest {
   private static final String ID = "550e8400-e29b-41d4-a716-446655440000";
@@ -38,7 +38,7 @@ class NamedLeasesTest {
   }
 
   @Test
-  void aLeaseHasTheIdThatItsPlaneGaveIt() {
+  void aLeaseHasTheIdFromItsProxy() {
     assertThat(choose(ID))
         .isInstanceOfSatisfying(
             Choice.Held.class,
@@ -60,7 +60,7 @@ class NamedLeasesTest {
   }
 
   @Test
-  void anIdIsGivenOnce() {
+  void anIdIsUsedOnce() {
     choose(ID);
     assertThat(choose(ID)).isEqualTo(new Choice.IdTaken(ID, false));
 
@@ -76,7 +76,7 @@ class NamedLeasesTest {
   }
 
   @Test
-  void whatWasSettledBeforeItWasHeldHoldsNothing() {
+  void aLeaseSettledBeforeItsChoiceIsNotHeld() {
     assertThat(settle(ID)).isEqualTo(Kind.UNKNOWN);
 
     assertThat(choose(ID)).isEqualTo(new Choice.IdTaken(ID, true));
@@ -89,7 +89,7 @@ class NamedLeasesTest {
   }
 
   @Test
-  void ofWhatNeverComesSoManyAreRemembered() {
+  void earlySettlementsAreBounded() {
     for (int i = 0; i <= EarlyEnds.MOST; i++) {
       settle(id(i));
     }
@@ -100,7 +100,7 @@ class NamedLeasesTest {
   }
 
   @Test
-  void anIdIsFreeAgainOnceItsPlaceWasNeeded() {
+  void anIdIsFreeAgainOnceItsEntryIsReused() {
     ChoiceFleet small =
         new ChoiceFleet("random", 1, new HoldSettings(1, TTL, TTL, Duration.ofHours(1)));
     for (int i = 0; i < 3; i++) {
@@ -127,14 +127,14 @@ class NamedLeasesTest {
         "550e8400/e29b/41d4/a716/446655440000",
         "550e8400-e29b-41d4-a716-44665544000\u00fc"
       })
-  void anIdThatIsShortOrLongOrOddIsRefused(String id) {
+  void anIdOfAnotherFormIsRefused(String id) {
     assertThatThrownBy(() -> new Hold(TTL, id))
         .hasMessageStartingWith("lease: ")
         .hasMessageEndingWith("(expected: 28 to 64 letters, digits, - and _)");
   }
 
   @Test
-  void aLeaseThatIsSettledWhileItIsChosenIsNotHeld() throws Exception {
+  void aLeaseSettledDuringItsChoiceIsNotHeld() throws Exception {
     int rounds = 5_000;
     CyclicBarrier both = new CyclicBarrier(2);
     try (ExecutorService threads = Executors.newCachedThreadPool()) {

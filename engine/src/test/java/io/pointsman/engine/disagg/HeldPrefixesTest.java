@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What decode workers hold, by what the router then splits. */
+/** The prefixes of decode workers, tested through the router's decisions. */
 class HeldPrefixesTest {
   private static void restart(SplitFleet fleet, String id) {
     Worker worker = fleet.worker(id);
@@ -27,7 +27,7 @@ class HeldPrefixesTest {
     requireNonNull(lease).succeeded();
   }
 
-  /** Who serves the prompt alone because it holds it; empty if nobody does. */
+  /** The worker that serves the prompt alone because it holds it; empty if there is none. */
   private static String holder(SplitFleet fleet) {
     return switch (fleet.placed(fleet.router.decide(request(64)))) {
       case Placement.Single single -> {
@@ -44,7 +44,7 @@ class HeldPrefixesTest {
   }
 
   @Test
-  void aWorkerThatWasDownHoldsWhatItHasServedSince() {
+  void aRestartedWorkerHoldsOnlyPromptsServedSince() {
     SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
     assertThat(holder(fleet)).isEmpty();
     serve(fleet, "d0");
@@ -59,10 +59,10 @@ class HeldPrefixesTest {
     assertThat(holder(fleet)).as("the first thing heard after it").isEqualTo("d0");
   }
 
-  /** With few holders and with many, which the index keeps in another form. */
+  /** With few and with many holders, because the index stores them differently. */
   @ParameterizedTest
   @ValueSource(ints = {2, 40})
-  void othersKeepWhatTheyHold(int decodes) {
+  void otherWorkersKeepTheirPrefixes(int decodes) {
     SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, decodes);
     for (int i = 0; i < decodes; i++) {
       serve(fleet, "d" + i);

@@ -11,25 +11,25 @@ import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Decode workers by what they hold and what they have to do; blocks are of 16 tokens. */
+/** The choice of decode workers by cached prefix and load; blocks have 16 tokens. */
 class JointPolicyTest {
-  /** Tokens that weigh as much as one request, in blocks; a length that is indexed. */
+  /** Tokens that cost the same as one request, in blocks; an indexed length. */
   private static final int WORTH_ONE = JointPolicy.TOKENS_PER_REQUEST / 16;
 
-  /** The next such length. */
+  /** The next indexed length. */
   private static final int WORTH_MORE = WORTH_ONE + WORTH_ONE / 8;
 
   private static SplitFleet fleet(int decodes) {
     return fleet(decodes, 8);
   }
 
-  /** Prefill is never skipped. */
+  /** A fleet that never skips prefill. */
   private static SplitFleet fleet(int decodes, int maxLoadGap) {
     SplitSettings settings = new SplitSettings(0, 0, 2, maxLoadGap, 0, true, false, false);
     return new SplitFleet(settings, 1, decodes, JointPolicy.NAME);
   }
 
-  /** Has a decode worker answer a prompt of so many blocks. */
+  /** Lets a decode worker serve a prompt of {@code blocks} blocks. */
   private static void teach(SplitFleet fleet, String holder, int blocks) {
     SplitRequest request = request(blocks);
     Lease lease = fleet.engine.place(request.decode(), fleet.worker(holder));
@@ -41,7 +41,7 @@ class JointPolicyTest {
   }
 
   @Test
-  void ofEquallyLoadedWorkersTheOneThatHoldsMostDecodes() {
+  void amongEquallyLoadedWorkersTheLargestHolderDecodes() {
     SplitFleet fleet = fleet(8);
     teach(fleet, "d5", 60);
     teach(fleet, "d2", 40);
@@ -54,7 +54,7 @@ class JointPolicyTest {
   }
 
   @Test
-  void aBusierWorkerIsChosenOnlyForMoreThanItsLoadWeighs() {
+  void aBusierWorkerIsChosenOnlyIfItsPrefixOutweighsItsLoad() {
     SplitFleet fleet = fleet(2);
     teach(fleet, "d0", WORTH_ONE);
     fleet.workers.load(fleet.worker("d0"), 1);
@@ -69,7 +69,7 @@ class JointPolicyTest {
   }
 
   @Test
-  void oneThatHoldsLessIsChosenIfItHasMuchLessToDo() {
+  void aSmallerHolderIsChosenIfItsLoadIsMuchLower() {
     SplitFleet fleet = fleet(3);
     teach(fleet, "d0", 2 * WORTH_ONE);
     teach(fleet, "d1", WORTH_MORE);
@@ -82,7 +82,7 @@ class JointPolicyTest {
   }
 
   @Test
-  void nothingIsWorthMoreThanTheGapAllows() {
+  void noPrefixOutweighsTheLoadGap() {
     for (int gap : new int[] {1, 2}) {
       SplitFleet fleet = fleet(2, gap);
       teach(fleet, "d0", 8 * WORTH_ONE);
@@ -91,9 +91,9 @@ class JointPolicyTest {
     }
   }
 
-  /** 240 tokens that all prompts share; chance spreads what comes one after the other. */
+  /** A common prefix of 240 tokens: consecutive requests spread at random. */
   @Test
-  void aShortCommonBeginningDoesNotKeepRequestsTogether() {
+  void aShortCommonPrefixDoesNotConcentrateRequests() {
     SplitFleet fleet = fleet(4);
     teach(fleet, "d0", 15);
     Set<String> chosen = new HashSet<>();
@@ -124,7 +124,7 @@ class JointPolicyTest {
   }
 
   @Test
-  void whoHasHadAnAttemptIsNotChosenForWhatItHolds() {
+  void aTriedHolderIsNotChosen() {
     SplitFleet fleet = fleet(2);
     teach(fleet, "d0", 64);
     SplitRequest next = request(80);

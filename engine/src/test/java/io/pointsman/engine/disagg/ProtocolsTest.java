@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class ProtocolsTest {
   @Test
-  void decodeEnginesOfTheseFetchOnlyWhatTheyDoNotHold() {
+  void decodeEnginesOfTheseProtocolsFetchOnlyMissingBlocks() {
     assertThat(Protocols.names())
         .filteredOn(
             name ->

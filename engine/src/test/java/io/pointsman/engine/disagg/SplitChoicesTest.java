@@ -69,7 +69,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void whatIsChosenForOthersIsNotWaitedFor() {
+  void responsesOfProxiesAreNotObserved() {
     SplitChoices.Asked chosen = asked(4);
     SplitChoices.Asked pointed = asked(4);
 
@@ -84,7 +84,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void oneLeaseHoldsBothPlaces() {
+  void oneLeaseCoversBothWorkers() {
     SplitChoice.Two two = two();
 
     assertThat(two.prefill().id()).isEqualTo("p0");
@@ -102,7 +102,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void aLeaseThatItsPlaneNamedAndGaveUpHoldsNeitherPlace() {
+  void anEarlySettledLeaseHoldsNeitherWorker() {
     String id = "550e8400-e29b-41d4-a716-446655440000";
     SplitChoices split = split(fleet, choices, "nixl");
     assertThat(settle(id, Outcome.IGNORED).kind()).isEqualTo(Kind.UNKNOWN);
@@ -139,7 +139,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void aFailureCountsForTheWorkerItIsToldOf() {
+  void aFailureCountsForTheReportedWorker() {
     SplitChoice.Two one = two();
     choices.prefilled(lease(one), new Outcome.Failed(Failure.ERROR));
     settle(lease(one), Outcome.IGNORED);
@@ -173,7 +173,7 @@ class SplitChoicesTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void aWorkerThatHasLeftEndsTheLeaseAtItsConfirmation(boolean prefill) {
+  void confirmingALeaseOnADepartedWorkerEndsIt(boolean prefill) {
     SplitChoice.Two two = two();
     fleet.workers.fleet.remove((prefill ? two.prefill() : two.decode()).id());
 
@@ -191,7 +191,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void whatOneWorkerServesHasNoPrefillToEnd() {
+  void aRequestServedWholeHasNoPrefillToEnd() {
     SplitChoices split = split(fleet, choices, "nixl");
     SplitChoices.Asked several =
         new SplitChoices.Asked(request(4, SplitFleet.facts(2, 64)), "/v1/completions", "id-1");
@@ -230,7 +230,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void aPairOfWhichSomethingIsUnknownIsNotUsed() {
+  void aPairWithMissingDataIsNotUsed() {
     SplitChoice choice = split(fleet, choices, "moriio").choose(asked(4), TTL);
 
     assertThat(choice)
@@ -240,7 +240,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void withoutHoldNothingIsHeld() {
+  void aChoiceWithoutALeaseHoldsNothing() {
     SplitChoice choice = split(fleet, choices, "nixl").point(asked(4));
 
     assertThat(choice)
@@ -270,7 +270,7 @@ class SplitChoicesTest {
   }
 
   @Test
-  void aRefusalIsToldOnce() {
+  void aRefusalIsReportedOnce() {
     SplitFleet none = new SplitFleet(SplitSettings.DEFAULTS, 0, 0);
 
     SplitChoice refused = split(none, choices(none, HoldSettings.DEFAULTS), "nixl").point(asked(4));

@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A fleet of prefill workers {@code p0}, ... and decode workers {@code d0}, ... under test. */
+/** A test fleet of prefill workers {@code p0}, ... and decode workers {@code d0}, ... */
 final class SplitFleet implements EngineListener {
   private static final int MAX_WORKERS = 64;
 
@@ -35,7 +35,7 @@ final class SplitFleet implements EngineListener {
   int routed;
   int settled;
 
-  /** A fleet whose decode workers are chosen by load alone. */
+  /** A fleet that chooses decode workers by load only. */
   SplitFleet(SplitSettings settings, int prefill, int decode) {
     this(settings, prefill, decode, "least_load");
   }

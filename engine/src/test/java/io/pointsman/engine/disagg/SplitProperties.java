@@ -16,14 +16,14 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 
-/** Whatever happens in whatever order, in flight is what is open, and all ends at zero. */
+/** For any order of events, the number in flight equals the open leases, and ends at zero. */
 class SplitProperties {
   private static final Outcome[] ENDS = {
     Outcome.SUCCEEDED, Outcome.IGNORED, new Outcome.Failed(Failure.ERROR)
   };
 
   @Property(tries = 200)
-  void inFlightIsWhatIsOpen(
+  void requestsInFlightEqualOpenLeases(
       @ForAll @Size(max = 120) List<@IntRange(max = 9_999) Integer> steps,
       @ForAll boolean decodeServes,
       @ForAll boolean whenBusy) {
@@ -50,7 +50,7 @@ class SplitProperties {
     assertThat(fleet.settled).isEqualTo(fleet.routed);
   }
 
-  /** What a plane would hold. */
+  /** The leases that a proxy holds. */
   private static final class Open {
     private final SplitFleet fleet;
     private final List<Lease> leases = new ArrayList<>();

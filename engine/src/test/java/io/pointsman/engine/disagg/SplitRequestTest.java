@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class SplitRequestTest {
   @Test
-  void policiesOfAllPartsSeeWhatTheClientSent() {
+  void policiesOfAllPartsSeeTheClientsFields() {
     RequestFields fields = new RequestFields("/", Map.of("x-tier", "flex"), Map.of(), true);
     SplitRequest request =
         new SplitRequest("m", PrefixBlocks.NONE, null, SplitFacts.ofNoPrompt(), fields);

@@ -59,7 +59,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whatTwoWorkersCannotServeGoesToOne() {
+  void aRequestThatCannotBeSplitGoesToOneWorker() {
     SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
     Single single = fleet.single(fleet.router.decide(request(4, facts(2, 64))));
 
@@ -69,7 +69,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void theThresholdItselfIsSplit() {
+  void aRequestOfThresholdLengthIsSplit() {
     SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
 
     assertThat(fleet.placed(fleet.router.decide(request(4, facts(1, 99)))).rule())
@@ -79,7 +79,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void withoutAnEstimateTheReadersCountDecides() {
+  void withoutAnEstimateTheRoutingKeysTokensCount() {
     SplitFleet fleet = new SplitFleet(threshold(64), 1, 1);
 
     assertThat(fleet.placed(fleet.router.decide(request(3, facts(1, -1)))).rule())
@@ -89,7 +89,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void wholeRequestsPreferWorkersThatAreForNothingElse() {
+  void wholeRequestsPreferRegularWorkers() {
     SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
     fleet.add("r0", Role.REGULAR, 1);
 
@@ -99,7 +99,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void decodeAloneServesWhatItHoldsNearlyAllOf() {
+  void decodeAloneServesAPromptThatItNearlyHolds() {
     SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 3);
     Split first = fleet.split(request(64));
     String holder = first.decode().worker().id();
@@ -114,14 +114,14 @@ class SplitRouterTest {
     assertThat(single.lease().cachedTokens()).isEqualTo(64 * 16);
     assertThat(again.decode().notes().reason()).isEqualTo(PickReason.PREFIX_HIT);
 
-    // Three more than the least loaded one: the gap is too large.
+    // Three requests more than the least loaded worker: the gap is too large.
     assertThat(fleet.placed(fleet.router.decide(request(66))).rule()).isEqualTo(SplitRule.SPLIT);
     assertThat(fleet.placed(fleet.router.decide(request(80))).rule()).isEqualTo(SplitRule.SPLIT);
   }
 
-  /** A prompt that a decode worker has refused to compute (4xx) is not in its cache. */
+  /** A prompt that a decode worker rejected (4xx) is not in its cache. */
   @Test
-  void nobodyHoldsAPromptThatWasOnlyRefused() {
+  void aRefusedPromptIsNotHeld() {
     SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 2, 0, true, false, false), 1, 1);
     Split first = fleet.split(request(64));
     first.prefill().succeeded();
@@ -136,7 +136,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void ofManyWorkersThatHoldThePromptTheLeastLoadedServes() {
+  void theLeastLoadedOfManyHoldersServes() {
     SplitFleet fleet = new SplitFleet(new SplitSettings(0, 0, 0.9, 0, 0, true, false, false), 1, 8);
     for (int i = 0; i < 8; i++) {
       SplitRequest request = request(64);
@@ -160,7 +160,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void anUnfinishedAnswerTeachesNothing() {
+  void anUnfinishedResponseTeachesNothing() {
     SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
     Split first = fleet.split(request(64));
     first.decode().ignored();
@@ -180,7 +180,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void fewUncachedTokensAreComputedByDecode() {
+  void decodeComputesFewUncachedTokens() {
     SplitFleet fleet = new SplitFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 2);
     Split first = fleet.split(request(64));
     String holder = first.decode().worker().id();
@@ -194,7 +194,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void aShortPromptThatNobodyHoldsHasFewUncachedTokensToo() {
+  void aShortPromptWithoutAHolderHasFewUncachedTokensToo() {
     SplitFleet fleet = new SplitFleet(new SplitSettings(0, 512, 2, 8, 0, true, false, false), 1, 1);
 
     assertThat(fleet.placed(fleet.router.decide(request(31))).rule())
@@ -203,7 +203,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whenAllPrefillWorkersHaveEnoughBeforeThemDecodeServes() {
+  void decodeServesWhenAllPrefillWorkersAreLoaded() {
     SplitFleet fleet =
         new SplitFleet(new SplitSettings(0, 0, 2, 8, 1000, true, false, false), 2, 1);
 
@@ -221,7 +221,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void withoutPrefillWorkersDecodeServesIfItMay() {
+  void withoutPrefillWorkersDecodeServesIfPermitted() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
     fleet.kill("p0");
 
@@ -232,7 +232,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void withoutPrefillWorkersTheRequestIsRefusedIfDecodeMayNot() {
+  void withoutPrefillWorkersTheRequestIsRefusedIfDecodeIsNotPermitted() {
     SplitFleet fleet = new SplitFleet(whole(false, false, false), 1, 1);
     fleet.kill("p0");
 
@@ -247,9 +247,9 @@ class SplitRouterTest {
     assertThat(fleet.rejected).containsExactly(RejectReason.NONE_AVAILABLE);
   }
 
-  /** Two workers that can are better than none that may. */
+  /** A split against the rules is better than a refusal. */
   @Test
-  void whatWouldRatherBeServedWholeIsSplitWhereNobodyMayServeIt() {
+  void aRequestBetterServedWholeIsSplitIfNoWorkerMayServeItWhole() {
     SplitFleet fleet =
         new SplitFleet(new SplitSettings(100, 0, 0.5, 8, 32, false, false, false), 1, 1);
     fleet.worker("p0").tryLease(fleet.workers.now(), 33, 0, (_, _) -> {});
@@ -271,7 +271,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whatNeitherTwoNorOneCanServeIsRefusedForGood() {
+  void aRequestThatCanNeitherBeSplitNorServedWholeIsUnsplittable() {
     SplitFleet fleet = new SplitFleet(SplitSettings.HALVES_ONLY, 1, 1);
     SplitRequest choices = request(4, facts(2, 64));
 
@@ -287,7 +287,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whatNeedsNoComputingGoesToAnyWorker() {
+  void aRequestWithoutComputationGoesToAnyWorker() {
     SplitFleet fleet = new SplitFleet(SplitSettings.HALVES_ONLY, 1, 1);
     SplitRequest count = request(1, SplitFacts.ofNoPrompt());
 
@@ -300,7 +300,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void withoutDecodeWorkersPrefillServesIfItMay() {
+  void withoutDecodeWorkersPrefillServesIfPermitted() {
     SplitFleet fleet = new SplitFleet(whole(true, true, false), 1, 0);
     Single single = fleet.single(fleet.router.decide(request(4)));
 
@@ -309,7 +309,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void withoutDecodeWorkersTheRequestIsRefusedIfPrefillMayNot() {
+  void withoutDecodeWorkersTheRequestIsRefusedIfPrefillIsNotPermitted() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
 
     assertThat(fleet.router.decide(request(4)))
@@ -326,7 +326,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whenPrefillIsFullTheRequestIsToWait() {
+  void whenPrefillIsFullTheRequestMustWait() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
@@ -337,7 +337,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whenPrefillIsFullDecodeServesIfThatIsWanted() {
+  void whenPrefillIsFullDecodeServesIfConfigured() {
     SplitFleet fleet = new SplitFleet(whole(true, false, true), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
@@ -347,7 +347,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whenDecodeIsFullNoPrefillIsSpent() {
+  void whenDecodeIsFullNoPrefillIsWasted() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 0);
     fleet.add("d", Role.DECODE, 1);
     fleet.split(request(4));
@@ -380,7 +380,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void aRequestThatFindsPrefillFullTouchesNoDecodeWorker() {
+  void aRequestRefusedByFullPrefillTouchesNoDecodeWorker() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
@@ -393,7 +393,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void aFullPrefillKeepsNobodyWaitingWhereThereIsNoDecode() {
+  void fullPrefillMakesNoRequestWaitWithoutDecodeWorkers() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 0, 1);
     fleet.add("p", Role.PREFILL, 1);
     fleet.split(request(4));
@@ -406,7 +406,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void aPrefillWorkerThatIsOnlyBusyIsWaitedFor() {
+  void aRequestWaitsForABusyPrefillWorker() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
     SplitRequest request = request(4);
     Split first = fleet.split(request);
@@ -421,7 +421,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whoComesBehindOthersGoesOnlyWhereTheyDoNotWait() {
+  void aRequestBehindOthersUsesOnlyRolesWithoutAQueue() {
     SplitFleet fleet = new SplitFleet(threshold(100), 1, 1);
     Set<Role> decode = Set.of(Role.DECODE);
     assertThat(behind(fleet, 64, decode)).isEqualTo(Role.DECODE);
@@ -438,7 +438,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whatDecodeServesAlonePassesThoseThatWaitForPrefill() {
+  void aRequestServedByDecodeAlonePassesThePrefillQueue() {
     SplitFleet fleet =
         new SplitFleet(new SplitSettings(100, 0, 0.9, 8, 0, true, false, false), 1, 1);
     Split first = fleet.split(request(64));
@@ -454,7 +454,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void whoIsBehindOthersForPrefillStillGetsWhatItWouldGetWithoutDecode() {
+  void aRequestBehindThePrefillQueueIsStillServedWholeWithoutDecode() {
     SplitFleet fleet = new SplitFleet(whole(true, false, false), 1, 1);
     fleet.add("r0", Role.REGULAR, 1);
     fleet.worker("d0").drain(true);
@@ -494,7 +494,7 @@ class SplitRouterTest {
   }
 
   @Test
-  void everyLeaseIsHeardOfOnce() {
+  void everyLeaseIsReportedOnce() {
     SplitFleet fleet = new SplitFleet(SplitSettings.DEFAULTS, 1, 1);
     Split split = fleet.split(request(4));
     split.prefill().succeeded();

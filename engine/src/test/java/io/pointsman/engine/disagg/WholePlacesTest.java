@@ -12,7 +12,7 @@ import io.pointsman.engine.fleet.Role;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Whom requests wait for that one worker has to serve whole. */
+/** The workers that a request which must be served whole waits for. */
 class WholePlacesTest {
   private static Refused refused(SplitFleet fleet, SplitRequest request) {
     return (Refused) fleet.router.decide(request);
@@ -23,9 +23,9 @@ class WholePlacesTest {
     return new SplitFleet(settings, 0, 0);
   }
 
-  /** It is served when they come back, so that it is not refused for good. */
+  /** The request is served when they return, so it is not refused permanently. */
   @Test
-  void whatOnlyPrefillWorkersServeWaitsForThem() {
+  void aRequestOnlyForPrefillWorkersWaitsForThem() {
     SplitFleet fleet = fleet(false, true);
     fleet.add("p0", Role.PREFILL, 1);
     fleet.add("d0", Role.DECODE, 0);
@@ -44,7 +44,7 @@ class WholePlacesTest {
   }
 
   @Test
-  void whatNobodyThereMayServeIsRefusedForGood() {
+  void aRequestThatNoPresentWorkerMayServeIsRefused() {
     SplitFleet fleet = fleet(false, true);
     fleet.add("d0", Role.DECODE, 0);
 
@@ -52,9 +52,9 @@ class WholePlacesTest {
         .isEqualTo(RejectReason.UNSPLITTABLE);
   }
 
-  /** Others would believe what its body says, which nobody has looked at. */
+  /** Other workers would trust the body, which the router has not inspected. */
   @Test
-  void whatIsForRegularWorkersWaitsForThemBesideIdleOthers() {
+  void aRequestForRegularWorkersWaitsDespiteIdleOthers() {
     SplitFleet fleet = fleet(true, true);
     fleet.add("p0", Role.PREFILL, 0);
     fleet.add("d0", Role.DECODE, 0);

@@ -15,19 +15,19 @@ class BegunAnswersTest {
     return Objects.requireNonNull(worker.tryLease(fleet.now(), 1, 0, (_, _) -> {}), "lease");
   }
 
-  /** A moment later: what has been until then does not count any more. */
+  /** Advances the clock, so earlier events do not count any more. */
   private long later() {
     fleet.clock.advance(Duration.ofMillis(1));
     return fleet.now();
   }
 
   @Test
-  void newWorkerHasBegunNone() {
+  void newWorkerHasBegunNoResponse() {
     assertThat(worker.begunSince(fleet.now() - Duration.ofHours(1).toNanos())).isFalse();
   }
 
   @Test
-  void firstPartOfAnAnswerBeginsIt() {
+  void firstPartOfAResponseCounts() {
     Lease lease = lease();
     long then = later();
     assertThat(worker.begunSince(then)).isFalse();
@@ -37,7 +37,7 @@ class BegunAnswersTest {
   }
 
   @Test
-  void furtherPartsAndTheEndBeginNothing() {
+  void laterPartsAndTheEndDoNotCount() {
     Lease lease = lease();
     lease.progressed();
     long then = later();
@@ -48,7 +48,7 @@ class BegunAnswersTest {
   }
 
   @Test
-  void answerOfWhichNothingWasHeardBeforeItsEndBeginsWithIt() {
+  void responseWithoutPartsCountsAtItsEnd() {
     Lease lease = lease();
     long then = later();
     lease.succeeded();
@@ -56,7 +56,7 @@ class BegunAnswersTest {
   }
 
   @Test
-  void placingGivingUpAndFailingBeginNothing() {
+  void placementAbortAndFailureDoNotCount() {
     long then = later();
     lease().ignored();
     lease().failed(Failure.ERROR);
@@ -69,7 +69,7 @@ class BegunAnswersTest {
   }
 
   @Test
-  void refusedConnectionTakesItsWorkerOutUnlessThatTakesOthersInMeanwhile() {
+  void refusedConnectionExcludesTheWorkerUnlessItHasBegunOtherResponses() {
     Lease waiting = lease();
     Lease answered = lease();
     later();

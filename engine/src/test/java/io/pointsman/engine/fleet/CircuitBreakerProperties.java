@@ -14,13 +14,13 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 
-/** Any history of requests, endings, probes and waits, against a model that keeps it whole. */
+/** Random histories of requests, endings, probes and waits, compared with a simple model. */
 class CircuitBreakerProperties {
   private static final Duration OPEN_FOR = Duration.ofSeconds(10);
   private static final Duration WINDOW = Duration.ofSeconds(15);
 
   @Property(tries = 500)
-  void behavesAsItsModel(
+  void behavesLikeItsModel(
       @ForAll @IntRange(min = 1, max = 5) int failureThreshold,
       @ForAll @IntRange(min = 1, max = 3) int successThreshold,
       @ForAll @Size(max = 120) List<@IntRange(max = 8) Integer> steps) {
@@ -37,7 +37,7 @@ class CircuitBreakerProperties {
     }
   }
 
-  /** The breaker, its model, and the requests under way; true stands for a probe. */
+  /** The breaker, its model, and the requests in flight; true means a probe. */
   private static final class Run {
     final FakeClock clock = new FakeClock();
     final Deque<Boolean> underWay = new ArrayDeque<>();
@@ -97,10 +97,10 @@ class CircuitBreakerProperties {
     }
   }
 
-  /** One failure in a row of them. */
+  /** One failure of a sequence. */
   private record Fault(Failure failure, long at) {}
 
-  /** What the documentation says, without thought for threads or speed. */
+  /** The documented rules, without concurrency or optimisation. */
   private static final class Model {
     private final BreakerSettings settings;
     private final Deque<Fault> row = new ArrayDeque<>();

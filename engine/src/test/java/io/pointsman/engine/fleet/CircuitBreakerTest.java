@@ -54,7 +54,7 @@ class CircuitBreakerTest {
     assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.PROBE);
   }
 
-  /** What is done to a breaker; named for the test's report. */
+  /** An action on a breaker, with a name for the test report. */
   record Event(String name, Consumer<CircuitBreakerTest> happens) {
     @Override
     public String toString() {
@@ -125,7 +125,7 @@ class CircuitBreakerTest {
 
   @ParameterizedTest(name = "{0}, {1} -> {2}")
   @MethodSource("transitions")
-  void eventMovesIt(Event start, Event event, State end) {
+  void eventChangesItsState(Event start, Event event, State end) {
     start.happens.accept(this);
     event.happens.accept(this);
 
@@ -133,7 +133,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void refusedConnectionsOpenItInHalfTheTime() {
+  void refusedConnectionsOpenItWithHalfTheFailures() {
     fail(Failure.CONNECT, 1);
     assertThat(breaker.state()).isEqualTo(CLOSED);
     fail(Failure.CONNECT, 1);
@@ -141,7 +141,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void refusedConnectionsOpenItWithTwoAtMostWhateverTheThreshold() {
+  void twoRefusedConnectionsOpenItAtAnyThreshold() {
     for (int threshold = 1; threshold <= 12; threshold++) {
       CircuitBreaker one =
           breaker(
@@ -154,7 +154,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void successBetweenFailuresStartsTheCountAnew() {
+  void successBetweenFailuresResetsTheCount() {
     fail(Failure.ERROR, 3);
     breaker.succeeded(false);
     fail(Failure.ERROR, 3);
@@ -185,7 +185,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void halfOpenLetsOneThroughAtATime() {
+  void halfOpenAdmitsOneRequestAtATime() {
     halfOpen();
     assertThat(breaker.admits(clock.nanos())).isFalse();
     assertThat(breaker.admit(clock.nanos())).isEqualTo(Admission.REFUSED);
@@ -196,7 +196,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void probeWithoutVerdictMakesRoomForAnother() {
+  void probeWithoutVerdictPermitsAnother() {
     halfOpen();
     breaker.ignored(true);
 
@@ -226,7 +226,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void failedProbeStartsTheWaitAnew() {
+  void failedProbeRestartsTheWait() {
     halfOpen();
     clock.advance(Duration.ofSeconds(30));
     breaker.failed(true, Failure.ERROR, clock.nanos());
@@ -238,7 +238,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void askingWhetherItAdmitsTakesNoProbe() {
+  void queryingAdmissionTakesNoProbe() {
     open();
     clock.advance(SETTINGS.openFor());
 
@@ -259,7 +259,7 @@ class CircuitBreakerTest {
   }
 
   @Test
-  void eachChangeIsToldOnceAndOpeningsAreCounted() {
+  void eachChangeIsReportedOnceAndOpeningsAreCounted() {
     halfOpen();
     breaker.failed(true, Failure.ERROR, clock.nanos());
 

@@ -54,7 +54,7 @@ class FleetTest {
   }
 
   @Test
-  void listenerHearsThePresentAndThenEachChangeInOrder() {
+  void listenerReceivesTheCurrentSnapshotAndThenEachChangeInOrder() {
     fleet.add(spec("a"));
     List<Long> versions = new ArrayList<>();
     fleet.listen(snapshot -> versions.add(snapshot.version()));
@@ -112,7 +112,7 @@ class FleetTest {
   }
 
   @Test
-  void aModelMustBeNamedWhereNoneIsServedByAll() {
+  void aModelMustBeNamedIfNoneIsServedByAll() {
     fleet.add(spec("untold"));
     fleet.add(spec("a", "base", "adapter"));
     assertThat(fleet.snapshot().modelsToName()).isEmpty();
@@ -141,7 +141,7 @@ class FleetTest {
   }
 
   @Test
-  void modelsAreSeenWithTheSnapshotThatShowsThem() {
+  void modelsChangeTogetherWithTheSnapshot() {
     Worker worker = fleet.add(spec("a"));
     FleetSnapshot before = fleet.snapshot();
     List<Set<String>> seen = new ArrayList<>();
@@ -170,7 +170,7 @@ class FleetTest {
   }
 
   @Test
-  void poolsThatDoNotChangeAreKept() {
+  void unchangedPoolsAreKept() {
     fleet.add(spec("a", "m1"));
     Pool before = pool("m1");
     fleet.add(spec("b", "m2"));
@@ -190,7 +190,7 @@ class FleetTest {
   }
 
   @Test
-  void removedWorkerGetsNothingMoreAndItsRequestsRunToTheirEnd() {
+  void removedWorkerGetsNoRequestAndFinishesThoseInFlight() {
     Worker worker = test.add(spec("a"));
     Lease running = test.lease(worker);
     assertThat(fleet.remove("a")).isSameAs(worker);
@@ -208,7 +208,7 @@ class FleetTest {
   }
 
   @Test
-  void onlyTheVeryWorkerIsRemovedNotTheNextOfItsId() {
+  void removalOfAWorkerDoesNotAffectTheNextOneWithItsId() {
     Worker old = fleet.add(spec("a"));
     assertThat(fleet.remove(old)).isTrue();
     Worker next = fleet.add(spec("a"));
@@ -218,7 +218,7 @@ class FleetTest {
   }
 
   @Test
-  void replacingTakesThePlacesOfIdleWorkersAndOtherwiseChangesNothing() {
+  void replacementUsesTheSlotsOfIdleWorkersOrChangesNothing() {
     TestFleet small = new TestFleet(ONE_SLOT);
     Worker old = small.add(spec("a"));
     Lease running = small.lease(old);
@@ -235,7 +235,7 @@ class FleetTest {
   }
 
   @Test
-  void anEngineIsFoundByIdAndElseByUrlAndRank() {
+  void anEngineIsFoundByIdOrByUrlAndRank() {
     Worker rank = fleet.add(WorkerSpec.of("http://x:1").withRank(1));
     Worker whole = fleet.add(WorkerSpec.of("http://y:1"));
     WorkerSpec named =
@@ -248,7 +248,7 @@ class FleetTest {
   }
 
   @Test
-  void aSpecIsHeldThoughTheFleetHasLimitedIt() {
+  void aSpecIsFoundAlthoughTheFleetHasLimitedIt() {
     WorkerSpec prefill = WorkerSpec.of("http://p:1").withRole(Role.PREFILL);
     fleet.add(prefill);
 
@@ -272,7 +272,7 @@ class FleetTest {
   }
 
   @Test
-  void workersBeforeTheOneThatFindsNoRoomAreAdded() {
+  void workersAddedBeforeTheFleetIsFullStay() {
     TestFleet small = new TestFleet(ONE_SLOT);
     assertThatThrownBy(() -> small.fleet.addAll(List.of(spec("a"), spec("b"))))
         .isInstanceOf(IllegalStateException.class);
@@ -282,7 +282,7 @@ class FleetTest {
   }
 
   @Test
-  void workerThatHasLeftDoesNotTouchItsSlotsNextOwner() {
+  void departedWorkerDoesNotAffectItsSlotsNextOwner() {
     TestFleet small = new TestFleet(ONE_SLOT);
     Worker old = small.add(spec("a"));
     Pool stale = small.pool();
@@ -330,7 +330,7 @@ class FleetTest {
   }
 
   @Test
-  void requestsThatRaceWithRemovalLeaveEveryCountAtZero() throws Exception {
+  void requestsConcurrentWithRemovalLeaveEveryCountAtZero() throws Exception {
     TestFleet small = new TestFleet(ONE_SLOT);
     Worker[] current = {small.add(spec("w"))};
     List<Worker> all = new ArrayList<>(List.of(current[0]));

@@ -25,8 +25,8 @@ class HealthStateTest {
   }
 
   /**
-   * A good probe for each +, a failed one for each -, one that a busy worker had no time for for
-   * each b, one that got no answer in time for each t, a refused connection for each x.
+   * Applies one event for each character: + good probe; - failed probe; b accepts requests, but did
+   * not answer a probe; t probe timed out; x refused connection.
    */
   private void happens(String events) {
     for (int i = 0; i < events.length(); i++) {
@@ -47,24 +47,24 @@ class HealthStateTest {
     "+, HEALTHY",
     "-, UNHEALTHY",
     "x, UNKNOWN",
-    // One good probe is enough for a worker that was never healthy.
+    // One good probe makes a worker healthy that never was.
     "----+, HEALTHY",
-    // failureThreshold probes in a row put a healthy one out, and not fewer.
+    // Exactly failureThreshold consecutive failed probes make a healthy worker unhealthy.
     "+--, HEALTHY",
     "+---, UNHEALTHY",
     "+--+--, HEALTHY",
-    // One that takes requests in begins anew, but it has to answer probes to come back.
+    // A worker that accepts requests resets the count, but must answer probes to return.
     "+--b--, HEALTHY",
     "+--b---, UNHEALTHY",
     "+---bbb, UNHEALTHY",
     "+xb, HEALTHY",
     "b, UNKNOWN",
-    // Then it needs successThreshold good ones in a row.
+    // It then needs successThreshold consecutive good probes.
     "+---+, UNHEALTHY",
     "+---++, HEALTHY",
     "+---+-+, UNHEALTHY",
     "+---+-++, HEALTHY",
-    // A refused connection puts it out at once; the next good probe brings it back.
+    // A refused connection excludes it at once; the next good probe brings it back.
     "+x, SUSPECT",
     "+xx, SUSPECT",
     "+x+, HEALTHY",
@@ -73,7 +73,7 @@ class HealthStateTest {
     "+-tt, UNHEALTHY",
     "+x--+, HEALTHY",
     "+---x++, HEALTHY",
-    // The count of failures does not survive a refusal.
+    // A refusal resets the count of failures.
     "+--x+--, HEALTHY",
     "+x+---+, UNHEALTHY",
   })
@@ -85,7 +85,7 @@ class HealthStateTest {
   }
 
   @Test
-  void eachChangeIsToldOnce() {
+  void eachChangeIsReportedOnce() {
     happens("++---++x+");
 
     assertThat(changes).containsExactly(HEALTHY, UNHEALTHY, HEALTHY, SUSPECT, HEALTHY);

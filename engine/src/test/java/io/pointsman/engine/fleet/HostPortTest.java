@@ -26,12 +26,12 @@ class HostPortTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"a:1", "http://", "http://u@a:1", "http://a:0", "http://a:65536", "http://a b"})
-  void whatNamesNoHostIsRefused(String url) {
+  void textsWithoutAHostAreRefused(String url) {
     assertThatThrownBy(() -> HostPort.ofUrl(url)).hasMessageStartingWith("url: " + url);
   }
 
   @Test
-  void anAddressLosesItsBracketsAndAPortHasAStandard() {
+  void bareHostHasNoBracketsAndTheDefaultPortApplies() {
     assertThat(HostPort.ofUrl("http://[::1]").bareHost()).isEqualTo("::1");
     assertThat(HostPort.ofUrl("http://[::1]").portOr(80)).isEqualTo(80);
     assertThat(HostPort.ofUrl("http://a:7").portOr(80)).isEqualTo(7);

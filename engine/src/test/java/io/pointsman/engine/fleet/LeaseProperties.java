@@ -21,11 +21,11 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 
-/** In flight is what was taken and not settled, whatever the order, whoever the thread. */
+/** The number in flight equals the leases taken and not settled, for any order and thread. */
 class LeaseProperties {
 
   @Property(tries = 300)
-  void inFlightIsWhatWasTakenAndNotSettled(
+  void requestsInFlightEqualUnsettledLeases(
       @ForAll @IntRange(min = 1, max = 5) int workers,
       @ForAll @Size(max = 200) List<@IntRange(max = 9_999) Integer> steps) {
     TestFleet fleet = TestFleet.of(workers);
@@ -93,7 +93,7 @@ class LeaseProperties {
     };
   }
 
-  /** A second ending must neither go through nor go unnoticed. */
+  /** A second settlement must fail visibly. */
   private static void settleAgain(Lease lease) {
     assertThatThrownBy(() -> lease.settle(Outcome.IGNORED))
         .isInstanceOf(AssertionError.class)
@@ -101,7 +101,7 @@ class LeaseProperties {
   }
 
   @Property(tries = 12)
-  void threadsThatRaceForTheSameLeasesEndAtZero(@ForAll long seed) throws Exception {
+  void concurrentSettlementsEndAtZero(@ForAll long seed) throws Exception {
     TestFleet fleet = TestFleet.of(3);
     Worker limited = fleet.add(TestFleet.spec("limited").withMaxInFlight(2));
     int threads = 4;

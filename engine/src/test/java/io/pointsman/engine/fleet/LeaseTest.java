@@ -25,7 +25,7 @@ class LeaseTest {
   }
 
   @Test
-  void requestIsInFlightFromLeaseToEnding() {
+  void requestIsInFlightFromLeaseToSettlement() {
     Lease lease = lease();
     assertThat(worker.inFlight()).isEqualTo(1);
     assertThat(lease.settled()).isFalse();
@@ -36,7 +36,7 @@ class LeaseTest {
   }
 
   @Test
-  void eachEndingIsHeardAndCountedAsWhatItIs() {
+  void eachEndingIsReportedAndCountedByItsKind() {
     lease().succeeded();
     lease().failed(Failure.TIMEOUT);
     lease().ignored();
@@ -49,7 +49,7 @@ class LeaseTest {
   }
 
   @Test
-  void countIsDownBeforeTheEndingIsHeard() {
+  void countFallsBeforeTheEndingIsReported() {
     List<Integer> inFlight = new ArrayList<>();
     Lease lease = worker.tryLease(fleet.now(), 0, 0, (_, _) -> inFlight.add(worker.inFlight()));
     Objects.requireNonNull(lease, "lease").ignored();
@@ -86,7 +86,7 @@ class LeaseTest {
   }
 
   @Test
-  void progressAfterTheEndCountsForNothing() {
+  void progressAfterTheEndIsIgnored() {
     Lease lease = lease(1000);
     lease.ignored();
     lease.progressed();
@@ -124,7 +124,7 @@ class LeaseTest {
   }
 
   @Test
-  void shorterRestDoesNotCutALongerOneShort() {
+  void shorterRestDoesNotShortenALongerOne() {
     worker.rest(Duration.ofSeconds(5).toNanos());
     worker.rest(Duration.ofSeconds(1).toNanos());
     fleet.clock.advance(Duration.ofSeconds(2));
@@ -133,7 +133,7 @@ class LeaseTest {
   }
 
   @Test
-  void endlessRestDoesNotWrapAround() {
+  void endlessRestDoesNotOverflow() {
     worker.rest(Long.MAX_VALUE);
     fleet.clock.advance(Duration.ofDays(365));
 
@@ -154,7 +154,7 @@ class LeaseTest {
   }
 
   @Test
-  void refusedConnectionPutsTheWorkerOutUntilItsNextGoodProbe() {
+  void refusedConnectionExcludesTheWorkerUntilItsNextGoodProbe() {
     lease().failed(Failure.CONNECT);
     assertThat(worker.eligible(fleet.now())).isFalse();
 
@@ -163,7 +163,7 @@ class LeaseTest {
   }
 
   @Test
-  void openBreakerLetsOneLeaseThroughAfterItsTime() {
+  void openBreakerAdmitsOneLeaseAfterItsTime() {
     for (int i = 0; i < 10; i++) {
       lease().failed(Failure.ERROR);
     }

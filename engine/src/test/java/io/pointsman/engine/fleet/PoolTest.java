@@ -28,7 +28,7 @@ class PoolTest {
   }
 
   @Test
-  void leastLoadedIsUniformOverTies() {
+  void leastLoadedIsUniformAmongTies() {
     fleet.load(fleet.worker(0), 2);
     fleet.load(fleet.worker(3), 1);
     Map<String, Integer> counts = leastLoaded(6000, List.of());
@@ -38,7 +38,7 @@ class PoolTest {
   }
 
   @Test
-  void leastLoadedPassesOverThoseThatAreOutOrTried() {
+  void leastLoadedSkipsIneligibleAndTriedWorkers() {
     for (int i = 4; i < 8; i++) {
       fleet.kill(fleet.worker(i));
     }
@@ -63,7 +63,7 @@ class PoolTest {
   }
 
   @Test
-  void randomIsUniformEvenWhenMostAreOut() {
+  void randomIsUniformEvenIfMostAreIneligible() {
     for (int i = 0; i < 6; i++) {
       fleet.kill(fleet.worker(i));
     }
@@ -75,7 +75,7 @@ class PoolTest {
   }
 
   @Test
-  void emptyPoolHasNobody() {
+  void emptyPoolHasNoWorker() {
     Pool empty = new TestFleet().pool();
 
     assertThat(empty.leastLoaded(0, List.of(), fleet.dice)).isNull();

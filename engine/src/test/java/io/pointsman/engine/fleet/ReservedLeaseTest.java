@@ -24,7 +24,7 @@ class ReservedLeaseTest {
   }
 
   @Test
-  void reservedPlacesCountButOweNoProgress() {
+  void reservedLeasesCountButNeedNoProgress() {
     for (int i = 0; i < 8; i++) {
       reserved();
     }
@@ -47,7 +47,7 @@ class ReservedLeaseTest {
   }
 
   @Test
-  void aRequestThatIsSentBesideAReservedPlaceStartsTheClockToo() {
+  void aRequestSentBesideAReservedLeaseStartsTheClockToo() {
     reserved();
     silence(600);
     fleet.lease(worker);
@@ -59,7 +59,7 @@ class ReservedLeaseTest {
   }
 
   @Test
-  void sendingOneMoreDoesNotExcuseTheOthers() {
+  void sendingOneMoreDoesNotRestartTheClock() {
     fleet.lease(worker);
     Lease lease = reserved();
     silence(15);
@@ -70,7 +70,7 @@ class ReservedLeaseTest {
   }
 
   @Test
-  void aPlaceThatIsNeverUsedIsGivenBackWhole() {
+  void anUnusedReservationIsGivenBackCompletely() {
     Lease lease = reserved();
     assertThat(lease.ignored()).isTrue();
     lease.dispatched();
@@ -81,7 +81,7 @@ class ReservedLeaseTest {
   }
 
   @Test
-  void progressImpliesThatItWasSent() {
+  void progressImpliesDispatch() {
     Lease lease = reserved();
     lease.progressed();
     lease.dispatched();

@@ -28,7 +28,7 @@ class StallTest {
   }
 
   @Test
-  void silentWorkerWithRequestsIsTakenOut() {
+  void silentWorkerWithRequestsIsExcluded() {
     lease(0);
     silence(Duration.ofSeconds(20));
     assertThat(worker.eligible(fleet.now())).isTrue();
@@ -59,7 +59,7 @@ class StallTest {
   }
 
   @Test
-  void prefillExplainsSilenceInProportionToThePrompt() {
+  void pendingPrefillExtendsTheLimitInProportionToThePrompt() {
     lease(10_000);
     silence(Duration.ofSeconds(25));
     assertThat(worker.stalled()).isFalse();
@@ -69,7 +69,7 @@ class StallTest {
   }
 
   @Test
-  void answeredPromptExplainsNothingMore() {
+  void answeredPromptDoesNotExtendTheLimit() {
     lease(10_000).progressed();
     silence(Duration.ofSeconds(21));
 
@@ -77,7 +77,7 @@ class StallTest {
   }
 
   @Test
-  void hugePromptExplainsNoMoreThanTheMost() {
+  void hugePromptExtendsTheLimitOnlyToTheMaximum() {
     lease(Integer.MAX_VALUE);
     silence(Duration.ofSeconds(60));
     assertThat(worker.stalled()).isFalse();
@@ -130,7 +130,7 @@ class StallTest {
   }
 
   @Test
-  void stallsAreNotLookedForWhenSwitchedOff() {
+  void stallsAreNotDetectedWhenDisabled() {
     TestFleet off =
         new TestFleet(
             new FleetSettings(
@@ -148,7 +148,7 @@ class StallTest {
   }
 
   @Test
-  void answersInOnePieceOweNoProgress() {
+  void nonStreamingResponsesNeedNoProgress() {
     lease(0).answeredWhole();
     lease(0).answeredWhole();
     silence(Duration.ofHours(1));
@@ -157,7 +157,7 @@ class StallTest {
   }
 
   @Test
-  void oneStreamAmongAnswersInOnePieceOwesProgress() {
+  void oneStreamAmongNonStreamingResponsesNeedsProgress() {
     lease(0).answeredWhole();
     Lease stream = lease(0);
     silence(Duration.ofSeconds(21));
@@ -169,7 +169,7 @@ class StallTest {
   }
 
   @Test
-  void pileOfAnswersInOnePieceThatAllStaySilentIsAStall() {
+  void manySilentNonStreamingResponsesAreAStall() {
     for (int i = 0; i < 4; i++) {
       lease(0).answeredWhole();
     }
@@ -181,7 +181,7 @@ class StallTest {
   }
 
   @Test
-  void endedAnswersInOnePieceAreForgotten() {
+  void endedNonStreamingResponsesDoNotCount() {
     lease(0).answeredWhole();
     Lease ended = lease(0);
     ended.answeredWhole();
@@ -193,7 +193,7 @@ class StallTest {
   }
 
   @Test
-  void reprieveGivesAnotherSpellOfPatience() {
+  void reprieveRestartsTheClock() {
     lease(0);
     silence(Duration.ofSeconds(21));
     worker.reprieve();
@@ -205,7 +205,7 @@ class StallTest {
   }
 
   @Test
-  void clientThatHoldsAnAnswerUpExcusesItsWorker() {
+  void clientThatDoesNotReadPreventsAStall() {
     Lease lease = lease(0);
     lease.progressed();
     silence(Duration.ofSeconds(20));
@@ -220,7 +220,7 @@ class StallTest {
   }
 
   @Test
-  void nobodyHoldsUpAnAnswerThatHasNotBegunOrHasEnded() {
+  void clientCannotHoldUpAResponseBeforeItsBeginOrAfterItsEnd() {
     Lease silent = lease(0);
     lease(0);
     silence(Duration.ofSeconds(21));

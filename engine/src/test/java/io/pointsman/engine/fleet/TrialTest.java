@@ -8,7 +8,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Requests that a half-open breaker lets through, and when they have succeeded. */
+/** Requests that a half-open breaker admits, and the moment of their success. */
 class TrialTest {
   private final TestFleet fleet = TestFleet.of(1);
   private final Worker worker = fleet.worker(0);
@@ -33,7 +33,7 @@ class TrialTest {
   }
 
   @Test
-  void oneThatBeginsWellMakesRoomForTheNext() {
+  void trialThatBeginsWellPermitsTheNext() {
     beginWell();
 
     assertThat(state()).isEqualTo(State.HALF_OPEN);
@@ -41,7 +41,7 @@ class TrialTest {
   }
 
   @Test
-  void enoughThatBeginWellCloseTheBreakerWhileTheyGoOn() {
+  void enoughGoodBeginningsCloseTheBreakerWhileRequestsContinue() {
     beginWell();
     beginWell();
     beginWell();
@@ -51,7 +51,7 @@ class TrialTest {
   }
 
   @Test
-  void oneCountsOnceHoweverOftenItIsSaidAndHoweverItEnds() {
+  void eachTrialCountsOnce() {
     Lease lease = beginWell();
     lease.answersWell();
     lease.succeeded();
@@ -65,7 +65,7 @@ class TrialTest {
   }
 
   @Test
-  void oneThatEndsWithoutVerdictAfterItBeganTakesNoPlaceFromTheNext() {
+  void trialEndingWithoutVerdictAfterItsBeginningDoesNotBlockTheNext() {
     Lease first = beginWell();
     fleet.lease(worker);
     first.ignored();
@@ -74,7 +74,7 @@ class TrialTest {
   }
 
   @Test
-  void failureAfterItBeganWellIsOneAmongOthers() {
+  void failureAfterAGoodBeginningCountsAsAnOrdinaryFailure() {
     Lease early = beginWell();
     Lease first = beginWell();
     early.failed(Failure.ERROR);
@@ -91,7 +91,7 @@ class TrialTest {
   }
 
   @Test
-  void failureBeforeItBeganOpensTheBreakerAgain() {
+  void failureBeforeABeginningOpensTheBreakerAgain() {
     fleet.lease(worker).failed(Failure.ERROR);
 
     assertThat(state()).isEqualTo(State.OPEN);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.engine.TestFleet;
 import org.junit.jupiter.api.Test;
 
-/** A breaker that errors have opened, and what probes say meanwhile. */
+/** A breaker opened by errors, and the effect of probe results. */
 class WorkerRecoveryTest {
   private final TestFleet fleet = TestFleet.of(1);
   private final Worker worker = fleet.worker(0);
@@ -18,7 +18,7 @@ class WorkerRecoveryTest {
   }
 
   @Test
-  void workerThatWasAwayAndIsBackIsTriedAtOnce() {
+  void workerBackFromAnOutageIsTriedAtOnce() {
     openByErrors();
     fleet.kill(worker);
     worker.probed(true);
@@ -29,7 +29,7 @@ class WorkerRecoveryTest {
   }
 
   @Test
-  void workerThatWasAwayAndIsBackRestsNoLonger() {
+  void workerBackFromAnOutageRestsNoLonger() {
     worker.rest(1_000_000_000L, 429);
     fleet.kill(worker);
     worker.probed(true);
@@ -40,7 +40,7 @@ class WorkerRecoveryTest {
   }
 
   @Test
-  void workerThatAnswersProbesAllAlongRestsOn() {
+  void workerWithoutAnOutageContinuesToRest() {
     worker.rest(1_000_000_000L, 429);
     worker.probed(true);
     worker.probed(true);
@@ -50,7 +50,7 @@ class WorkerRecoveryTest {
   }
 
   @Test
-  void workerThatAnswersProbesAllAlongStaysOut() {
+  void workerWithoutAnOutageStaysExcluded() {
     openByErrors();
     worker.probed(true);
     worker.probed(false);

@@ -41,7 +41,7 @@ class LinesTest {
   }
 
   @Test
-  void linesAreKeptWhileTheyTellSomething() {
+  void queuesAreKeptWhileTheyContainInformation() {
     line("none", 0);
     line("one", 1);
     line("four", 4);
@@ -58,7 +58,7 @@ class LinesTest {
   }
 
   @Test
-  void linesAreBoundedAndTheOnesThatTellLeastGo() {
+  void queuesAreBoundedAndTheLeastInformativeAreRemoved() {
     Line telling = line("telling", 3);
     Line waitedIn = line("waited in", 0);
     waitedIn.add(new Guest("waited in"), 0);

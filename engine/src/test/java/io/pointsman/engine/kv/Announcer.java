@@ -6,7 +6,7 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** An engine's view of prompts for tests: cuts them into blocks and names those as engines do. */
+/** A test engine's view of prompts: cuts them into blocks and names these as engines do. */
 public final class Announcer {
   private final int blockSize;
 
@@ -18,7 +18,7 @@ public final class Announcer {
     this.seed = seed;
   }
 
-  /** {@code length} token ids that are the prompt's {@code n}th. */
+  /** {@code length} token ids of prompt number {@code n}. */
   public static int[] prompt(long n, int length) {
     SplittableRandom random = new SplittableRandom(n);
     return IntStream.generate(() -> random.nextInt(150_000)).limit(length).toArray();
@@ -52,7 +52,7 @@ public final class Announcer {
     return stored(null, prompt, 0, KvTier.DEVICE);
   }
 
-  /** The complete blocks of a prompt from the {@code from}th on are on {@code tier}. */
+  /** The complete blocks of a prompt from index {@code from} on are on {@code tier}. */
   public KvEvent stored(@Nullable String adapter, int[] prompt, int from, KvTier tier) {
     int end = prompt.length / blockSize * blockSize;
     return new KvEvent.Stored(
@@ -65,12 +65,12 @@ public final class Announcer {
         true);
   }
 
-  /** The blocks of a prompt from the {@code from}th on left {@code tier}. */
+  /** The blocks of a prompt from index {@code from} on left {@code tier}. */
   public KvEvent removed(int[] prompt, int from, KvTier tier) {
     return new KvEvent.Removed(ids(null, prompt, from), tier);
   }
 
-  /** As one announcement. */
+  /** Returns the events as one message. */
   public static List<KvEvent> batch(KvEvent... events) {
     return List.of(events);
   }

@@ -13,11 +13,11 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What is known of texts' token ids after engines have rendered some of them. */
+/** The known token ids of texts after engines have rendered some of them. */
 final class KnownTextsTest {
   private static final int BLOCK = TokenIds.PER_BLOCK;
 
-  /** Ids that end every prompt, and stand nowhere else. */
+  /** Ids that end every prompt and occur nowhere else. */
   private static final int TAIL = 3;
 
   private final FakeClock clock = new FakeClock();
@@ -34,7 +34,7 @@ final class KnownTextsTest {
     return text(messages).whole();
   }
 
-  /** What messages are rendered to, 50 ids each, and the tail. */
+  /** The rendered ids of messages: 50 each, and the tail. */
   private static int[] ids(int... messages) {
     IntStream content =
         Arrays.stream(messages).flatMap(m -> IntStream.range(0, 50).map(i -> m * 1000 + i));
@@ -59,7 +59,7 @@ final class KnownTextsTest {
   }
 
   @Test
-  void samePromptIsKnownToItsEnd() {
+  void samePromptIsKnownCompletely() {
     learn(1, 2);
     PrefixBlocks key = Objects.requireNonNull(known(1, 2));
     assertThat(hashes(key)).isEqualTo(blocksOf(ids(1, 2), 6));
@@ -71,7 +71,7 @@ final class KnownTextsTest {
   }
 
   @Test
-  void whoOnlyLooksOnFindsTheSameAndIsNotCounted() {
+  void observersFindTheSameAndAreNotCounted() {
     learn(1, 2);
     for (int[] messages : new int[][] {{1, 2}, {1, 2, 3}, {9}}) {
       PrefixBlocks known = known(messages);
@@ -88,7 +88,7 @@ final class KnownTextsTest {
   }
 
   @Test
-  void nextTurnIsKnownAsFarAsTheTurnBefore() {
+  void nextTurnIsKnownUpToThePreviousTurn() {
     learn(1, 2);
     PrefixBlocks key = Objects.requireNonNull(known(1, 2, 3, 4));
     assertThat(hashes(key)).isEqualTo(blocksOf(ids(1, 2, 3, 4), 6));
@@ -99,7 +99,7 @@ final class KnownTextsTest {
   }
 
   @Test
-  void endOfAPromptIsCorrectedByThoseThatGoOn() {
+  void endOfAPromptIsCorrectedByItsContinuations() {
     // 64 ids: the tail of a prompt that ends here would be in its last full block.
     int[] first = IntStream.range(0, 64).toArray();
     int[] longer = IntStream.concat(IntStream.range(0, 61), IntStream.range(500, 600)).toArray();
@@ -110,7 +110,7 @@ final class KnownTextsTest {
   }
 
   @Test
-  void sharedBeginningIsWhatTwoPromptsHaveInCommon() {
+  void sharedBeginningIsTheCommonPartOfTwoPrompts() {
     learn(1, 2);
     assertThat(known(1, 5)).isNull();
     learn(1, 3);
@@ -126,19 +126,19 @@ final class KnownTextsTest {
   }
 
   @Test
-  void textThatGoesOnSharesWhatItsFullBlocksAreSureOf() {
+  void longerTextSharesTheCertainIdsOfFullBlocks() {
     int[] ids = IntStream.range(0, 200).toArray();
     long[] pieces = {11, 12, 13};
     PrefixBlocks text = PrefixBlocks.chain(7, pieces, 3, 2 * 64 + 10, 64, 34);
     texts.learnText(text, ids);
     long[] more = {11, 12, 99, 98};
     PrefixBlocks key = texts.of(PrefixBlocks.chain(7, more, 4, 4 * 64, 64, 64));
-    // Of 200 ids, 11 may belong to what is left over.
+    // Of 200 ids, 11 may belong to the incomplete block.
     assertThat(hashes(key)).isEqualTo(blocksOf(ids, 189 / BLOCK));
   }
 
   @Test
-  void otherModelOrTemplateSharesNothing() {
+  void otherModelOrTemplateMatchesNothing() {
     learn(1, 2);
     long[] pieces = {PrefixBlocks.mix(1), PrefixBlocks.mix(2)};
     assertThat(texts.of(PrefixBlocks.chain(8, pieces, 2, 128, 64, 32))).isNull();
@@ -146,7 +146,7 @@ final class KnownTextsTest {
   }
 
   @Test
-  void nothingIsBelievedForLongerThanAnHour() {
+  void nothingIsValidForLongerThanAnHour() {
     learn(1, 2);
     clock.advance(Duration.ofMinutes(59));
     assertThat(known(1, 2)).isNotNull();
@@ -158,7 +158,7 @@ final class KnownTextsTest {
   }
 
   @Test
-  void memoryStaysWithinItsBoundAndWhatIsUsedStaysLongest() {
+  void memoryStaysWithinItsBoundAndUsedEntriesStayLongest() {
     learn(1, 2);
     for (int i = 10; i < 3000; i++) {
       int[] ids = new int[2000];

@@ -16,11 +16,11 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 
-/** What is found of prompts in an index that has dropped claims in front of others. */
+/** Lookups of prompts in an index that has dropped claims before others. */
 class KvHitsProperties {
   private static final int WORKERS = 5;
 
-  /** Large blocks, so that the index overflows before what sources hold does. */
+  /** Large blocks, so the index overflows before the sources do. */
   private static final int SIZE = 4096;
 
   private static final int PER_BLOCK = SIZE / TokenIds.PER_BLOCK;
@@ -36,13 +36,13 @@ class KvHitsProperties {
       index.apply(filler, 0, List.of(engine.stored(Announcer.prompt(1000 + n, SIZE))));
     }
     index.forget(filler);
-    // What was left behind is older than what comes, and goes first.
+    // Earlier claims are older than new ones, so they are dropped first.
     fleet.clock.advance(Duration.ofMinutes(1));
     return this;
   }
 
   @Property(tries = 40)
-  void droppedClaimsHideNothingBehindThemAndAddNothing(
+  void droppedClaimsDoNotHideLongerPrefixesOrAddHits(
       @ForAll @IntRange(min = 1, max = 6) int blocks, @ForAll long seed) {
     new KvHitsProperties().overflown().check(blocks, new SplittableRandom(seed));
   }
@@ -72,13 +72,13 @@ class KvHitsProperties {
     }
   }
 
-  /** Whether none of these claims had to make room for another in its bucket. */
+  /** Returns true if none of these claims was displaced in its bucket. */
   private boolean whole(PrefixBlocks key, Worker worker, int from, int to) {
     return IntStream.range(Math.max(0, from - 1), to)
         .allMatch(block -> index.index().holds(key.hashes()[block], worker.slot()));
   }
 
-  /** Claims on the first blocks go: often the first of all, else by chance. */
+  /** Removes claims on the first blocks: often block 0, others at random. */
   private void drop(PrefixBlocks key, int end, SplittableRandom random) {
     BlockIndex claims = index.index();
     int share = random.nextInt(1, 10);

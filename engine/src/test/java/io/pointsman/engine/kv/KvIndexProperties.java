@@ -20,7 +20,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import org.jspecify.annotations.Nullable;
 
-/** The index against maps of blocks that are walked one by one, under random announcements. */
+/** The index compared with maps of blocks under random events. */
 class KvIndexProperties {
   private static final int WORKERS = 7;
   private static final int[] SIZES = {1, 4, 16, 32, 48};
@@ -42,14 +42,14 @@ class KvIndexProperties {
   private static final class Block {
     final Set<KvTier> tiers = EnumSet.noneOf(KvTier.class);
 
-    /** On the device; on other tiers a block is there or not. */
+    /** Copies on the device; on other tiers a block is present or absent. */
     int copies;
 
     @Nullable Block parent;
     boolean known;
   }
 
-  /** One source, said in the simplest way. */
+  /** A simple model of one source. */
   private static final class Source {
     final Map<Long, Block> blocks = new HashMap<>();
     boolean live;
@@ -84,7 +84,7 @@ class KvIndexProperties {
       }
     }
 
-    /** Blocks that are nowhere go, unless others hang on them. */
+    /** Removes blocks without tiers, unless others depend on them. */
     private void prune() {
       boolean changed = true;
       while (changed) {
@@ -110,14 +110,14 @@ class KvIndexProperties {
   private boolean adapterSeen;
 
   @Property(tries = 150)
-  void agreesWithTheModelAfterEveryAnnouncement(
+  void agreesWithTheModelAfterEveryEvent(
       @ForAll @IntRange(min = 0, max = 4) int size, @ForAll long seed) {
     new KvIndexProperties().run(SIZES[size], new SplittableRandom(seed));
   }
 
-  /** Found by chance: blocks of 32 tokens that part in their second half. */
+  /** Cases found at random: blocks of 32 tokens that diverge in their second half. */
   @Example
-  void siblingsShareTheHashesInFrontOfWhereTheyPart() {
+  void siblingsShareTheHashesBeforeTheirDivergence() {
     for (long seed : new long[] {-3083, -3007, 145, 5547}) {
       new KvIndexProperties().run(32, new SplittableRandom(seed));
     }
@@ -137,7 +137,7 @@ class KvIndexProperties {
     assertThat(index.refused()).isZero();
   }
 
-  /** Prompts over few tokens that part often, in steps of a few blocks. */
+  /** Prompts over few tokens that often diverge, in steps of a few blocks. */
   private static int[] prompt(SplittableRandom random) {
     int[] ids = new int[48 * (1 + random.nextInt(7)) + random.nextInt(2)];
     int token = 0;
@@ -188,7 +188,7 @@ class KvIndexProperties {
 
   private void check(int[] ids, @Nullable String adapter, Announcer engine, int blockSize) {
     KvHits hits = index.hits(key(ids), adapter);
-    // An adapter that was never announced is taken for another name of the base model.
+    // An adapter that was never announced counts as another name of the base model.
     String named = adapterSeen ? adapter : null;
     for (int w = 0; w < WORKERS; w++) {
       Worker worker = fleet.worker(w);

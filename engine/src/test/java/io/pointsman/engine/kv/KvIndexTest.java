@@ -50,7 +50,7 @@ class KvIndexTest {
   }
 
   @Test
-  void promptMatchesWhatWasAnnouncedWhateverItsModelIsCalled() {
+  void promptMatchesAnnouncedBlocksUnderAnyModelName() {
     int[] prompt = prompt(1, 100);
     index.apply(first, 0, batch(engine.stored(prompt)));
 
@@ -84,7 +84,7 @@ class KvIndexTest {
   }
 
   @Test
-  void blocksAreChainedToThoseAnnouncedBefore() {
+  void blocksAreChainedToEarlierAnnouncedBlocks() {
     int[] prompt = prompt(1, 160);
     int[] half = Arrays.copyOf(prompt, 80);
     index.apply(first, 0, batch(engine.stored(half)));
@@ -97,7 +97,7 @@ class KvIndexTest {
   }
 
   @Test
-  void whatIsBehindARemovedBlockMatchesAgainWhenItReturns() {
+  void blocksAfterARemovedBlockMatchAgainWhenItReturns() {
     int[] prompt = prompt(1, 161);
     index.apply(first, 0, batch(engine.stored(prompt)));
     KvEvent third = new KvEvent.Removed(new long[] {engine.id(null, prompt, 3)}, KvTier.DEVICE);
@@ -118,7 +118,7 @@ class KvIndexTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4, 8, 16, 32, 64, 128})
-  void blocksOfOtherSizesAreCutToTheRoutersOwn(int size) {
+  void blocksOfOtherSizesMatchTheRoutersBlocks(int size) {
     Announcer sized = new Announcer(size, 1);
     int[] prompt = prompt(1, 513);
     index.apply(first, 0, batch(sized.stored(prompt)));
@@ -133,7 +133,7 @@ class KvIndexTest {
   }
 
   @Test
-  void ofLargerBlocksOnlyWholeOnesCount() {
+  void onlyWholeLargerBlocksCount() {
     Announcer large = new Announcer(64, 1);
     int[] prompt = prompt(1, 257);
     index.apply(first, 0, batch(large.stored(prompt)));
@@ -143,7 +143,7 @@ class KvIndexTest {
   }
 
   @Test
-  void blocksWhoseSizeIsNoDivisorAreCarriedOver() {
+  void tokensOfBlocksOfOddSizesAreCarriedOver() {
     Announcer odd = new Announcer(20, 1);
     int[] prompt = prompt(1, 161);
     index.apply(first, 0, batch(odd.stored(prompt)));
@@ -193,7 +193,7 @@ class KvIndexTest {
   }
 
   @Test
-  void blocksThatAreNowhereOnTheDeviceCountByTheirTierAlone() {
+  void blocksNotOnTheDeviceCountByTheirTierOnly() {
     int[] prompt = prompt(1, 161);
     index.apply(first, 0, batch(engine.stored(null, prompt, 0, KvTier.HOST)));
 
@@ -202,7 +202,7 @@ class KvIndexTest {
   }
 
   @Test
-  void blocksWithoutTokensAreKnownIfTheyWereAnnouncedInFullBefore() {
+  void blocksWithoutTokensAreKnownAfterAnEarlierCompleteEvent() {
     int[] prompt = prompt(1, 161);
     index.apply(first, 0, batch(engine.stored(prompt)));
     long[] ids = engine.ids(null, prompt, 0);
@@ -246,7 +246,7 @@ class KvIndexTest {
   }
 
   @Test
-  void workerAnnouncesCompletelyWhenEachOfItsRanksDoes() {
+  void workerIsCompleteWhenEachOfItsRanksIs() {
     index.live(first, 1, false);
     assertThat(index.live(first.slot())).isFalse();
     assertThat(index.liveWorkers()).isEqualTo(1);
@@ -291,7 +291,7 @@ class KvIndexTest {
   }
 
   @Test
-  void workerThatLeftIsForgottenAndNotHeardAnyMore() {
+  void departedWorkerIsForgottenAndItsEventsAreIgnored() {
     int[] prompt = prompt(1, 161);
     index.apply(first, 0, batch(engine.stored(prompt)));
     fleet.fleet.remove(first.id());
@@ -308,7 +308,7 @@ class KvIndexTest {
     assertThat(device(heir, prompt)).isEqualTo(10);
   }
 
-  /** An engine with room for two prompts of 1,600 tokens is sent one after the other. */
+  /** An engine with room for two prompts of 1,600 tokens receives one after the other. */
   private void serve(int first, int last) {
     for (int n = first; n <= last; n++) {
       if (n > 2) {
@@ -319,7 +319,7 @@ class KvIndexTest {
   }
 
   @Test
-  void sizeIsWhatIsHeldOnceAsMuchHasGone() {
+  void capacityIsTheHeldTokensOnceEqualManyHaveLeft() {
     assertThat(index.capacityTokens(first, 10_000)).isEqualTo(10_000);
     serve(1, 2);
     assertThat(index.capacityTokens(first, 10_000)).isEqualTo(10_000);
@@ -330,14 +330,14 @@ class KvIndexTest {
   }
 
   @Test
-  void sizeIsAtLeastWhatWasAnnouncedAtOnce() {
+  void capacityIsAtLeastTheTokensAnnouncedAtOnce() {
     serve(1, 2);
 
     assertThat(index.capacityTokens(first, 1000)).isEqualTo(3200);
   }
 
   @Test
-  void sizeOutlivesGapsAndIsNotTakenFromTheLittleThatIsKnownAfterThem() {
+  void capacityIsKeptAcrossMissedEvents() {
     serve(1, 6);
     index.reset(first, 0, KvFeed.Cause.MISSED);
     for (int n = 10; n < 20; n++) {
@@ -349,7 +349,7 @@ class KvIndexTest {
   }
 
   @Test
-  void fewBlocksThatComeAndGoAreNoSize() {
+  void fewChangingBlocksDoNotDetermineTheCapacity() {
     for (int n = 10; n < 20; n++) {
       index.apply(first, 0, batch(engine.stored(prompt(n, 160))));
       index.apply(first, 0, batch(engine.removed(prompt(n, 160), 0, KvTier.DEVICE)));
@@ -411,7 +411,7 @@ class KvIndexTest {
   }
 
   @Test
-  void moreLengthsThanAreToldApartCountAsNotHeldAndNeverAsMore() {
+  void lengthsBeyondTheMaximumCountAsNotHeld() {
     int[] prompt = prompt(1, 16 * 60 + 1);
     KvIndex many = new KvIndex(8 << 20, 64, fleet.clock::nanos);
     TestFleet large = TestFleet.of(60);
@@ -445,7 +445,7 @@ class KvIndexTest {
   }
 
   @Test
-  void copiesAreForgottenWithAllElse() {
+  void copiesAreForgottenWhenTheCacheIsCleared() {
     int[] prompt = prompt(1, 49);
     index.apply(first, 0, batch(engine.stored(prompt), engine.stored(prompt)));
     index.apply(first, 0, batch(new KvEvent.Cleared(), engine.stored(prompt)));
@@ -454,7 +454,7 @@ class KvIndexTest {
   }
 
   @Test
-  void onOtherTiersABlockIsThereOrNot() {
+  void onOtherTiersABlockIsPresentOrAbsent() {
     int[] prompt = prompt(1, 49);
     KvEvent onHost = engine.stored(null, prompt, 0, KvTier.HOST);
     index.apply(first, 0, batch(onHost, onHost));
@@ -464,7 +464,7 @@ class KvIndexTest {
   }
 
   @Test
-  void copiesBeyondTheCountAreLostNotKeptForGood() {
+  void copiesBeyondTheCounterAreLostInsteadOfKeptForever() {
     int[] prompt = prompt(1, 17);
     for (int i = 0; i < 300; i++) {
       index.apply(first, 0, batch(engine.stored(prompt)));
@@ -477,7 +477,7 @@ class KvIndexTest {
   }
 
   @Test
-  void prefixThatGoesOnOutlivesWhatIsNotUsed() {
+  void continuedPrefixOutlivesUnusedOnes() {
     KvIndex small = new KvIndex(1 << 20, 64, fleet.clock::nanos);
     Announcer large = new Announcer(4096, 1);
     small.live(first, 0, true);
@@ -496,7 +496,7 @@ class KvIndexTest {
   }
 
   @Test
-  void adaptersNamesAreBounded() {
+  void adapterNamesAreBounded() {
     Adapters adapters = new Adapters();
     assertThat(adapters.start("x".repeat(1000))).isZero();
     for (int i = 0; i < 4096; i++) {

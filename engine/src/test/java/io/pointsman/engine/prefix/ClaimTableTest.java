@@ -19,13 +19,13 @@ class ClaimTableTest {
   private final Tenancies tenancies = new Tenancies(BLOCKS);
   private final ClaimTable table = new ClaimTable(64 << 10, tenancies, LargePages.NONE);
 
-  /** All blocks share one bucket, so that every write replaces what another thread wrote. */
+  /** All blocks have the same bucket, so every write replaces another thread's. */
   private static long hash(int block) {
     return (long) (block + 1) << 16;
   }
 
   @Test
-  void wordsOfTwoWritersAreNeverTakenForOneEntry() throws Exception {
+  void wordsOfTwoWritersNeverFormAnEntry() throws Exception {
     List<Callable<Integer>> writers = List.of(() -> writeAndRead(1), () -> writeAndRead(2));
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
       for (Future<Integer> wrong : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
@@ -35,7 +35,7 @@ class ClaimTableTest {
     assertThat(table.evicting()).isTrue();
   }
 
-  /** Each block is claimed for the slot of its own number, by whichever thread. */
+  /** Any thread claims a block only for the slot with the block's number. */
   private int writeAndRead(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     int wrong = 0;
@@ -53,7 +53,7 @@ class ClaimTableTest {
   }
 
   @Test
-  void growthLeavesThoseWhoLeftBehind() {
+  void growthDropsDepartedWorkers() {
     for (int block = 0; block < ClaimTable.WAYS; block++) {
       table.putAlone(hash(block), tenancies.of(block), 9 - block);
     }

@@ -10,26 +10,26 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A worker that leaves while another thread makes a crowd of those that hold the same block. */
+/** A worker leaves while another thread builds a crowd with the same block's holders. */
 class CrowdsConcurrencyTest {
   private static final int BLOCKS = 1_000_000;
   private static final int LEAVER = 4;
 
   @Test
-  void whoLeavesWhileACrowdIsMadeIsNotFoundInIt() throws Exception {
+  void workerThatLeavesDuringCreationIsNotInTheCrowd() throws Exception {
     assertThat(foundAfterLeaving(1)).isZero();
   }
 
   @Test
   @Tag("full")
-  void whoLeavesWhileACrowdIsWidenedIsNotFoundInIt() throws Exception {
+  void workerThatLeavesDuringWideningIsNotInTheCrowd() throws Exception {
     assertThat(foundAfterLeaving(520)).isZero();
   }
 
   /**
-   * How often a worker was found that had left.
+   * Number of times a departed worker was found.
    *
-   * @param apart slots between the others, of whom five make a crowd with it
+   * @param apart slots between the other workers; five of them form a crowd with it
    */
   private static int foundAfterLeaving(int apart) throws Exception {
     BlockIndex index =

@@ -33,7 +33,7 @@ class PartitionMemoryTest {
   }
 
   @Test
-  void partitionsHalfGrownHaveLargePagesLookedForOnceForMany() {
+  void halfGrownPartitionsRequestLargePagesOnceForMany() {
     PartitionMemory memory = new PartitionMemory(later, FULL, 100);
     memory.allocate(FULL / 4);
     assertThat(asked).isEmpty();
@@ -48,7 +48,7 @@ class PartitionMemoryTest {
   }
 
   @Test
-  void moreIsLookedForWhileMoreAreHalfGrown() {
+  void moreHalfGrownPartitionsRequestMorePages() {
     PartitionMemory memory = new PartitionMemory(later, FULL, 100);
     half(memory, 40);
     assertThat(asked).hasSize(1);
@@ -57,7 +57,7 @@ class PartitionMemoryTest {
   }
 
   @Test
-  void noDecisionWaitsForLargePagesAndThoseThatComeTooLateAreDropped() {
+  void noDecisionWaitsForLargePagesAndLateOnesAreDropped() {
     PartitionMemory memory = new PartitionMemory(later, FULL, 4);
     half(memory, 4);
     for (int i = 0; i < 4; i++) {
@@ -69,7 +69,7 @@ class PartitionMemoryTest {
   }
 
   @Test
-  void aPartitionThatWasNotNeededIsUsedAgainEmpty() {
+  void anUnneededPartitionIsClearedAndReused() {
     PartitionMemory memory = new PartitionMemory(LargePages.NONE, FULL, 4);
     MemorySegment unused = memory.allocate(FULL);
     unused.set(ValueLayout.JAVA_LONG, 8, 7);
@@ -80,7 +80,7 @@ class PartitionMemoryTest {
   }
 
   @Test
-  void aTableFindsItsClaimsWhereverTheyLie() {
+  void aTableFindsItsClaimsInAnyMemory() {
     Tenancies tenancies = new Tenancies(4);
     LargePages atOnce = (bytes, ready) -> ready.accept(Arena.ofAuto().allocate(bytes, 64));
     ClaimTable table = new ClaimTable(4 << 20, tenancies, atOnce);

@@ -20,7 +20,7 @@ class PrefixBlocksTest {
   }
 
   @Test
-  void hashStandsForEverythingBeforeItAndForNothingBehindIt() {
+  void hashCoversEverythingBeforeItAndNothingAfterIt() {
     long[] whole = chained(7, pieces(BLOCKS));
     for (int count = 0; count <= BLOCKS; count++) {
       assertThat(chained(7, pieces(count))).isEqualTo(Arrays.copyOf(whole, count));
@@ -28,7 +28,7 @@ class PrefixBlocksTest {
   }
 
   @Test
-  void everyPieceChangesItsHashAndAllBehindIt() {
+  void everyPieceChangesItsHashAndAllAfterIt() {
     long[] whole = chained(7, pieces(BLOCKS));
     for (int changed = 0; changed < BLOCKS; changed++) {
       long[] other = pieces(BLOCKS);
@@ -59,7 +59,7 @@ class PrefixBlocksTest {
   }
 
   @Test
-  void aKeyGoesOnBehindItsEnd() {
+  void aKeyCanBeContinued() {
     long[] all = pieces(BLOCKS);
     long[] whole = chained(7, pieces(BLOCKS));
     for (int count = 1; count < BLOCKS; count++) {
@@ -72,7 +72,7 @@ class PrefixBlocksTest {
   }
 
   @Test
-  void keyOfTokenIdsCanBeToldAsThatOfAnotherModel() {
+  void keyOfTokenIdsCanBeRebasedToAnotherModel() {
     int[] ids = IntStream.range(0, 100_000).toArray();
     PrefixBlocks one = TokenIds.key(7, ids, ids.length, ids.length);
     PrefixBlocks other = TokenIds.key(8, ids, ids.length, ids.length);
@@ -83,7 +83,7 @@ class PrefixBlocksTest {
   }
 
   @Test
-  void keyOfKnownIdsIsChainedLikeAnyOther() {
+  void keyOfKnownIdsIsChainedLikeOtherKeys() {
     int[] ids = IntStream.range(0, 40).toArray();
     PrefixBlocks known = TokenIds.key(7, ids, 32, 50);
     PrefixBlocks whole = TokenIds.key(7, ids, 40, 40);

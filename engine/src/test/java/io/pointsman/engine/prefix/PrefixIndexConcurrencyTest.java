@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Writers that collide in a table far too small for them, readers and a fleet that changes. */
+/** Colliding writers in a table far too small for them, with readers and fleet changes. */
 class PrefixIndexConcurrencyTest {
   private static final int SLOTS = 40;
   private static final int FAMILIES = 40;
@@ -46,9 +46,9 @@ class PrefixIndexConcurrencyTest {
     assertThat(index.bytes()).isLessThanOrEqualTo(index.maxBytes());
   }
 
-  /** What threads that collide lose is found again once one of them comes with it alone. */
+  /** Entries lost in collisions are found again after one thread adds them alone. */
   @Test
-  void samePromptFromManyThreadsIsFound() throws Exception {
+  void promptAddedByManyThreadsIsFound() throws Exception {
     PrefixIndex roomy = new PrefixIndex(4 << 20, SLOTS);
     List<Callable<Integer>> work = new ArrayList<>();
     for (int writer = 0; writer < 4; writer++) {
@@ -73,13 +73,13 @@ class PrefixIndexConcurrencyTest {
   }
 
   /**
-   * Both come to each prompt at about the same time. What two write into one entry at once may be
-   * lost ({@link ClaimTable}), also that it is empty: a few of all these may stay.
+   * Both threads reach each prompt at about the same time. Concurrent writes to one entry may be
+   * lost ({@link ClaimTable}), also removals, so a few entries may stay.
    */
   @ParameterizedTest
   @ValueSource(ints = {0, 4})
   @Tag("full")
-  void whatOneEvictsWhileAnotherComesToItIsGone(int from) throws Exception {
+  void evictionConcurrentWithAnAdditionRemovesTheClaim(int from) throws Exception {
     int prompts = 20_000;
     PrefixIndex roomy = new PrefixIndex(64 << 20, 2);
     for (int i = 0; i < prompts; i++) {
@@ -152,7 +152,7 @@ class PrefixIndexConcurrencyTest {
     return wrong;
   }
 
-  /** Slots of the upper half are this thread's alone: what it forgot must be gone. */
+  /** Only this thread uses the upper half of the slots, so everything it forgot must be gone. */
   private Integer forgetAndCheck(SplittableRandom random) {
     int wrong = 0;
     for (int i = 0; i < ROUNDS; i++) {

@@ -15,7 +15,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.constraints.Size;
 
-/** The index against a plain map of sets that never forgets what it was not told to forget. */
+/** The index compared with a map of sets without eviction. */
 class PrefixIndexProperties {
   private static final int SLOTS = 40;
   private static final long SECOND = 1_000_000_000L;
@@ -40,7 +40,7 @@ class PrefixIndexProperties {
   }
 
   @Property(tries = 20)
-  void aboveTheBoundItClaimsNothingThatWasNotAdded(
+  void aboveTheBoundItContainsOnlyAddedClaims(
       @ForAll("changes") @Size(min = 200, max = 400) List<Change> changes) {
     PrefixIndex index = new PrefixIndex(64 << 10, SLOTS);
     Model model = new Model();
@@ -65,7 +65,7 @@ class PrefixIndexProperties {
   }
 
   @Property(tries = 100)
-  void forgettingEveryoneLeavesNothing(
+  void forgettingAllWorkersLeavesNothing(
       @ForAll("changes") @Size(min = 1, max = 100) List<Change> changes) {
     PrefixIndex index = new PrefixIndex(1 << 20, SLOTS);
     for (Change change : changes) {
@@ -93,7 +93,7 @@ class PrefixIndexProperties {
     }
   }
 
-  /** Prompts of four families, so that prefixes are shared by many and by few. */
+  /** Prompts of four families, so some prefixes have many holders and others few. */
   @Provide
   Arbitrary<List<Change>> changes() {
     Arbitrary<PrefixBlocks> prompts =
@@ -129,8 +129,8 @@ class PrefixIndexProperties {
   }
 
   /**
-   * @param known whether the worker is added with what it is known to hold
-   * @param forget whether the worker leaves instead
+   * @param known true if the worker's known blocks are passed
+   * @param forget true if the worker leaves instead
    */
   record Change(PrefixBlocks prompt, int slot, boolean known, boolean forget) {}
 

@@ -14,7 +14,7 @@ class PrefixIndexTest {
   private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
 
   @Test
-  void matchEndsWherePromptsPart() {
+  void matchEndsWherePromptsDiverge() {
     PrefixIndex index = new PrefixIndex(1 << 20, 4);
     index.add(prompt("abcdef"), index.tenancy(1), 0, 0);
 
@@ -50,7 +50,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void withoutRoomForACrowdTheNewestHoldersAreKept() {
+  void withoutRoomForACrowdTheNewestHoldersStay() {
     PrefixIndex index = new PrefixIndex(64 << 10, 1 << 16);
     PrefixBlocks prompt = prompt("abcd");
     for (int slot = 0; slot < 40; slot++) {
@@ -61,7 +61,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void whatWasUsedLeastLatelyMakesRoom() {
+  void leastRecentlyUsedClaimsAreEvicted() {
     PrefixIndex index = new PrefixIndex(64 << 10, 4);
     PrefixBlocks kept = prompt(1, 60, 1, 60);
     PrefixBlocks idle = prompt(2, 60, 1, 60);
@@ -78,7 +78,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void holesDoNotHideWhatLiesBehindThem() {
+  void holesDoNotHideLongerPrefixes() {
     PrefixIndex index = new PrefixIndex(64 << 10, 4);
     int found = 0;
     for (int i = 0; i < 400; i++) {
@@ -105,7 +105,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void tenancyThatHasEndedAddsNothing() {
+  void endedTenancyAddsNothing() {
     PrefixIndex index = new PrefixIndex(1 << 20, 16);
     for (int slot = 0; slot < 8; slot++) {
       index.add(prompt("crowded"), index.tenancy(slot), 0, 0);
@@ -133,7 +133,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void continuationsOfOnePrefixDoNotPushEachOtherOut() {
+  void continuationsOfOnePrefixDoNotEvictEachOther() {
     PrefixIndex index = new PrefixIndex(4 << 20, 4);
     for (int i = 0; i < 1_000; i++) {
       index.add(prompt(1, 3, i, 8), index.tenancy(i % 4), 3, i * MINUTE);
@@ -156,7 +156,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void whatIsRemovedIsHeldByTheOthersOnly() {
+  void removedPrefixIsHeldByTheOthersOnly() {
     PrefixIndex index = new PrefixIndex(1 << 20, 4);
     PrefixBlocks prompt = prompt(1, 32, 1, 32);
     PrefixBlocks alone = prompt(2, 32, 1, 32);
@@ -177,7 +177,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void runThatOutlivedItsBeginningHidesNobody() {
+  void runThatOutlivedItsBeginningHidesNoHolder() {
     PrefixIndex index = new PrefixIndex(1 << 20, 4);
     PrefixBlocks prompt = prompt(1, 16, 1, 16);
     index.add(prompt, index.tenancy(1), 0, 0);
@@ -189,7 +189,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void whatIsRemovedIsGoneThoughItsBeginningWasReplacedBefore() {
+  void removalWorksAfterTheBeginningWasReplaced() {
     PrefixIndex index = new PrefixIndex(64 << 10, 4);
     for (int i = 0; i < 100; i++) {
       PrefixBlocks prompt = prompt(i, 8, 1, 8);
@@ -219,7 +219,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void timeThatWrapsAroundAgesOnTheSame() {
+  void ageIsCorrectAfterTheTimeOverflows() {
     PrefixIndex index = new PrefixIndex(64 << 10, 4);
     long start = Long.MAX_VALUE - 200 * MINUTE;
     PrefixBlocks kept = prompt(1, 60, 1, 60);
@@ -231,7 +231,7 @@ class PrefixIndexTest {
   }
 
   @Test
-  void nonsenseIsRefused() {
+  void invalidArgumentsAreRefused() {
     assertThatThrownBy(() -> new PrefixIndex(1000, 4))
         .hasMessage("maxBytes: 1000 (expected: >= 65536)");
     assertThatThrownBy(() -> new PrefixIndex(1 << 20, 0))

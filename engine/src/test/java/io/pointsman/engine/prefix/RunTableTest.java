@@ -25,7 +25,7 @@ class RunTableTest {
   private final RunTable table = new RunTable(64 << 10, tenancies, LargePages.NONE);
   private final Tally tally = new Tally();
 
-  /** All share one set, and every other one has the same tag. */
+  /** All groups share one set, and every other one has the same tag. */
   private static Group group(int run, int size) {
     long[] hashes = new long[size];
     for (int i = 0; i < size; i++) {
@@ -51,7 +51,7 @@ class RunTableTest {
   }
 
   @Test
-  void noteTellsWhenARunWasUsedAndHowManyLengthsItHas() {
+  void noteContainsTheLastUseAndTheNumberOfLengths() {
     int stamp = 1_000_000_007;
     for (int size = 1; size <= Group.LENGTHS; size++) {
       Group group = group(size, size);
@@ -71,7 +71,7 @@ class RunTableTest {
   }
 
   @Test
-  void lengthsThatAreAddedAndTakenOutAreCounted() {
+  void addedAndRemovedLengthsAreCounted() {
     Group whole = group(1, Group.LENGTHS);
     int claim = tenancies.of(1);
     table.open(group(1, 3), claim, 1, tally);
@@ -87,7 +87,7 @@ class RunTableTest {
   }
 
   @Test
-  void wordsOfTwoWritersAreNeverTakenForOneRun() throws Exception {
+  void wordsOfTwoWritersNeverFormARun() throws Exception {
     List<Callable<Integer>> writers = List.of(() -> writeAndRead(1), () -> writeAndRead(2));
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
       for (Future<Integer> wrong : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
@@ -97,7 +97,7 @@ class RunTableTest {
     assertThat(table.evicting()).isTrue();
   }
 
-  /** Each run is held in the slot of its own number, whichever thread enters it. */
+  /** Any thread enters a run only for the slot with the run's number. */
   private int writeAndRead(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     Tally own = new Tally();
@@ -118,7 +118,7 @@ class RunTableTest {
   }
 
   @Test
-  void runThatSeveralTakeOutIsCountedOnce() throws Exception {
+  void runRemovedBySeveralThreadsIsCountedOnce() throws Exception {
     for (IntConsumer takingOut : List.<IntConsumer>of(this::drop, this::clear)) {
       CyclicBarrier together = new CyclicBarrier(2);
       List<Callable<Integer>> both =
@@ -158,9 +158,9 @@ class RunTableTest {
     table.clear(group.head(), tenancies.of(run), 0, group.prefix().hashes(), 0, 8);
   }
 
-  /** Each thread enters runs of its own and takes out anybody's, in a set that is too small. */
+  /** Each thread enters its own runs and removes any thread's, in a set that is too small. */
   @Test
-  void lengthsAreCountedWhoeverTakesThemOut() throws Exception {
+  void removedLengthsAreCountedForAnyThread() throws Exception {
     for (int run = 0; !table.evicting(); run++) {
       open(run % RUNS, 0);
     }
@@ -194,7 +194,7 @@ class RunTableTest {
   }
 
   @Test
-  void growthLeavesThoseWhoLeftBehind() {
+  void growthDropsDepartedWorkers() {
     for (int run = 0; run < ROWS; run++) {
       open(run, 9 - run);
     }
@@ -208,9 +208,9 @@ class RunTableTest {
     assertThat(tally.replaced).isZero();
   }
 
-  /** A row is not erased when all of it goes. */
+  /** Removing a whole row does not erase its words. */
   @Test
-  void runThatWasClearedDoesNotComeBackInAShorterOne() {
+  void clearedRunDoesNotReappearInAShorterOne() {
     Group whole = group(1, 8);
     long[] hashes = whole.prefix().hashes();
     open(1, 1);
@@ -243,7 +243,7 @@ class RunTableTest {
   }
 
   @Test
-  void runTakesInWhatItHasRoomForAndNothingThatParts() {
+  void runAcceptsOnlyLengthsThatFitAndContinueIt() {
     table.open(group(1, 5), tenancies.of(1), 0, tally);
     assertThat(table.renew(group(1, 8), 5, tenancies.of(1), 1, tally)).isEqualTo(0b1110_0001);
     assertThat(held(1, 7)).isTrue();
@@ -257,7 +257,7 @@ class RunTableTest {
   }
 
   @Test
-  void nothingOfAnEarlierRunComesBack() {
+  void nothingOfAnEarlierRunReappears() {
     int claim = tenancies.of(1);
     for (int run = 0; run < ROWS; run++) {
       table.open(group(run, 8), claim, run, tally);

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class StackChunksTest {
   private static final int ENGINES = 8;
 
-  /** The last two were computed by production-stack's own library. */
+  /** The last two values were computed by production-stack's own library. */
   @ParameterizedTest
   @CsvSource({
     "'', -1205034819632174695",
@@ -51,7 +51,9 @@ class StackChunksTest {
     assertThat(Arrays.mismatch(one, other)).isEqualTo(2);
   }
 
-  /** The original's rule: of those that had the longest known beginning, or of all, any. */
+  /**
+   * The original's rule: a random one of the engines with the longest known beginning, or of all.
+   */
   private static final class Router {
     private final Map<String, Set<Integer>> nodes = new HashMap<>();
     private final Random random;
@@ -86,9 +88,12 @@ class StackChunksTest {
     }
   }
 
-  /** Why no policy of ours needs them: not even two of its own kind agree by these hashes. */
+  /**
+   * The reason why no built-in policy uses them: even two such routers do not agree by these
+   * hashes.
+   */
   @Test
-  void routersThatShareTheHashesMeetByChanceOnly() {
+  void routersWithEqualHashesAgreeOnlyByChance() {
     Router one = new Router(1);
     Router other = new Router(2);
     int met = 0;

@@ -47,7 +47,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A shadow of the acting policy sees what that sees, and decides as it does. */
+/** A shadow of the acting policy receives the same input and makes the same decisions. */
 class SameShadowTest {
   private static final int WORKERS = 6;
   private static final int REQUESTS = 400;
@@ -55,7 +55,7 @@ class SameShadowTest {
   private static final int MOST_RUNNING = 10;
   private static final String BASE = "base";
 
-  /** Without chance, so that equals are decided alike. */
+  /** Not random, so ties are broken equally. */
   private static final Dice LAST = _ -> 0;
 
   private static final LocalitySettings ZONE = new LocalitySettings("", "here", 2);
@@ -65,21 +65,21 @@ class SameShadowTest {
   private final Announcer announcer = new Announcer(16, 1);
   private final Deque<Running> running = new ArrayDeque<>();
 
-  /** What each worker holds, the oldest first. */
+  /** The cached prompts of each worker, oldest first. */
   private final Map<Worker, Deque<int[]>> caches = new HashMap<>();
 
-  /** Prompts that a worker has room for. */
+  /** Number of prompts that a worker has room for. */
   private int room = Integer.MAX_VALUE;
 
   private PolicySettings settings = PolicySettings.DEFAULTS;
   private final SplittableRandom random = new SplittableRandom(5);
 
-  @SuppressWarnings("ArrayRecordComponent") // made here, never changed
+  @SuppressWarnings("ArrayRecordComponent") // created here, never changed
   private record Running(Lease lease, int[] prompt, int found) {}
 
   SameShadowTest() {
     for (int i = 0; i < WORKERS; i++) {
-      // A gap in the slots, because one that came in between has left.
+      // A gap in the slots, because a worker registered in between has left.
       fleet.fleet.add(spec("gone" + i, "there"));
       fleet.add(spec("w" + i, i % 2 == 0 ? "here" : "there"));
       fleet.fleet.remove("gone" + i);
@@ -103,7 +103,7 @@ class SameShadowTest {
         fleet.clock::nanos, LAST, 64, settings, new KvKnowledge(announced, TokenKeys.NONE));
   }
 
-  /** With the tiers that the acting policy has. */
+  /** Adds the tiers of the acting policy. */
   private static PolicySetup tiered(String policy, Fleet of, PolicyParts parts) {
     AdapterTable adapters = new AdapterTable(AdapterSettings.DEFAULTS);
     of.listen(adapters);
@@ -125,7 +125,7 @@ class SameShadowTest {
         CostSettings.DEFAULTS.withMaxBytes(8 << 20));
   }
 
-  /** Conversations that grow, some of adapters, several at once, on engines that evict early. */
+  /** Growing conversations, some with adapters, several at once, on engines that evict early. */
   private ShadowReport traffic(String policy, ShadowPolicy shadow) {
     RoutingEngine engine =
         new RoutingEngine(
@@ -164,8 +164,8 @@ class SameShadowTest {
   }
 
   /**
-   * Engines announce what they have computed, now and then that it had to make room, and what
-   * another router has brought them.
+   * Engines announce computed blocks, occasional evictions, and blocks that another router's
+   * requests added.
    */
   private void serve(Running request) {
     Worker worker = request.lease().worker();
@@ -207,7 +207,7 @@ class SameShadowTest {
   }
 
   @Test
-  void agreesWhereAnnouncementsTellTheSizeOfCaches() {
+  void agreesIfEventsDetermineTheCapacity() {
     room = 4;
     settings = settings.withCost(CostSettings.DEFAULTS.withKvTokens(40_000));
     ShadowPolicy shadow = shadow((copy, parts) -> tiered("cost", copy, parts), true);
@@ -228,13 +228,13 @@ class SameShadowTest {
     for (KvTally.Outcome outcome : KvTally.Outcome.values()) {
       counted += announced.tally().counted(outcome);
     }
-    // The acting policy does not look where only one worker can be chosen.
+    // The acting policy makes no lookup if only one worker is eligible.
     assertThat(counted).isBetween(REQUESTS / 2L, (long) REQUESTS);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"cost", "kv_aware"})
-  void decidesOtherwiseWithoutTheAnnouncements(String policy) {
+  void decidesDifferentlyWithoutEvents(String policy) {
     ShadowPolicy shadow = shadow((copy, parts) -> tiered(policy, copy, parts), false);
 
     assertThat(traffic(policy, shadow).agreed()).isLessThan(REQUESTS);
@@ -242,21 +242,20 @@ class SameShadowTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"cost", "least_load"})
-  void decidesOtherwiseWithoutTheTiers(String policy) {
+  void decidesDifferentlyWithoutTiers(String policy) {
     ShadowPolicy shadow = shadow((_, parts) -> withoutTiers(policy, parts), true);
 
     assertThat(traffic(policy, shadow).agreed()).isLessThan(REQUESTS);
   }
 
-  /** What engines announce is where round robin has put it, not where the shadow would have. */
+  /** The engines' events reflect the placements of round robin, not those of the shadow. */
   @Test
-  void anotherPolicyHasTheHitsOfItsOwnPlacements() {
+  void anotherPolicyHasHitsFromItsOwnPlacements() {
     ShadowPolicy shadow = shadow((_, parts) -> withoutTiers("cost", parts), false);
     ShadowReport report = traffic("round_robin", shadow);
     long prompts = report.shadow().promptTokens();
 
     assertThat(prompts).isEqualTo(report.acting().promptTokens());
-    // All but the first turn of each conversation and what each turn adds, at most.
     assertThat(report.shadow().heldTokens()).isBetween(prompts / 2, prompts);
     assertThat(report.acting().heldTokens()).isLessThan(report.shadow().heldTokens() * 9 / 10);
   }
@@ -273,7 +272,7 @@ class SameShadowTest {
   }
 
   @Test
-  void copyWaitsForItsSlot() {
+  void copyWaitsForItsOriginalsSlot() {
     Fleet copy = new Fleet(FleetSettings.DEFAULTS, fleet.clock::nanos);
     copy.addCopies(fleet.fleet.snapshot().workers());
     Worker leaving = copy.snapshot().workers().getFirst();

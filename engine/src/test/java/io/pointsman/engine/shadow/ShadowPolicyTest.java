@@ -81,7 +81,7 @@ class ShadowPolicyTest {
     return ((Decision.Routed) engine.decide(request(prompt))).lease();
   }
 
-  /** By an engine that does not tell what it found in its cache. */
+  /** Serves a request on an engine that does not report its cache hits. */
   private void serve(Lease lease) {
     fleet.clock.advance(Duration.ofMillis(50));
     lease.progressed();
@@ -91,11 +91,11 @@ class ShadowPolicyTest {
   }
 
   @Test
-  void hitsOfBothPoliciesAreToldSideBySide() {
+  void hitsOfBothPoliciesAreReported() {
     ShadowPolicy shadow = shadow(named("cost"));
     RoutingEngine engine = acting("round_robin", shadow);
     for (int i = 0; i < 40; i++) {
-      // An odd number of prompts, so that the turns do not fall together.
+      // An odd number of prompts, so the turns do not coincide.
       serve(place(engine, i % 5));
       shadow.work();
     }
@@ -113,7 +113,7 @@ class ShadowPolicyTest {
   }
 
   @Test
-  void actingPolicyIsLeftAsItIs() {
+  void actingPolicyIsNotAffected() {
     ShadowPolicy shadow = shadow(named("cost"));
     List<Worker> alone = placements(acting("round_robin"));
     List<Worker> watched = placements(acting("round_robin", shadow));
@@ -135,7 +135,7 @@ class ShadowPolicyTest {
   }
 
   @Test
-  void whatEndsLeavesNothingBehind() {
+  void endedRequestsLeaveNothing() {
     ShadowPolicy shadow = shadow(named("least_load"));
     RoutingEngine engine = acting("cost", shadow);
     List<Lease> leases = new ArrayList<>();
@@ -153,7 +153,7 @@ class ShadowPolicyTest {
   }
 
   @Test
-  void policyThatSendsAllToOneIsOutOfBalance() {
+  void policyThatChoosesOneWorkerIsUnbalanced() {
     ShadowPolicy shadow =
         shadow(
             (_, _) ->
@@ -170,7 +170,7 @@ class ShadowPolicyTest {
   }
 
   @Test
-  void workersThatAreOutAreNotChosen() {
+  void ineligibleWorkersAreNotChosen() {
     ShadowPolicy shadow =
         shadow(
             (_, _) ->
@@ -186,7 +186,7 @@ class ShadowPolicyTest {
     shadow.work();
 
     assertThat(shadow.report().shadow().placed()).isEqualTo(2);
-    // Not all on the first any more: least load serves where a policy chooses badly.
+    // Not all on the first any more: least load serves if a policy chooses an ineligible worker.
     assertThat(shadow.report().shadow().imbalance()).isLessThan(WORKERS - 0.5);
   }
 
@@ -206,13 +206,13 @@ class ShadowPolicyTest {
     ShadowReport report = shadow.report();
     assertThat(report.agreed()).isPositive();
     assertThat(report.shadow().placed()).isEqualTo(2);
-    // What the workers that left had in their caches is gone.
+    // The caches of the departed workers are gone.
     assertThat(report.shadow().heldTokens()).isZero();
     assertThat(report.acting().heldTokens()).isZero();
   }
 
   @Test
-  void faultsHarmNobody() {
+  void faultsDoNotAffectRequests() {
     ShadowPolicy shadow =
         shadow(
             (_, _) ->
@@ -231,10 +231,10 @@ class ShadowPolicyTest {
   }
 
   @Test
-  void lineIsBoundedAndWhatIsLeftOutIsCounted() {
+  void queueIsBoundedAndDroppedRequestsAreCounted() {
     ShadowPolicy shadow = shadow(named("round_robin"));
     RoutingEngine engine = acting("round_robin", shadow);
-    // Each that is taken puts its end in line too.
+    // Each accepted request also queues its end.
     int taken = (int) (ShadowPolicy.MOST_WAITING / ShadowPolicy.EVENT_WEIGHT / 2);
     for (int i = 0; i < taken + 100; i++) {
       ((Decision.Routed) engine.decide(RoutingRequest.builder().build())).lease().ignored();
@@ -251,7 +251,7 @@ class ShadowPolicyTest {
   }
 
   @Test
-  void longPromptsFillTheLineSooner() {
+  void longPromptsFillTheQueueSooner() {
     ShadowPolicy shadow = shadow(named("round_robin"));
     RoutingEngine engine = acting("round_robin", shadow);
     int blocks = 1 << 14;

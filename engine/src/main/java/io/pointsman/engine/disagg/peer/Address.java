@@ -6,7 +6,7 @@ import io.pointsman.engine.fleet.Worker;
 public final class Address {
   private Address() {}
 
-  /** The host: a name or an address, of IPv6 without brackets. */
+  /** The host: a name or an address; IPv6 without brackets. */
   public static String host(Worker worker) {
     String authority = authority(worker);
     if (authority.startsWith("[")) {
@@ -24,7 +24,7 @@ public final class Address {
     return url.substring(from, slash < 0 ? url.length() : slash);
   }
 
-  /** The host as it is written before a port: IPv6 in brackets. */
+  /** The host in the form used before a port; IPv6 in brackets. */
   public static String urlHost(Worker worker) {
     String host = host(worker);
     return host.indexOf(':') < 0 ? host : "[" + host + "]";

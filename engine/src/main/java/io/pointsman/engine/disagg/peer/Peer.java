@@ -5,16 +5,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of a worker beside its URL.
+ * Data on a worker that its URL does not contain.
  *
- * @param kvAddress where other engines reach it, as it registered; null if it did not
- * @param bootstrapPort port of its bootstrap server; 0 if not known
- * @param engineIds its engine's id for each data-parallel rank, as its bootstrap server says; empty
- *     if not known
+ * @param kvAddress address for other engines, as registered; null if unknown
+ * @param bootstrapPort port of its bootstrap server; 0 if unknown
+ * @param engineIds the engine's id for each data-parallel rank, from its bootstrap server; empty if
+ *     unknown
  * @param dpSize data-parallel ranks; at least 1
  * @param tpSize tensor-parallel ranks; at least 1
- * @param mode which side moves the blocks, as it registered; null if it did not
- * @param receiver where it takes LMCache's blocks; null if not known
+ * @param mode the side that moves the blocks, as registered; null if unknown
+ * @param receiver its endpoint for LMCache's blocks; null if unknown
  */
 public record Peer(
     @Nullable String kvAddress,
@@ -25,17 +25,17 @@ public record Peer(
     @Nullable TransferMode mode,
     @Nullable Receiver receiver) {
 
-  /** A worker of which nothing is known. */
+  /** A worker without known data. */
   public static final Peer UNKNOWN = new Peer(null, 0, List.of(), 1, 1, null, null);
 
-  /** It becomes part of a header. */
+  /** The value becomes part of a header. */
   private static final Pattern PRINTABLE = Pattern.compile("[!-~]{1,256}");
 
-  /** Which side moves the blocks in MoRI-IO. */
+  /** The side that moves the blocks in MoRI-IO. */
   public enum TransferMode {
-    /** Decode reads what prefill has computed. */
+    /** Decode reads the blocks from prefill. */
     READ,
-    /** Prefill writes into decode's blocks. */
+    /** Prefill writes the blocks to decode. */
     WRITE
   }
 

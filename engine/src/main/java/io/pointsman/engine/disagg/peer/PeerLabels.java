@@ -4,31 +4,26 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/**
- * What a worker's labels tell of it as a peer: the way in which configuration and the worker API
- * say what they know of a worker beside its URL.
- */
+/** Worker labels that describe it as a peer. The configuration and the worker API use them. */
 public final class PeerLabels {
-  /** Port of its bootstrap server: 1 to 65535. */
+  /** Port of the worker's bootstrap server: 1 to 65535. */
   public static final String BOOTSTRAP_PORT = "bootstrap-port";
 
-  /** Where other engines reach it: {@code host:port}, or as its protocol writes it. */
+  /** Address for other engines: {@code host:port}, or the form that the protocol uses. */
   public static final String KV_ADDRESS = "kv-address";
 
-  /**
-   * Where it takes LMCache's blocks: {@code host/init,init/alloc,alloc}, one port for each rank.
-   */
+  /** Endpoint for LMCache's blocks: {@code host/init,init/alloc,alloc}, one port for each rank. */
   public static final String RECEIVER = "receiver";
 
-  /** All of them. */
+  /** All peer labels. */
   public static final List<String> ALL = List.of(BOOTSTRAP_PORT, KV_ADDRESS, RECEIVER);
 
   private PeerLabels() {}
 
   /**
-   * What is known of a worker, with what its labels add.
+   * Returns the peer with the data of its labels added.
    *
-   * @throws IllegalArgumentException if a label's value is none that it can have
+   * @throws IllegalArgumentException if a label has an invalid value
    */
   public static Peer addTo(Peer peer, Map<String, String> labels) {
     Peer told = peer;
@@ -45,9 +40,9 @@ public final class PeerLabels {
   }
 
   /**
-   * A receiver as it is written in one text.
+   * Parses a receiver.
    *
-   * @throws IllegalArgumentException if it is written otherwise
+   * @throws IllegalArgumentException if the text has another form
    */
   public static Receiver receiver(String text) {
     String[] parts = text.split("/", -1);
@@ -58,7 +53,7 @@ public final class PeerLabels {
     return new Receiver(parts[0], ports(parts[1]), ports(parts[2]));
   }
 
-  /** The text that {@link #receiver(String)} reads. */
+  /** Formats a receiver for {@link #receiver(String)}. */
   public static String format(Receiver receiver) {
     return receiver.host()
         + "/"

@@ -6,15 +6,15 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.function.UnaryOperator;
 
 /**
- * Peers by worker id, kept by whoever learns of them: configuration, registrations, bootstrap
- * servers. A worker may be told of before it joins the fleet. Safe for any number of threads.
+ * Peers by worker id. Configuration, registrations and bootstrap servers provide the data. An entry
+ * may exist before the worker joins the fleet. Safe for any number of threads.
  */
 public final class PeerTable implements Peers {
   private final ConcurrentMap<String, Peer> peers = new ConcurrentHashMap<>();
   private final int most;
 
   /**
-   * @param most peers kept at once; what comes when there are as many is not taken in
+   * @param most maximum number of peers; further ones are rejected
    */
   public PeerTable(int most) {
     this.most = most;
@@ -26,9 +26,9 @@ public final class PeerTable implements Peers {
   }
 
   /**
-   * Changes what is known of a worker.
+   * Changes the data of a worker.
    *
-   * @return whether it was taken in; false if the table is full
+   * @return false if the table is full
    */
   public boolean update(String workerId, UnaryOperator<Peer> change) {
     if (peers.size() >= most && !peers.containsKey(workerId)) {
@@ -38,7 +38,7 @@ public final class PeerTable implements Peers {
     return true;
   }
 
-  /** Forgets a worker that is gone. */
+  /** Removes a worker that has left. */
   public void remove(String workerId) {
     peers.remove(workerId);
   }

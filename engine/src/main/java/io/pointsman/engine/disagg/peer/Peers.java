@@ -2,9 +2,9 @@ package io.pointsman.engine.disagg.peer;
 
 import io.pointsman.engine.fleet.Worker;
 
-/** Looks workers up. Called for each request, by any thread. */
+/** Lookup of peers. Called for each request, by any thread. */
 @FunctionalInterface
 public interface Peers {
-  /** What is known of {@code worker} at present; {@link Peer#UNKNOWN} if nothing. */
+  /** Returns the current data of {@code worker}, or {@link Peer#UNKNOWN}. */
   Peer of(Worker worker);
 }

@@ -5,10 +5,10 @@ import static java.util.Objects.requireNonNull;
 import java.util.List;
 
 /**
- * Where a decode worker takes LMCache's blocks.
+ * The endpoint of a decode worker for LMCache's blocks.
  *
- * @param initPorts one port for the handshake of each tensor-parallel rank
- * @param allocPorts one port for allocation of each tensor-parallel rank
+ * @param initPorts one handshake port for each tensor-parallel rank
+ * @param allocPorts one allocation port for each tensor-parallel rank
  */
 public record Receiver(String host, List<Integer> initPorts, List<Integer> allocPorts) {
   public Receiver {

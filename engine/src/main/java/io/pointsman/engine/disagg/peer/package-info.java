@@ -1,4 +1,4 @@
-/** What engines tell each other through the router: addresses, sizes, identities. */
+/** Data that engines exchange through the router: addresses, sizes, identities. */
 @NullMarked
 package io.pointsman.engine.disagg.peer;
 

@@ -3,11 +3,11 @@ package io.pointsman.engine.disagg.plan;
 import java.time.Duration;
 
 /**
- * Notifications to be waited for between prefill and decode, beside the prefill's answer. They may
- * come before that, so whoever waits must listen before the prefill request is sent.
+ * Notifications to await between prefill and decode, in addition to the prefill response. They may
+ * arrive before that response, so the receiver must listen before it sends the prefill request.
  *
- * @param id what they carry
- * @param notifications how many; at least 1
- * @param atMost how long to wait for them after the prefill's answer
+ * @param id the id in the notifications
+ * @param notifications their number; at least 1
+ * @param atMost longest wait after the prefill response
  */
 public record Await(String id, int notifications, Duration atMost) {}

@@ -3,21 +3,21 @@ package io.pointsman.engine.disagg.plan;
 import java.util.List;
 
 /**
- * A change to a JSON object, applied to its bytes: everything that no edit names stays as it came.
+ * A change to a JSON object, applied to its bytes. All parts that no edit names stay unchanged.
  *
- * <p>A path has one name for a member of the object and further ones for members of objects within
- * it. Where a name occurs more than once, every occurrence is edited, because engines differ in
- * which one counts. A path that leads through something that is neither an object nor null changes
- * nothing: the engine will refuse the request, and in the words that it has for it.
+ * <p>A path names a member of the object, then members of nested objects. If a name occurs several
+ * times, every occurrence is edited, because engines differ in the one they use. A path through a
+ * value that is neither an object nor null changes nothing; the engine then rejects the request
+ * itself.
  */
 public sealed interface BodyEdit {
-  /** Where: names from the outermost object inwards, at least one. */
+  /** The path: names from the outermost object inwards, at least one. */
   List<String> path();
 
   /**
-   * Sets a member, which is added at the end if it is missing, with the objects that lead to it.
+   * Sets a member. If it is missing, it is added at the end, together with missing outer objects.
    *
-   * @param within edits applied to {@code value}, which is then an object
+   * @param within edits applied to {@code value}, which must then be an object
    */
   record Put(List<String> path, RawJson value, List<BodyEdit> within) implements BodyEdit {
     public Put {
@@ -26,14 +26,14 @@ public sealed interface BodyEdit {
     }
   }
 
-  /** Sets a member where it is; does nothing where it is missing. */
+  /** Sets a member if it is present. */
   record Replace(List<String> path, RawJson value) implements BodyEdit {
     public Replace {
       path = checked(path);
     }
   }
 
-  /** Takes a member out. */
+  /** Removes a member. */
   record Remove(List<String> path) implements BodyEdit {
     public Remove {
       path = checked(path);
@@ -41,8 +41,8 @@ public sealed interface BodyEdit {
   }
 
   /**
-   * Adds to an integer, which does not become less than {@code least} by it; anything else, a
-   * number already below that included, stays.
+   * Adds to an integer, but does not lower it below {@code least}. Other values, and integers
+   * already below {@code least}, stay unchanged.
    */
   record Add(List<String> path, long amount, long least) implements BodyEdit {
     public Add {
@@ -50,7 +50,7 @@ public sealed interface BodyEdit {
     }
   }
 
-  /** Adds an element at the end of an array; anything else stays. */
+  /** Adds an element at the end of an array; other values stay unchanged. */
   record Extend(List<String> path, RawJson element) implements BodyEdit {
     public Extend {
       path = checked(path);

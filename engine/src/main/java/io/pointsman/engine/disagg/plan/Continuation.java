@@ -2,13 +2,18 @@ package io.pointsman.engine.disagg.plan;
 
 import org.jspecify.annotations.Nullable;
 
-/** How a request goes on after prefill. */
+/** The continuation of a request after prefill. */
 public sealed interface Continuation {
   /**
-   * @param first what the client gets before the answer; null if nothing
+   * The decode request follows.
+   *
+   * @param first text that the client receives before the decode response; null if none
    */
   record Decode(Leg leg, @Nullable FirstToken first) implements Continuation {}
 
-  /** The prefill's answer, but for its hand-over, is all there is: its first token was the last. */
+  /**
+   * The prefill response, without its handover data, is the complete response: its first token was
+   * the last.
+   */
   record Complete() implements Continuation {}
 }

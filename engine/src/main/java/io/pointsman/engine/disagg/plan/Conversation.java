@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One turn of a conversation.
  *
- * @param session what its turns have in common, as the client names it
- * @param owner whose it is: the same session of another owner is another conversation
- * @param model the model asked for; null if none is named
+ * @param session the client's name for the conversation
+ * @param owner the owner; equal sessions of different owners are different conversations
+ * @param model the requested model; null if none is named
  * @param prompt the routing key of this turn's prompt
  */
 public record Conversation(

@@ -2,12 +2,12 @@ package io.pointsman.engine.disagg.plan;
 
 import io.pointsman.engine.fleet.Worker;
 
-/** Makes the decode request from what prefill has answered. Pure. */
+/** Builds the decode request from the prefill response. Has no side effects. */
 @FunctionalInterface
 public interface Handover {
   /**
-   * @param decode the worker that is to go on; where {@link Terms#bond} allows it, another one than
-   *     the plan was made for
+   * @param decode the worker that continues; may differ from the planned one if {@link Terms#bond}
+   *     permits it
    */
   Continuation to(Worker decode, PrefillReply reply);
 }

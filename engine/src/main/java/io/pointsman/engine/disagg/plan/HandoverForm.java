@@ -5,23 +5,22 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A hand-over as data, for a plane that makes the decode request itself: the request with marks
- * where something of the prefill's answer stands. Found by asking the {@link Handover} for the
- * answers that make a difference.
+ * A handover as data, for an external proxy that builds the decode request itself. It is the decode
+ * request with marks in place of data from the prefill response. It is computed by calling the
+ * {@link Handover} with each kind of response that differs.
  *
- * @param usual the decode request where prefill has described what it hands over
- * @param loopback the same where the {@code remote_host} in that description means the engine's own
- *     machine
- * @param without the same where the answer has no {@code kv_transfer_params}
+ * @param usual the decode request if the prefill response describes its blocks
+ * @param loopback the same if the {@code remote_host} in that description is a loopback address
+ * @param without the decode request if the response has no {@code kv_transfer_params}
  */
 public record HandoverForm(Leg usual, Leg loopback, Leg without) {
-  /** Stands for the whole answer of prefill. By identity: no other value is the mark. */
+  /** Mark for the whole prefill response. Compared by identity: no other value is the mark. */
   public static final RawJson ANSWER = RawJson.of("\"the prefill's answer\"");
 
-  /** Stands for the {@code kv_transfer_params} of that answer. By identity. */
+  /** Mark for the {@code kv_transfer_params} of that response. Compared by identity. */
   public static final RawJson PARAMS = RawJson.of("\"the answer's kv_transfer_params\"");
 
-  /** The form of a plan's hand-over to {@code decode}. */
+  /** Computes the form of a plan's handover to {@code decode}. */
   public static HandoverForm of(PdPlan.Sequential plan, Worker decode) {
     RawJson localhost = RawJson.string("localhost");
     return new HandoverForm(

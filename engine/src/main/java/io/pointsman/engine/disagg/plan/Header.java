@@ -1,7 +1,7 @@
 package io.pointsman.engine.disagg.plan;
 
 /**
- * A header that a request to a worker gets, in place of one of the same name.
+ * A header of a request to a worker; it replaces one with the same name.
  *
  * @param name in lower case
  */

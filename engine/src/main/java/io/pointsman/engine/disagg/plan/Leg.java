@@ -6,11 +6,11 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
- * One request to one worker, made from the client's.
+ * One request to one worker, derived from the client's request.
  *
  * @param path the request target
- * @param headers what is added to the client's headers
- * @param edits what is changed in the client's body
+ * @param headers headers added to the client's
+ * @param edits changes to the client's body
  */
 public record Leg(Worker worker, String path, List<Header> headers, List<BodyEdit> edits) {
   public Leg {
@@ -20,7 +20,7 @@ public record Leg(Worker worker, String path, List<Header> headers, List<BodyEdi
     edits = List.copyOf(edits);
   }
 
-  /** The same request to another worker. */
+  /** Returns the same request for another worker. */
   public Leg to(Worker other) {
     return new Leg(other, path, headers, edits);
   }

@@ -1,8 +1,6 @@
 package io.pointsman.engine.disagg.plan;
 
-/**
- * A route whose requests can be served by two workers: each names its limit of tokens its own way.
- */
+/** A route with requests that can be split. Each route has its own name for the token limit. */
 public enum PdEndpoint {
   /** {@code /v1/chat/completions}. */
   CHAT,
@@ -15,7 +13,7 @@ public enum PdEndpoint {
   /** {@code /generate}. */
   GENERATE,
   /**
-   * {@code /inference/v1/generate}: token ids in, sampling parameters in an object of their own.
+   * {@code /inference/v1/generate}: token ids as input, sampling parameters in a separate object.
    */
   TOKEN_GENERATE
 }

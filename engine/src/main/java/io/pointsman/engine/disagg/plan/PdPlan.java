@@ -4,39 +4,40 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What two workers are asked for one request, and in which order. */
+/** The requests to two workers for one client request, and their order. */
 public sealed interface PdPlan {
   /**
-   * Prefill first; its answer is read whole before decode is asked.
+   * Prefill first. Its response is read completely before the decode request is sent.
    *
-   * @param await what else must have come before; null if nothing
+   * @param await further notifications required before decode; null if none
    */
   record Sequential(Leg prefill, @Nullable Await await, Handover handover, Terms terms)
       implements PdPlan {}
 
   /**
-   * Both at once. The client gets the answer to the decode request; the other one is read to its
-   * end and dropped. When one fails, the other is cancelled.
+   * Both requests at once. The client receives the decode response; the prefill response is read
+   * and dropped. If one fails, the other is cancelled.
    *
-   * @param decode also what any other decode worker is asked where {@link Terms#bond} allows one
-   * @param promise what decode relies on; null if prefill's answer says nothing of it
+   * @param decode the decode request; also used for another decode worker if {@link Terms#bond}
+   *     permits one
+   * @param promise the condition on the prefill response; null if there is none
    */
   record Concurrent(Leg prefill, Leg decode, Terms terms, @Nullable Promise promise)
       implements PdPlan {}
 
   /**
-   * That a prefill which is asked together with decode will do its part, which its answer tells.
-   * Where it does not, decode waits for nothing.
+   * The condition that the prefill response must meet. If it fails, decode does not wait for
+   * blocks.
    *
-   * @param kept whether it does, by its answer
-   * @param fetch how a decode worker gets what prefill holds by that answer, if it does not
+   * @param kept tests the condition on the response
+   * @param fetch builds the decode request that fetches the blocks if the condition fails
    */
   record Promise(Predicate<PrefillReply> kept, Handover fetch) {}
 
   /**
-   * There is no plan, because something is not known of a worker; another one may do.
+   * There is no plan, because data on a worker is missing. Another worker may have a plan.
    *
-   * @param missing what, in a few words
+   * @param missing the missing data, in a few words
    */
   record Unplanned(Worker worker, String missing) implements PdPlan {}
 }

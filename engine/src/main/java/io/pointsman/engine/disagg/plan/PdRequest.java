@@ -4,13 +4,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client's request, as far as protocols care.
+ * The parts of a client's request that protocols use.
  *
- * @param path the request target as it came
- * @param id the client's request id, or the one made for it; names no engines
- * @param nonce 32 lower-case hex digits that no other hand-over has
- * @param conversation the conversation that it is a turn of; null if it is of none, or may not
- *     build on the last turn
+ * @param path the request target as received
+ * @param id the client's request id, or a generated one; it contains no engine addresses
+ * @param nonce 32 lower-case hex digits, unique for each handover
+ * @param conversation the conversation of this turn; null if there is none, or if the last turn
+ *     must not be used
  */
 public record PdRequest(
     PdEndpoint endpoint,

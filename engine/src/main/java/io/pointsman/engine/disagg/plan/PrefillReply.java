@@ -6,16 +6,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker answered, as far as a hand-over needs it. Also read from a decode worker's answer,
- * where a protocol hands something back.
+ * The parts of a worker's response that a handover uses. Also read from a decode worker's response
+ * if the protocol returns data in it.
  *
- * @param body the whole answer
- * @param kvTransferParams the answer's {@code kv_transfer_params} as they came; null if it has
- *     none, which means that the engine has nothing to hand over
- * @param params the members of these by name, as far as they are small
- * @param firstText {@code choices[0].text}, a JSON string; null if the answer has none
- * @param finishReason {@code choices[0].finish_reason}; null if the answer has none
- * @param cachedTokens prompt tokens that the engine found in its cache; -1 if it does not say
+ * @param body the whole response
+ * @param kvTransferParams the {@code kv_transfer_params} as received; null if absent, which means
+ *     that there are no blocks to transfer
+ * @param params the small members of these, by name
+ * @param firstText {@code choices[0].text} as a JSON string; null if absent
+ * @param finishReason {@code choices[0].finish_reason}; null if absent
+ * @param cachedTokens prompt tokens found in the engine's cache; -1 if not reported
  */
 public record PrefillReply(
     RawJson body,
@@ -30,13 +30,13 @@ public record PrefillReply(
     params = Map.copyOf(params);
   }
 
-  /** A member of the {@code kv_transfer_params}; null if it is missing, null or large. */
+  /** Returns a member of the {@code kv_transfer_params}; null if it is missing, null or large. */
   public @Nullable RawJson param(String name) {
     RawJson value = params.get(name);
     return value == null || value.isNull() ? null : value;
   }
 
-  /** Whether a member of the {@code kv_transfer_params} has this value. */
+  /** Returns true if a member of the {@code kv_transfer_params} has this value. */
   public boolean says(String name, RawJson value) {
     RawJson found = params.get(name);
     return found != null && found.equals(value);

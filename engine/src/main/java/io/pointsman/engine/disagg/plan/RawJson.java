@@ -5,8 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.util.Arrays;
 
 /**
- * One JSON value as the bytes that stand for it. Never parsed here: what an engine sent goes on as
- * it came, with its number formats, nesting and unknown members. Immutable.
+ * One JSON value as its bytes. It is never parsed here, so an engine's value keeps its number
+ * formats, nesting and unknown members. Immutable.
  */
 public final class RawJson {
   public static final RawJson NULL = of("null");
@@ -30,17 +30,20 @@ public final class RawJson {
     return of(Long.toString(number));
   }
 
-  /** A copy of the bytes from {@code from} to before {@code to}, which hold one valid value. */
+  /**
+   * Copies the bytes from {@code from} (inclusive) to {@code to} (exclusive), which must be one
+   * valid value.
+   */
   public static RawJson copyOf(byte[] bytes, int from, int to) {
     return new RawJson(Arrays.copyOfRange(bytes, from, to));
   }
 
-  /** One valid value that nobody else will change: the array is kept, not copied. */
+  /** Wraps the bytes of one valid value without a copy; nobody may change the array afterwards. */
   public static RawJson wrap(byte[] bytes) {
     return new RawJson(bytes);
   }
 
-  /** A string with this content. */
+  /** Returns a JSON string with this content. */
   public static RawJson string(String content) {
     StringBuilder out = new StringBuilder(content.length() + 2).append('"');
     for (int i = 0; i < content.length(); i++) {
@@ -61,7 +64,7 @@ public final class RawJson {
     return bytes.length;
   }
 
-  /** The bytes themselves, not a copy: not to be changed. */
+  /** The bytes without a copy; must not be changed. */
   public byte[] bytes() {
     return bytes;
   }
@@ -80,7 +83,7 @@ public final class RawJson {
     return Arrays.hashCode(bytes);
   }
 
-  /** The text. */
+  /** The JSON text. */
   @Override
   public String toString() {
     return new String(bytes, UTF_8);

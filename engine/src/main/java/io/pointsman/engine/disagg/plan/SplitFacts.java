@@ -3,29 +3,29 @@ package io.pointsman.engine.disagg.plan;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request says that matters for serving it by two workers. A number that is absent is {@link
- * #ABSENT}; one that is there and no integer is {@link #ODD}.
+ * Facts about a request that determine whether two workers can serve it. A missing number is {@link
+ * #ABSENT}; a value that is not an integer is {@link #ODD}.
  *
- * @param endpoint the route; null if it is none whose requests can be split
- * @param readable whether the whole body is there and a JSON object
+ * @param endpoint the route; null if its requests cannot be split
+ * @param readable true if the body is complete and a JSON object
  * @param choices {@code n}
  * @param bestOf {@code best_of}
- * @param beamSearch whether {@code use_beam_search} is anything but false
- * @param echo whether {@code echo} is anything but false
- * @param promptLogprobs whether logprobs of the prompt's own tokens are asked for
- * @param prompts prompts in the request; 2 stands for all numbers above 1
- * @param stored whether it builds on a stored response or conversation
- * @param background whether it is answered before it is served
- * @param tokenPrompt whether the prompt is one list of token ids
- * @param plain whether the body has no member but such as leave each token to the prompt, the
- *     tokens before it and a draw of its own, and of which nothing is told but its text: then it
- *     does not matter whether two workers make two of them; false where {@code tokenPrompt} is
- * @param maxTokens most tokens to generate
- * @param stream whether it asks for a stream
- * @param tokens estimated size of the input in tokens: exact for token ids, else characters / 4;
- *     {@link #ABSENT} if it was not estimated
- * @param promptless whether nothing is computed for it, so that every worker can serve it: counting
- *     tokens, stored answers, requests without a body
+ * @param beamSearch true if {@code use_beam_search} is present and not false
+ * @param echo true if {@code echo} is present and not false
+ * @param promptLogprobs true if log probabilities of prompt tokens are requested
+ * @param prompts number of prompts; 2 means two or more
+ * @param stored true if it continues a stored response or conversation
+ * @param background true if the response comes before the work
+ * @param tokenPrompt true if the prompt is one list of token ids
+ * @param plain true if each token depends only on the prompt, the previous tokens and a random
+ *     draw, and the response contains only its text. Two workers may then generate two of the
+ *     tokens. False unless {@code tokenPrompt} is true.
+ * @param maxTokens maximum number of tokens to generate
+ * @param stream true if a stream is requested
+ * @param tokens estimated input tokens: exact for token ids, else characters / 4; {@link #ABSENT}
+ *     if not estimated
+ * @param promptless true if the request needs no computation and every worker can serve it: token
+ *     counts, stored responses, requests without a body
  */
 public record SplitFacts(
     @Nullable PdEndpoint endpoint,
@@ -48,12 +48,12 @@ public record SplitFacts(
   public static final long ABSENT = -1;
   public static final long ODD = -2;
 
-  /** Of a request whose body tells nothing. */
+  /** Facts for a request with an unreadable body. */
   public static SplitFacts unreadable(@Nullable PdEndpoint endpoint) {
     return untold(endpoint, false);
   }
 
-  /** Of a request for which nothing is computed. */
+  /** Facts for a request that needs no computation. */
   public static SplitFacts ofNoPrompt() {
     return untold(null, true);
   }
@@ -78,7 +78,7 @@ public record SplitFacts(
         promptless);
   }
 
-  /** Why one worker has to serve the whole request; null if two can. */
+  /** Returns the reason why one worker must serve the whole request; null if two can. */
   public @Nullable Unsplittable unsplittable() {
     if (endpoint == null) {
       return Unsplittable.ENDPOINT;

@@ -4,52 +4,51 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How long a hand-over is good, for whom, and how it is given up.
+ * The validity of a handover and its release.
  *
- * @param bond who may take it
- * @param lease how long after the prefill's answer the decode request must have arrived; after that
- *     the prompt is computed anew
- * @param release what frees what the engines hold for it
+ * @param bond the decode workers that may use it
+ * @param lease longest time from the prefill response to the arrival of the decode request;
+ *     afterwards the prompt is computed again
+ * @param release the action that frees the engines' resources
  * @param releasing for {@link Release#SEND_DECODE}, {@link Release#SEND_ONCE} and {@link
- *     Release#CANCEL_OR_SEND}: what is changed in the decode request, beside its own edits, so that
- *     it ends as soon as the blocks are taken over; else empty
+ *     Release#CANCEL_OR_SEND}: additional edits that end the decode request as soon as the blocks
+ *     are transferred; else empty
  */
 public record Terms(Bond bond, Duration lease, Release release, List<BodyEdit> releasing) {
   public Terms {
     releasing = List.copyOf(releasing);
   }
 
-  /** Which decode workers may take a hand-over. */
+  /** The decode workers that may use a handover. */
   public enum Bond {
-    /** Any: nothing was made out to one. */
+    /** Any: the handover names no decode worker. */
     ANY_DECODE,
-    /** Only the one that the plan was made for: another one needs a new prefill. */
+    /** Only the planned one: another requires a new prefill. */
     THIS_DECODE
   }
 
-  /** What is done when the client has left, or when decode cannot go on. */
+  /** The action when the client has left or decode cannot continue. */
   public enum Release {
-    /** Nothing: no engine holds anything for the request. Whatever still runs is cancelled. */
+    /** No action: no engine holds resources for the request. Running requests are cancelled. */
     NOTHING,
     /**
-     * A prefill under way is cancelled. If it is finished, cancelling frees nothing: the decode
-     * request is sent all the same, made short, because the blocks are freed by whoever fetches
-     * them.
+     * Cancel a running prefill. After prefill, cancelling frees nothing, because the fetching
+     * worker frees the blocks. The decode request is therefore sent in short form.
      */
     SEND_DECODE,
     /**
-     * Prefill has sent its blocks to decode by the time it answers. The decode engine keeps them
-     * until a request with their id has ended there, and waits without end for blocks that it does
-     * not have. So it gets the decode request at most once: made short, as with {@link
-     * #SEND_DECODE}, if it was not sent yet when nobody wants its answer any more.
+     * Send the decode request at most once. Prefill has transferred its blocks to decode before its
+     * response. The decode engine keeps them until a request with their id ends there. Without the
+     * blocks, such a request waits forever. If the decode request was not sent yet, it is sent in
+     * short form, as with {@link #SEND_DECODE}.
      */
     SEND_ONCE,
-    /** Both requests are cancelled at once: each waits for the other. */
+    /** Cancel both requests at once: each waits for the other. */
     CANCEL_BOTH,
     /**
-     * Decode waits for prefill, which does not wait for decode. As long as prefill runs, both
-     * requests are cancelled at once. If it is finished, it holds its blocks, and the decode
-     * request is sent again, made short, as with {@link #SEND_DECODE}.
+     * Decode waits for prefill, but prefill does not wait for decode. While prefill runs, cancel
+     * both requests. After prefill, its worker holds the blocks, so the decode request is sent
+     * again in short form, as with {@link #SEND_DECODE}.
      */
     CANCEL_OR_SEND
   }

@@ -1,30 +1,33 @@
 package io.pointsman.engine.disagg.plan;
 
 /**
- * Why a request must be served by one worker. A closed set: it is a metric label and a header
+ * The reason why one worker must serve a request. A closed set: it is a metric label and a header
  * value.
  */
 public enum Unsplittable {
-  /** Its route has no prefill and no decode phase, or none that is known here. */
+  /** The route has no prefill and decode phases, or none known here. */
   ENDPOINT("this route"),
-  /** Its body is not whole, not JSON, or encoded: it cannot be edited. */
+  /** The body is incomplete, not JSON, or encoded, so it cannot be edited. */
   UNREADABLE("a body that is not one readable JSON object"),
   /**
-   * {@code n} or {@code best_of}: each sequence is a request of its own in the engine, the KV
-   * blocks of one are handed over.
+   * {@code n} or {@code best_of}: each sequence is a separate request in the engine, but the blocks
+   * of only one are transferred.
    */
   SEVERAL_CHOICES("several choices (n, best_of)"),
   /** As {@link #SEVERAL_CHOICES}. */
   BEAM_SEARCH("beam search"),
-  /** The prompt is part of the answer, with logprobs that the decode worker does not compute. */
+  /**
+   * The response contains the prompt with log probabilities that the decode worker does not
+   * compute.
+   */
   ECHO("echo"),
-  /** The decode worker does not compute the prompt, so it has no logprobs for it. */
+  /** The decode worker does not compute the prompt, so it has no log probabilities for it. */
   PROMPT_LOGPROBS("logprobs of the prompt"),
-  /** Each prompt is a request of its own in the engine. */
+  /** Each prompt is a separate request in the engine. */
   SEVERAL_PROMPTS("several prompts in one request"),
-  /** What it builds on is in one worker only. */
+  /** The stored state exists on one worker only. */
   STORED("previous_response_id or conversation"),
-  /** The answer comes before the work, so that nothing is handed over in it. */
+  /** The response comes before the work, so it contains no handover data. */
   BACKGROUND("background");
 
   private final String told;
@@ -33,7 +36,7 @@ public enum Unsplittable {
     this.told = told;
   }
 
-  /** What it is about the request, for its client: a few words. */
+  /** The unsupported feature for the client's error message, in a few words. */
   public String told() {
     return told;
   }

@@ -1,4 +1,4 @@
-/** What is to be done for one request that is served by two workers, as data. */
+/** The plan for one request on two workers, as data. */
 @NullMarked
 package io.pointsman.engine.disagg.plan;
 

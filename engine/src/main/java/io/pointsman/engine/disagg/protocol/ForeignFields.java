@@ -9,15 +9,17 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * What requests say of hand-overs. Prefill and decode workers believe it, connect to whatever
- * address it names and wait for blocks from there, so it is for the router to say: a client's own
- * does not reach them.
+ * Request fields that control a handover. Engines trust them: they connect to the given address and
+ * wait for blocks. Only the router may set them, so a client's fields are removed.
  */
 public final class ForeignFields {
-  /** Where {@code /v1/responses} has its id from, which may name engines. */
+  /** The request id in the body of {@code /v1/responses}, which may contain engine addresses. */
   static final String REQUEST_ID = "request_id";
 
-  /** SGLang's: the rank that a request is for, and the one where decode finds its prefill. */
+  /**
+   * SGLang's field for the rank that serves the request. {@link #PREFILL_RANK} is the rank of
+   * prefill, for decode.
+   */
   static final String RANK = "routed_dp_rank";
 
   static final String PREFILL_RANK = "disagg_prefill_dp_rank";
@@ -25,7 +27,7 @@ public final class ForeignFields {
   private static final List<BodyEdit> ALL =
       List.of(
           remove(KV_TRANSFER_PARAMS),
-          // By the two other ways in which vLLM lets them into a request.
+          // vLLM accepts the parameters in these two members as well.
           remove("vllm_xargs", KV_TRANSFER_PARAMS),
           remove("sampling_params", "extra_args", KV_TRANSFER_PARAMS),
           remove("disagg_prefill_resp"),
@@ -36,18 +38,21 @@ public final class ForeignFields {
           remove("bootstrap_pair_key"),
           remove(REQUEST_ID));
 
-  /** The rank that a client names is one engine's: two of them cannot both go by it. */
+  /** A client's rank applies to one engine, so it cannot hold for two. */
   private static final List<BodyEdit> OF_A_PART =
       Stream.concat(ALL.stream(), Stream.of(remove(RANK), remove("data_parallel_rank"))).toList();
 
   private ForeignFields() {}
 
-  /** Takes all of it out of the body of a request that one worker serves. */
+  /** Returns the removals for a request that one worker serves. */
   public static List<BodyEdit> removed() {
     return ALL;
   }
 
-  /** Takes out, for one of two workers, what {@code edits} leave alone, and makes these. */
+  /**
+   * Returns, for one of two workers, the removals of fields that {@code edits} do not set, followed
+   * by {@code edits}.
+   */
   static List<BodyEdit> removedBefore(List<BodyEdit> edits) {
     List<BodyEdit> all = new ArrayList<>(OF_A_PART.size() + edits.size());
     for (BodyEdit removal : OF_A_PART) {
@@ -63,7 +68,7 @@ public final class ForeignFields {
     return path.size() >= outer.size() && path.subList(0, outer.size()).equals(outer);
   }
 
-  /** Whether a request id tells engines where to look for blocks. */
+  /** Returns true if a request id contains the engine address of a handover. */
   public static boolean names(String requestId) {
     return requestId.contains(PairId.PREFILL) || requestId.contains(PairId.DECODE);
   }

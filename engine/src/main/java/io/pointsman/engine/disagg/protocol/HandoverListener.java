@@ -7,24 +7,23 @@ import io.pointsman.engine.prefix.PrefixMark;
 import org.jspecify.annotations.Nullable;
 
 /**
- * State of a protocol that learns from the engines' answers. Called by many threads at once; must
- * not block.
+ * The state of a protocol that learns from the engines' responses. Called by many threads at once;
+ * must not block.
  */
 public interface HandoverListener {
-  /** A prefill worker has answered. */
+  /** A prefill worker has responded. */
   void prefilled(Worker prefill, PrefillReply reply);
 
   /**
-   * A decode worker has answered to the end; {@code reply} is read from its last event.
+   * A decode worker has completed its response; {@code reply} is read from its last event.
    *
-   * @param next what the next turn's prompt begins with, this answer included; null if that is not
-   *     known
+   * @param next the beginning of the next turn's prompt, including this response; null if unknown
    */
   void decoded(PdRequest request, Worker decode, PrefillReply reply, @Nullable PrefixMark next);
 
   /**
-   * Of two requests sent at once one has failed, by a worker's fault, or prefill has answered
-   * otherwise than decode relied on: what {@code prefill} told of itself may no longer be true.
+   * One of two concurrent requests failed by a worker's fault, or prefill did not keep the plan's
+   * promise. Earlier data from {@code prefill} may be invalid.
    */
   void failedTogether(Worker prefill);
 

@@ -16,30 +16,30 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What most protocols have in common. */
+/** Functions common to most protocols. */
 final class Legs {
   private Legs() {}
 
-  /** A request with the client's own id. */
+  /** Builds a request with the client's id. */
   static Leg leg(PdRequest request, Worker worker, List<BodyEdit> edits) {
     return leg(request, worker, request.id(), edits);
   }
 
-  /** A request with an id that means something to the engines. */
+  /** Builds a request with an id that the engines interpret. */
   static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
     return leg(request, worker, List.of(new Header(Header.REQUEST_ID, id)), edits);
   }
 
-  /** A request with headers that mean something to the engines. */
+  /** Builds a request with headers that the engines interpret. */
   static Leg leg(PdRequest request, Worker worker, List<Header> headers, List<BodyEdit> edits) {
     return new Leg(worker, request.path(), headers, ForeignFields.removedBefore(edits));
   }
 
   /**
-   * The edits of a request that engines look up by its id. They have it from the header; vLLM's
-   * {@code /v1/responses} has it from the body alone.
+   * Returns the edits for a request that engines find by its id. They read the id from the header.
+   * vLLM's {@code /v1/responses} reads it only from the body.
    *
-   * @param id that ends in 32 hexadecimal digits
+   * @param id must end in 32 hexadecimal digits
    */
   static List<BodyEdit> named(PdRequest request, String id, List<BodyEdit> edits) {
     if (request.endpoint() != PdEndpoint.RESPONSES) {
@@ -51,9 +51,9 @@ final class Legs {
   }
 
   /**
-   * What an engine calls such a request. Of a response it is the id that clients read it by, which
-   * begins so; the engine puts {@code _0} behind it, and MoRI-IO finds an address only if what
-   * follows the digits begins with a hyphen.
+   * Returns the engine's name for such a request. For a response it is the id that clients read it
+   * by, which begins with {@code resp_}. The engine appends {@code _0}, and MoRI-IO parses an
+   * address only if a hyphen follows the digits.
    */
   static String name(PdRequest request, String id) {
     return request.endpoint() == PdEndpoint.RESPONSES ? "resp_" + id + "-0" : id;
@@ -63,26 +63,26 @@ final class Legs {
     return new Continuation.Decode(leg, null);
   }
 
-  /** Nothing is held for the request, and any decode worker can go on at any time. */
+  /** No engine holds resources for the request, and any decode worker can continue at any time. */
   static Terms free(ProtocolSettings settings) {
     return new Terms(Bond.ANY_DECODE, settings.lease(), Release.NOTHING, List.of());
   }
 
-  /** Blocks are held until the decode request has fetched them. */
+  /** The prefill worker holds the blocks until the decode request has fetched them. */
   static Terms held(PdRequest request, Bond bond, ProtocolSettings settings) {
     List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());
     return new Terms(bond, settings.lease(), Release.SEND_DECODE, releasing);
   }
 
-  /** Decode's engine has the blocks, for one request with their id. */
+  /** The decode engine has the blocks, for one request with their id. */
   static Terms pushed(PdRequest request, ProtocolSettings settings) {
     List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());
     return new Terms(Bond.THIS_DECODE, settings.lease(), Release.SEND_ONCE, releasing);
   }
 
   /**
-   * Both requests are sent at once, and prefill does not wait for decode: blocks are held until
-   * decode has them, as if it had been asked after prefill.
+   * Both requests are sent at once, and prefill does not wait for decode. The blocks are held until
+   * decode has fetched them, as in sequential order.
    */
   static Terms together(PdRequest request, Bond bond, ProtocolSettings settings) {
     List<BodyEdit> releasing = PrefillBody.edits(request.endpoint(), settings.minTokens());

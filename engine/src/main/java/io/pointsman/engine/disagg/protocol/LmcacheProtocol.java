@@ -26,16 +26,16 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code lmcache}: prefill sends its blocks to the decode worker's receiver and says so in a
- * notification for each tensor-parallel rank; decode finds them by the prompt's content.
+ * The protocol {@code lmcache}. Prefill sends its blocks to the decode worker's receiver and one
+ * notification for each tensor-parallel rank. Decode finds the blocks by the prompt's content.
  *
- * <p>A plain completion with a prompt of token ids gets its first token from prefill: it goes to
- * the client, and to decode as the prompt's last one. All others get it from decode, which computes
- * the prompt's last position once more and has the client's own request, with its chat template,
- * tools, grammar, penalties, stop strings and whatever else has a say in it.
+ * <p>For a plain completion with token ids as prompt, prefill generates the first token. The client
+ * receives it, and it becomes the last token of decode's prompt. For all other requests decode
+ * generates the first token: it recomputes the prompt's last position. It uses the client's own
+ * request, with all parameters that affect sampling.
  */
 final class LmcacheProtocol implements PdProtocol {
-  /** What engines write for bytes that are no character yet. */
+  /** The character that engines write for incomplete characters. */
   private static final char REPLACEMENT = '\ufffd';
 
   private final Peers peers;
@@ -78,7 +78,10 @@ final class LmcacheProtocol implements PdProtocol {
     return own == null ? settings.receiver() : own;
   }
 
-  /** Without a limit of its own a request has the engine's, which cannot be lowered by one here. */
+  /**
+   * Requires a token limit: without one the engine's limit applies, which cannot be lowered by one
+   * here.
+   */
   private static boolean firstFromPrefill(PdRequest request) {
     SplitFacts facts = request.facts();
     return request.endpoint() == PdEndpoint.COMPLETIONS
@@ -121,8 +124,8 @@ final class LmcacheProtocol implements PdProtocol {
   }
 
   /**
-   * Whether the token has a text without those that follow: of one that is a part of a character
-   * only decode could tell the rest, which takes the prompt's end for told.
+   * Returns true if the token's text is independent of later tokens. Only decode could complete a
+   * partial character, but it treats the end of the prompt as complete.
    */
   private static boolean ofItself(RawJson text) {
     String quoted = text.toString();

@@ -16,9 +16,9 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
- * {@code mooncake}: vLLM's MooncakeConnector. Both requests are sent at once; they find each other
- * by a transfer id, and decode finds the prefill engine by its bootstrap server and the engine id
- * that this one tells for each data-parallel rank.
+ * The protocol {@code mooncake}: vLLM's MooncakeConnector. Both requests are sent at once and match
+ * by a transfer id. Decode finds the prefill engine by the address of its bootstrap server and its
+ * engine id. The bootstrap server reports one engine id for each data-parallel rank.
  */
 final class MooncakeProtocol implements PdProtocol {
   private static final int BOOTSTRAP_PORT = 8998;
@@ -69,7 +69,7 @@ final class MooncakeProtocol implements PdProtocol {
         null);
   }
 
-  /** The worker's own rank, or any of its engine's, each as often as the others. */
+  /** Returns the worker's own rank, or one of its engine's ranks with equal probability. */
   private static int rank(PdRequest request, Worker prefill, Peer peer) {
     int ranks = Math.max(1, peer.engineIds().size());
     return prefill.spec().rank() >= 0

@@ -19,9 +19,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * {@code moriio}: MoRI-IO on ROCm. Addresses stand in the request id as with {@code p2p_nccl}, each
- * side is told the other's sizes. READ: decode reads, so it is asked after prefill, with what that
- * answered. WRITE: prefill writes, so both are asked at once.
+ * The protocol {@code moriio}: MoRI-IO on ROCm. The request id contains the addresses, as with
+ * {@code p2p_nccl}. Each side receives the other's sizes. In mode READ decode reads the blocks, so
+ * its request follows prefill and carries data from its response. In mode WRITE prefill writes
+ * them, so both requests are sent at once.
  */
 final class MoriioProtocol implements PdProtocol {
   private static final String DP_SIZE = "remote_dp_size";

@@ -13,25 +13,25 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code nixl} remembers from request to request: which prefill workers push, and what decode
- * workers handed back for the next turn.
+ * State of {@code nixl} between requests: the prefill workers that push, and the blocks that decode
+ * workers offer for the next turn.
  */
 final class NixlMemory implements HandoverListener {
   /**
-   * A worker that pushes, as it described itself.
+   * The identity of a pushing worker, as it reported.
    *
-   * @param tpSize null if it did not say
+   * @param tpSize tensor-parallel size; null if not reported
    */
   record PushIdentity(RawJson engineId, RawJson host, RawJson port, @Nullable RawJson tpSize) {}
 
   /**
-   * @param outages of the worker until then: one that was down may be another engine since
+   * @param outages the worker's outages at that time; after a further one it may be another engine
    */
   private record Pusher(PushIdentity identity, int outages) {}
 
   private static final RawJson PUSH = RawJson.string("push");
 
-  /** By worker: one rank of one engine. */
+  /** By worker, which is one rank of one engine. */
   private final ConcurrentMap<Worker, Pusher> pushers = new ConcurrentHashMap<>();
 
   private final TurnTable turns;
@@ -40,12 +40,12 @@ final class NixlMemory implements HandoverListener {
     turns = new TurnTable(settings.turnTtl(), settings.maxTurns(), settings.maxTurnBytes(), ticker);
   }
 
-  /** Whether a prefill, by its answer, writes into decode's blocks. */
+  /** Returns true if the response shows that prefill writes into decode's blocks. */
   static boolean pushes(PrefillReply reply) {
     return reply.says("transfer_mode", PUSH);
   }
 
-  /** How to ask decode for what {@code prefill} will push; null if it does not push. */
+  /** Returns the identity for decode requests if {@code prefill} pushes; else null. */
   @Nullable PushIdentity pusher(Worker prefill) {
     Pusher known = pushers.get(prefill);
     if (known == null) {
@@ -59,8 +59,8 @@ final class NixlMemory implements HandoverListener {
   }
 
   /**
-   * What decode handed back in the conversation's last turn, for one use; null if nothing that this
-   * turn's prompt goes on from.
+   * Takes the blocks that decode offered in the conversation's last turn, for one use. Returns null
+   * if there are none that this turn's prompt continues.
    */
   @Nullable Turn takeTurn(@Nullable Conversation conversation) {
     return conversation == null ? null : turns.take(conversation);
@@ -94,7 +94,9 @@ final class NixlMemory implements HandoverListener {
     }
   }
 
-  /** It may have started anew, or push no longer: its next answer tells. */
+  /**
+   * The worker may have restarted or may no longer push; its next response shows the current state.
+   */
   @Override
   public void failedTogether(Worker prefill) {
     pushers.remove(prefill);

@@ -20,13 +20,20 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code nixl}: vLLM's NixlConnector. Pull: prefill keeps its blocks and describes them in {@code
- * kv_transfer_params}, which decode gets as they are and fetches the blocks by. Push: prefill
- * workers that say so write into decode's blocks, so that both requests are sent at once. Where
- * decode describes its own blocks at the end of a turn, the next turn's prefill gets that.
+ * The protocol {@code nixl}: vLLM's NixlConnector, in two variants:
+ *
+ * <ul>
+ *   <li>Pull: prefill keeps its blocks and describes them in {@code kv_transfer_params}. Decode
+ *       receives these unchanged and fetches the blocks.
+ *   <li>Push: prefill writes into decode's blocks if it reports so. Both requests are then sent at
+ *       once.
+ * </ul>
+ *
+ * <p>If decode describes its own blocks at the end of a turn, the next turn's prefill receives that
+ * description.
  */
 final class NixlProtocol implements PdProtocol {
-  /** What prefill is told when there is no earlier turn. */
+  /** The parameters for prefill without an earlier turn. */
   private static final RawJson KEEP_BLOCKS =
       new Params()
           .with("do_remote_decode", true)
@@ -84,8 +91,9 @@ final class NixlProtocol implements PdProtocol {
   }
 
   /**
-   * A request whose name in the engine is the other one's too: pushing engines look for that,
-   * whatever decode was told of the blocks. A client's id would name several responses.
+   * Builds a request with the same engine-side name for prefill and decode. Pushing engines look
+   * for that name, independent of the block data. It uses the nonce, because a client's id could
+   * match several responses.
    */
   private static Leg leg(PdRequest request, Worker worker, String id, List<BodyEdit> edits) {
     return Legs.leg(request, worker, id, Legs.named(request, request.nonce(), edits));
@@ -96,7 +104,7 @@ final class NixlProtocol implements PdProtocol {
         List.of(KV_TRANSFER_PARAMS), turn.params(), reachable(turn.decode(), turn.host()));
   }
 
-  /** Without a hand-over the client's own must not take its place. */
+  /** Without a handover, the client's own parameters must be removed. */
   private List<BodyEdit> carried(Worker prefill, PrefillReply reply) {
     RawJson params = reply.kvTransferParams();
     if (params == null) {
@@ -108,7 +116,7 @@ final class NixlProtocol implements PdProtocol {
 
   /**
    * @param holder the worker that holds the blocks
-   * @param said where it says that it is
+   * @param said the address that it reports
    */
   private List<BodyEdit> reachable(Worker holder, @Nullable RawJson said) {
     boolean replaced =
@@ -125,8 +133,8 @@ final class NixlProtocol implements PdProtocol {
   }
 
   /**
-   * @param id of the prefill request: the name that decode finds it by, so no other hand-over may
-   *     have it, as a client's id or that of a request tried again might
+   * @param id the name of the prefill request, by which decode finds it. It must be unique among
+   *     handovers; a client's id or a retried request's id may not be.
    */
   private static RawJson pushed(String id, PushIdentity pusher) {
     return new Params()

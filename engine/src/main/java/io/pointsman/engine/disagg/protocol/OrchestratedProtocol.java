@@ -9,8 +9,8 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
- * {@code orchestrated}: the whole answer of prefill goes into the decode request, as {@code
- * disagg_prefill_resp} (vLLM on Neuron, AIBrix). What is in it is the engines' business.
+ * The protocol {@code orchestrated}: the decode request carries the whole prefill response as
+ * {@code disagg_prefill_resp} (vLLM on Neuron, AIBrix). Only the engines interpret it.
  */
 final class OrchestratedProtocol implements PdProtocol {
   private static final String RESPONSE = "disagg_prefill_resp";

@@ -8,10 +8,10 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
- * {@code p2p_nccl}: vLLM's P2pNcclConnector. Each side takes the other's address from the request
- * id, which both requests carry; the bodies say nothing. Prefill pushes, before it answers. A
- * decode engine whose next request names an id that it has no blocks of waits for them in the loop
- * that serves all its requests, and nothing wakes it: no id is ever sent there twice.
+ * The protocol {@code p2p_nccl}: vLLM's P2pNcclConnector. Each side takes the other's address from
+ * the request id, which both requests carry. The bodies contain no transfer data. Prefill pushes
+ * the blocks before it responds. A decode engine blocks its whole request loop, without a timeout,
+ * on an id without blocks. Therefore no id is sent to it twice.
  */
 final class P2pNcclProtocol implements PdProtocol {
   private final Peers peers;

@@ -6,7 +6,7 @@ import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.fleet.Worker;
 import java.util.regex.Pattern;
 
-/** A request id that tells both workers' addresses, in the form that vLLM's connectors parse. */
+/** A request id that contains both workers' addresses, in the form that vLLM's connectors parse. */
 final class PairId {
   static final String EXPECTED = "an address of the form host:port (IPv6 cannot be part of an id)";
 
@@ -17,13 +17,13 @@ final class PairId {
 
   private PairId() {}
 
-  /** Where other engines reach a worker: as it registered, else as in its URL. */
+  /** Returns the address for other engines: as registered, else as in the worker's URL. */
   static String address(Peers peers, Worker worker) {
     String registered = peers.of(worker).kvAddress();
     return registered == null ? Address.authority(worker) : registered;
   }
 
-  /** Whether engines will find the address in an id again. */
+  /** Returns true if engines can parse the address from an id. */
   static boolean plain(String address) {
     return PLAIN.matcher(address).matches();
   }

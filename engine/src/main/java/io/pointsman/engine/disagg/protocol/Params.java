@@ -3,7 +3,7 @@ package io.pointsman.engine.disagg.protocol;
 import io.pointsman.engine.disagg.plan.RawJson;
 import org.jspecify.annotations.Nullable;
 
-/** Writes a small JSON object, members in the order in which they are given. */
+/** Builder of a small JSON object; the members keep the order of the calls. */
 final class Params {
   private final StringBuilder text = new StringBuilder("{");
 
@@ -31,7 +31,7 @@ final class Params {
     return with(name, RawJson.NULL);
   }
 
-  /** Leaves the member out if there is no value. */
+  /** Omits the member if there is no value. */
   Params withIfKnown(String name, @Nullable RawJson value) {
     return value == null ? this : with(name, value);
   }

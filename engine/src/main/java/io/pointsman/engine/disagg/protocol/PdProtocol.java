@@ -4,9 +4,9 @@ import io.pointsman.engine.disagg.plan.PdPlan;
 import io.pointsman.engine.disagg.plan.PdRequest;
 import io.pointsman.engine.fleet.Worker;
 
-/** A way of handing KV blocks over. Called by many threads at once; does no I/O. */
+/** A protocol for the transfer of KV blocks. Called by many threads at once; does no I/O. */
 @FunctionalInterface
 public interface PdProtocol {
-  /** What to ask of the two workers. */
+  /** Plans the requests to the two workers. */
   PdPlan plan(PdRequest request, Worker prefill, Worker decode);
 }

@@ -5,12 +5,11 @@ import static java.util.Objects.requireNonNull;
 import java.util.List;
 
 /**
- * A protocol ready for use.
+ * A configured protocol.
  *
- * @param listeners what it learns from; empty for most, and then no answer of a decode worker needs
- *     to be looked at
- * @param sendsMissing whether decode is sent only what it does not hold of a prompt, so that it
- *     matters how much a decode worker holds; else all of the prompt is sent to whichever it is
+ * @param listeners the protocol's learners; if empty, decode responses need not be inspected
+ * @param sendsMissing true if only the blocks missing on the decode worker are transferred, so its
+ *     cached prefix matters; otherwise the whole prompt is transferred
  */
 public record PdSetup(PdProtocol protocol, List<HandoverListener> listeners, boolean sendsMissing) {
   public PdSetup {

@@ -11,7 +11,7 @@ import io.pointsman.engine.disagg.protocol.ProtocolSettings.MinTokens;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What makes a prefill of a request: one token, in one piece. */
+/** The edits that turn a request into a prefill request: one token, not streamed. */
 final class PrefillBody {
   static final String KV_TRANSFER_PARAMS = "kv_transfer_params";
 
@@ -20,7 +20,7 @@ final class PrefillBody {
 
   private PrefillBody() {}
 
-  /** The changes, and {@code more} behind them. */
+  /** Returns these edits, followed by {@code more}. */
   static List<BodyEdit> edits(PdEndpoint endpoint, MinTokens minTokens, BodyEdit... more) {
     List<BodyEdit> edits = new ArrayList<>();
     switch (endpoint) {
@@ -44,7 +44,10 @@ final class PrefillBody {
     return edits;
   }
 
-  /** Engines store responses unless they are told not to: one that nobody gets is not to be. */
+  /**
+   * Disables storage of the prefill response. Engines store responses by default, but no client
+   * receives this one.
+   */
   static List<BodyEdit> notStored(PdEndpoint endpoint) {
     return endpoint == PdEndpoint.RESPONSES ? List.of(put(RawJson.FALSE, "store")) : List.of();
   }

@@ -7,19 +7,19 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The knobs of all protocols. A protocol reads its own and leaves the others alone.
+ * Settings of all protocols; each protocol reads its own.
  *
- * @param remoteHost what becomes of the host that a prefill worker says
- * @param minTokens what becomes of a lower limit of tokens in prefill requests
- * @param receiver for {@code lmcache}: where decode workers take blocks that have no entry of their
- *     own; null if there is none
- * @param lease how long a prefill worker keeps blocks that nobody has asked for; as the engines are
- *     configured. Too long, and decode finds nothing and computes the prompt anew.
- * @param notificationWait for {@code lmcache}: how long to wait for the notifications
- * @param turnTtl for {@code nixl}: how long what decode handed back is used for the next turn; 0
- *     turns that off. Must be shorter than the engines' {@code decoder_kv_blocks_ttl}.
- * @param maxTurns for {@code nixl}: most conversations remembered; at least 1
- * @param maxTurnBytes for {@code nixl}: most bytes remembered for them; at least 1
+ * @param remoteHost treatment of the host that a prefill worker reports
+ * @param minTokens treatment of a minimum token count in prefill requests
+ * @param receiver for {@code lmcache}: the receiver of decode workers without their own entry; null
+ *     if there is none
+ * @param lease time for which a prefill worker keeps unfetched blocks; must match the engines'
+ *     configuration. If it is too long, decode may find no blocks and compute the prompt again.
+ * @param notificationWait for {@code lmcache}: longest wait for the notifications
+ * @param turnTtl for {@code nixl}: validity of blocks offered for the next turn; 0 disables their
+ *     use. Must be shorter than the engines' {@code decoder_kv_blocks_ttl}.
+ * @param maxTurns for {@code nixl}: maximum number of remembered conversations; at least 1
+ * @param maxTurnBytes for {@code nixl}: maximum memory for them in bytes; at least 1
  */
 public record ProtocolSettings(
     RemoteHost remoteHost,
@@ -42,21 +42,21 @@ public record ProtocolSettings(
           10_000,
           64 << 20);
 
-  /** What becomes of the host that a prefill worker says. */
+  /** Treatment of the host that a prefill worker reports. */
   public enum RemoteHost {
-    /** It stays: the engines are told their addresses. */
+    /** Keep it: the engines know their own addresses. */
     KEEP,
-    /** One that means the worker's own machine gives way to the host of the worker's URL. */
+    /** Replace a loopback address by the host of the worker's URL. */
     REPLACE_IF_LOOPBACK,
-    /** It gives way to the host of the worker's URL. */
+    /** Replace it by the host of the worker's URL. */
     REPLACE
   }
 
-  /** What becomes of a lower limit of tokens, which must not exceed the upper one. */
+  /** Treatment of a minimum token count, which must not exceed the maximum. */
   public enum MinTokens {
-    /** It is taken out. */
+    /** Remove it. */
     REMOVE,
-    /** It is set to 1, as vllm-router does. */
+    /** Set it to 1, as vllm-router does. */
     ONE
   }
 

@@ -7,9 +7,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** The protocols by name: the value of configuration, the label in metrics, the class's stem. */
+/**
+ * The protocols by name. The name is the configuration value, the metric label and the stem of the
+ * class name.
+ */
 public final class Protocols {
-  /** Makes a protocol. */
+  /** Creates a protocol. */
   private interface Factory {
     PdSetup create(Peers peers, ProtocolSettings settings, Ticker ticker);
   }
@@ -27,10 +30,9 @@ public final class Protocols {
               "transparent", (_, settings, _) -> missing(new TransparentProtocol(settings))));
 
   /**
-   * Those whose engines take each request for half of a hand-over, whatever it says: without a room
-   * SGLang refuses it; vLLM's P2P NCCL and MoRI-IO connectors count its prompt as computed
-   * elsewhere, so that they fail, wait for blocks that nobody sends, or answer from memory that was
-   * never written.
+   * Protocols that treat every request as half of a handover. SGLang refuses a request without a
+   * room. vLLM's P2P NCCL and MoRI-IO connectors assume that another engine computes the prompt.
+   * They then fail, wait for blocks forever, or read uninitialised memory.
    */
   private static final Set<String> HALVES_ONLY = Set.of("moriio", "p2p_nccl", "sglang");
 
@@ -42,17 +44,17 @@ public final class Protocols {
   }
 
   /**
-   * Whether a prefill or decode worker can serve a request without a hand-over, as far as its
-   * protocol goes.
+   * Returns true if the protocol lets a prefill or decode worker serve a request without a
+   * handover.
    */
   public static boolean servesWhole(String name) {
     return !HALVES_ONLY.contains(name);
   }
 
   /**
-   * A protocol of its own.
+   * Creates a protocol with its own state.
    *
-   * @throws IllegalArgumentException if none has this name; the message tells all names
+   * @throws IllegalArgumentException if the name is unknown; the message lists all names
    */
   public static PdSetup create(String name, Peers peers, ProtocolSettings settings, Ticker ticker) {
     Factory factory = FACTORIES.get(name);
@@ -67,7 +69,7 @@ public final class Protocols {
     return new PdSetup(protocol, List.of(), false);
   }
 
-  /** Of those whose decode engines fetch what they miss. */
+  /** A protocol with decode engines that fetch only missing blocks. */
   private static PdSetup missing(PdProtocol protocol) {
     return new PdSetup(protocol, List.of(), true);
   }

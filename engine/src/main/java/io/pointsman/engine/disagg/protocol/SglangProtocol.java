@@ -15,11 +15,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * {@code sglang}: both workers get the same request at once and meet in a room of the prefill
- * worker's bootstrap server. A prefill worker generates one token whatever the request asks for.
+ * The protocol {@code sglang}: both workers receive the same request at once. They meet in a room
+ * of the prefill worker's bootstrap server. A prefill worker always generates one token.
  */
 final class SglangProtocol implements PdProtocol {
-  /** How long the engines wait for each other (SGLANG_DISAGGREGATION_WAITING_TIMEOUT). */
+  /** The engines' wait for each other (SGLANG_DISAGGREGATION_WAITING_TIMEOUT). */
   private static final Duration WAIT = Duration.ofMinutes(5);
 
   private final Peers peers;
@@ -50,15 +50,15 @@ final class SglangProtocol implements PdProtocol {
   }
 
   /**
-   * The rank that a worker is, in the body: not all routes read it from a header. A decode engine
-   * that is not told prefill's looks for it on the one that follows from the room.
+   * Sets the worker's rank in the body, because not all routes read it from a header. Without
+   * prefill's rank, a decode engine derives one from the room.
    */
   private static List<BodyEdit> rank(Worker worker, String name) {
     int rank = worker.spec().rank();
     return rank < 0 ? List.of() : List.of(put(RawJson.of(rank), name));
   }
 
-  /** 63 bits of the nonce: engines read rooms as signed numbers. */
+  /** Returns 63 bits of the nonce, because engines read rooms as signed numbers. */
   private static long room(PdRequest request) {
     return Long.parseUnsignedLong(request.nonce(), 0, 16, 16) >>> 1;
   }

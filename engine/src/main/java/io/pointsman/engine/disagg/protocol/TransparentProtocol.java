@@ -6,9 +6,9 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
- * {@code transparent}: prefill with one token, then decode with the client's own request. The
- * engines find each other's blocks by the prompt's content (LMCache in production-stack's {@code
- * disaggregated_prefill}); nothing in the requests refers to them.
+ * The protocol {@code transparent}: prefill with one token, then decode with the client's own
+ * request. The engines find each other's blocks by the prompt's content, for example with LMCache
+ * in production-stack's {@code disaggregated_prefill}. The requests contain no transfer data.
  */
 final class TransparentProtocol implements PdProtocol {
   private final ProtocolSettings settings;

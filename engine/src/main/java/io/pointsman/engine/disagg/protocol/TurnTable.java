@@ -12,20 +12,20 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What decode workers handed back for the next turn of conversations: good for one use, for a
- * while, as long as the worker has been well, and for prompts that go on where the last answer
- * ended. Bounded in entries and bytes; the oldest gives way.
+ * Blocks that decode workers offer for the next turn of conversations. An entry is valid for one
+ * use and a limited time, while the worker stays healthy. The next prompt must continue where the
+ * last response ended. Limited in entries and bytes; the oldest are removed first.
  */
 final class TurnTable {
   /**
-   * What was handed back.
+   * The offer of one turn.
    *
-   * @param host the {@code remote_host} in it; null if it has none
-   * @param next what the next prompt must begin with
+   * @param host the {@code remote_host} in {@code params}; null if absent
+   * @param next the required beginning of the next prompt
    */
   record Turn(Worker decode, RawJson params, @Nullable RawJson host, PrefixMark next) {}
 
-  /** A conversation is its session, its owner's, with one model. */
+  /** A conversation: session, owner and model. */
   private record Key(String session, String owner, @Nullable String model) {
     static Key of(Conversation conversation) {
       return new Key(conversation.session(), conversation.owner(), conversation.model());
@@ -37,14 +37,14 @@ final class TurnTable {
   }
 
   /**
-   * @param outages of the worker until then
+   * @param outages the worker's outages at that time
    */
   private record Entry(Turn turn, int outages, long until) {
     int bytes() {
       return turn.params.length();
     }
 
-    /** Whether the worker may still hold what it described. */
+    /** Returns true if the worker may still hold the blocks. */
     boolean good(long now) {
       Worker worker = turn.decode;
       return now - until < 0
@@ -54,7 +54,7 @@ final class TurnTable {
     }
   }
 
-  /** Characters of session, owner and model together. */
+  /** Maximum characters of session, owner and model together. */
   private static final int MAX_KEY = 512;
 
   private final long ttlNanos;
@@ -91,8 +91,8 @@ final class TurnTable {
   }
 
   /**
-   * Null if there is none, or none that is still good. One that another branch of the conversation
-   * has left stays.
+   * Removes and returns the offer; null if there is none or it is invalid. An offer that this
+   * prompt does not continue stays for another branch of the conversation.
    */
   synchronized @Nullable Turn take(Conversation conversation) {
     Key key = Key.of(conversation);

@@ -1,4 +1,4 @@
-/** The ways in which engines hand a prompt's KV blocks over, one file each: pure, no I/O. */
+/** The protocols for transferring a prompt's KV blocks, one file each. They do no I/O. */
 @NullMarked
 package io.pointsman.engine.disagg.protocol;
 

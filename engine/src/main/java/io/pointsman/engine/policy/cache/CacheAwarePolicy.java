@@ -14,23 +14,23 @@ import io.pointsman.engine.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code cache_aware}: the least loaded of the workers that hold the longest prefix of the prompt,
- * if that is a large enough share of it; else the least loaded worker. When loads are too unequal,
- * prefixes do not count. The rules and their names are those of vllm-router.
+ * The policy {@code cache_aware}: the least loaded among the workers that hold the longest prefix,
+ * if that prefix is a sufficient share of the prompt. Otherwise the least loaded worker. If loads
+ * are too unequal, prefixes are ignored. The rules and their names are those of vllm-router.
  *
- * <p>A prompt that nobody holds goes, among workers whose loads are as good as equal, to the one
- * that was given the fewest uncached prompt tokens of late: requests that will follow their prefix
- * to a worker have not all arrived when the next prompt must be placed, and its share of new
- * prompts tells them better than its load does (docs/design-decisions.md).
+ * <p>A prompt without a holder goes to a worker among those with about equal load. The policy
+ * chooses the worker with the fewest recent uncached prompt tokens. Requests that will follow their
+ * prefix to a worker have not all arrived when the next prompt is placed. The worker's share of new
+ * prompts predicts them better than its load (docs/design-decisions.md).
  */
 public final class CacheAwarePolicy implements Policy {
-  /** Loads below this are as good as equal only if they are equal. */
+  /** Loads below this count as equal only if they are exactly equal. */
   private static final int FEW_IN_FLIGHT = 4;
 
-  /** Workers compared for a new prompt, when more are as good as equal. */
+  /** Maximum number of equally loaded workers compared for a new prompt. */
   private static final int COMPARED = 16;
 
-  /** Workers looked at for that, as long as one was found. */
+  /** Maximum number of workers examined for that, once one is found. */
   private static final int LOOKED_AT = 256;
 
   private final CacheAwareSettings settings;
@@ -73,7 +73,7 @@ public final class CacheAwarePolicy implements Policy {
         && loads.most() > settings.balanceRelThreshold() * loads.least();
   }
 
-  /** Walks back to shorter prefixes while no eligible worker holds the longer one. */
+  /** Tries shorter prefixes while no eligible worker holds the longer one. */
   private int longestHolder(Pool pool, RoutingRequest request, LoadRange loads, long now) {
     PrefixBlocks prefix = request.prefix();
     int blocks = index.match(prefix);
@@ -114,7 +114,10 @@ public final class CacheAwarePolicy implements Policy {
     return chosen;
   }
 
-  /** From a random worker on, so that ties spread; the first at the pool's least load ends it. */
+  /**
+   * Starts at a random worker to spread ties, and stops at the first worker with the pool's least
+   * load.
+   */
   private int leastLoadedOf(
       Crowd crowd, Pool pool, RoutingRequest request, LoadRange loads, long now) {
     int chosen = Pool.ABSENT;
@@ -164,7 +167,10 @@ public final class CacheAwarePolicy implements Policy {
         : meet(pool, request, chosen, now);
   }
 
-  /** Where the same prompt was sent a moment ago by another thread, else {@code chosen}. */
+  /**
+   * Returns the worker that received the same prompt from another thread a moment ago, else {@code
+   * chosen}.
+   */
   private Worker meet(Pool pool, RoutingRequest request, int chosen, long now) {
     PrefixBlocks prefix = request.prefix();
     if (prefix.count() == 0 || settings.cacheThreshold() >= 1) {
@@ -184,7 +190,7 @@ public final class CacheAwarePolicy implements Policy {
     return pool.worker(first);
   }
 
-  /** The highest load that counts as equal to the least one. */
+  /** Returns the highest load that counts as equal to the least one. */
   private int asGoodAs(int least) {
     if (least < FEW_IN_FLIGHT) {
       return least;

@@ -1,16 +1,16 @@
 package io.pointsman.engine.policy.cache;
 
 /**
- * The knobs of {@code cache_aware}; names and defaults are those of vllm-router.
+ * Settings of {@code cache_aware}; names and defaults are those of vllm-router.
  *
- * @param cacheThreshold share of the prompt, 0 to 1, above which a known prefix decides; at 0 any
- *     match does, at 1 none
- * @param balanceAbsThreshold difference between the highest and the lowest number of requests in
- *     flight above which loads may count as unequal; at least 0
- * @param balanceRelThreshold loads are unequal only if the highest is also more than this many
- *     times the lowest; at least 1
- * @param maxIndexBytes most memory of the prefix index, in bytes; at least 64 KiB. Too little of it
- *     forgets prefixes before the engines do.
+ * @param cacheThreshold share of the prompt, 0 to 1, that a known prefix must exceed to determine
+ *     the worker; at 0 any match suffices, at 1 none does
+ * @param balanceAbsThreshold difference between the highest and lowest number of requests in flight
+ *     above which loads may count as unequal; at least 0
+ * @param balanceRelThreshold ratio of the highest to the lowest load that must also be exceeded; at
+ *     least 1
+ * @param maxIndexBytes maximum memory of the prefix index in bytes; at least 64 KiB. If it is too
+ *     small, the index forgets prefixes before the engines do.
  */
 public record CacheAwareSettings(
     double cacheThreshold,

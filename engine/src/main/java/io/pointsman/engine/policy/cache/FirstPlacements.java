@@ -3,22 +3,22 @@ package io.pointsman.engine.policy.cache;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Where prompts that nobody held were sent just now, so that equal prompts which arrive on several
- * threads at once meet on one worker: the index knows of a placement only after it was made. A
- * small table without collision chains: a later prompt takes the place of an earlier one, and a
- * claim counts for a moment only. Lock-free; any thread may claim.
+ * The recent placements of prompts without a holder. Equal prompts that arrive on several threads
+ * at once thus go to one worker, although the index records a placement only afterwards. A small
+ * table without collision chains: a later prompt replaces an earlier one, and an entry is valid for
+ * about one second. Lock-free; any thread may claim.
  *
- * <p>A place packs 32 bits of the prompt's hash, 16 bits of time and 16 bits of slot.
+ * <p>An entry packs 32 bits of the prompt's hash, 16 bits of time and 16 bits of slot.
  */
 final class FirstPlacements {
   private static final int PLACES = 4096;
 
-  /** Claims are stamped in units of 2^24 ns, about 17 ms. */
+  /** Time resolution of entries: 2^24 ns, about 17 ms. */
   private static final int STAMP_SHIFT = 24;
 
   /**
-   * Units for which a claim counts: about 1 s, many times what lies between a choice and its entry
-   * in the index.
+   * Validity of an entry in these units: about 1 s, much longer than the time from a choice to its
+   * entry in the index.
    */
   private static final int MOMENT = 60;
 
@@ -28,7 +28,8 @@ final class FirstPlacements {
   private final AtomicLongArray places = new AtomicLongArray(PLACES);
 
   /**
-   * The slot that the prompt was sent to a moment ago, or {@code slot} if it was sent nowhere.
+   * Returns the slot that the prompt was recently sent to. If there is none, records and returns
+   * {@code slot}.
    *
    * @param key hash of the whole prompt
    * @param slot in {@code [0, 65535]}
@@ -46,7 +47,7 @@ final class FirstPlacements {
     }
   }
 
-  /** Sends the prompt to {@code slot} from now on. */
+  /** Records {@code slot} for the prompt. */
   void move(long key, int slot, long now) {
     places.set((int) (key & (PLACES - 1)), packed(key, slot, now));
   }

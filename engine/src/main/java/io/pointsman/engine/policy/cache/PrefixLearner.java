@@ -11,11 +11,11 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the prefix index up with what is placed where, and counts the prompt tokens that a worker
- * had to compute itself of late.
+ * Updates the prefix index with placements. Also counts the prompt tokens that each worker had to
+ * compute recently.
  *
- * <p>A slot belongs to one worker at a time, from the first picker built over it until it is
- * forgotten. What is placed by a thread that still sees a worker that has left teaches nothing.
+ * <p>A slot belongs to one worker at a time, from its first picker until {@link #forget}.
+ * Placements on a worker that has left are ignored.
  */
 public final class PrefixLearner implements Learner {
   private final PrefixIndex index;
@@ -24,7 +24,7 @@ public final class PrefixLearner implements Learner {
   private final FirstPlacements firsts = new FirstPlacements();
 
   /**
-   * @param now the present time
+   * @param now the current ticker time
    */
   public PrefixLearner(PrefixIndex index, int maxWorkers, long now) {
     this.index = index;
@@ -32,7 +32,7 @@ public final class PrefixLearner implements Learner {
     work = new RecentWork(maxWorkers, now);
   }
 
-  /** Who was given which prefix. */
+  /** The index of prefixes by worker. */
   public PrefixIndex index() {
     return index;
   }
@@ -41,12 +41,12 @@ public final class PrefixLearner implements Learner {
     return firsts;
   }
 
-  /** Hands each slot of the pool to its worker; called before any request is placed there. */
+  /** Assigns each slot of the pool to its worker; called before any request is placed there. */
   public void adopt(Pool pool) {
     pool.workers().forEach(this::adopt);
   }
 
-  /** A slot whose worker has left may be another's, who may have it already. */
+  /** Skips a worker that has left, because its slot may already belong to another. */
   private void adopt(Worker worker) {
     int slot = worker.slot();
     Worker before = owners.get(slot);
@@ -77,7 +77,7 @@ public final class PrefixLearner implements Learner {
     }
   }
 
-  /** A prompt that was computed stays in the worker's cache, however the request ended. */
+  /** Ignored: a computed prompt stays in the worker's cache, independent of the outcome. */
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {}
 

@@ -4,24 +4,24 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Prompt tokens that each worker was given to compute of late: in the present window of time and in
- * the one before. Two windows instead of a decay, so that adding is one atomic addition. Any thread
- * may add and read; what is added while a window turns may be lost. A thread whose time lies in a
- * window that has passed adds to the present one.
+ * Prompt tokens that each worker had to compute in the current and the previous time window. Two
+ * windows replace a decay, so adding is one atomic addition. Any thread may add and read. Tokens
+ * added while a window changes may be lost. A thread with an outdated time adds to the current
+ * window.
  */
 final class RecentWork {
-  /** Long enough to cover the arrival of a batch, short enough to forget a burst. */
+  /** Window of 10 s: it covers the arrival of a batch and forgets a burst soon. */
   private static final long WINDOW_NANOS = 10_000_000_000L;
 
   private final AtomicLongArray even;
   private final AtomicLongArray odd;
   private final long origin;
 
-  /** The present window, counted from the origin on. */
+  /** Number of the current window since the origin. */
   private final AtomicLong window = new AtomicLong();
 
   /**
-   * @param origin the present time
+   * @param origin the current ticker time
    */
   RecentWork(int maxWorkers, long origin) {
     this.origin = origin;
@@ -35,8 +35,8 @@ final class RecentWork {
   }
 
   /**
-   * Tokens given to the worker in {@code slot} within the last one to two windows, as of the last
-   * {@link #turn}.
+   * Tokens assigned to the worker in {@code slot} in the current and previous window, as of the
+   * last {@link #turn}.
    */
   long tokens(int slot) {
     return even.getOpaque(slot) + odd.getOpaque(slot);
@@ -47,7 +47,7 @@ final class RecentWork {
     odd.set(slot, 0);
   }
 
-  /** Lets go of windows that have passed by {@code now}. */
+  /** Discards windows that have passed by {@code now}. */
   void turn(long now) {
     long next = Math.floorDiv(now - origin, WINDOW_NANOS);
     long last = window.get();

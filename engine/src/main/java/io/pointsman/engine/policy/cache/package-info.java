@@ -1,4 +1,4 @@
-/** The policy that follows cached prefixes, with what learns for it. */
+/** The policy that follows cached prefixes, with its learner. */
 @NullMarked
 package io.pointsman.engine.policy.cache;
 

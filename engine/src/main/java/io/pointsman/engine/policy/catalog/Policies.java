@@ -32,7 +32,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 
-/** The policies by name: the value of {@code --policy}, the label in metrics, the class's stem. */
+/**
+ * The policies by name. The name is the value of {@code --policy}, the metric label and the stem of
+ * the class name.
+ */
 public final class Policies {
   private static final Map<String, Function<PolicyParts, PolicySetup>> FACTORIES =
       new TreeMap<>(
@@ -58,9 +61,9 @@ public final class Policies {
   }
 
   /**
-   * A policy of its own, with what learns for it.
+   * Creates a policy with its own learners.
    *
-   * @throws IllegalArgumentException if no policy has this name; the message tells all names
+   * @throws IllegalArgumentException if the name is unknown; the message lists all names
    */
   public static PolicySetup create(String name, PolicyParts parts) {
     Function<PolicyParts, PolicySetup> factory = FACTORIES.get(name);
@@ -72,10 +75,10 @@ public final class Policies {
   }
 
   /**
-   * A policy under which sessions stay with their workers, as the settings have it; the same if
-   * they say off.
+   * Adds session affinity to a policy, according to the settings; returns the same setup if
+   * affinity is off.
    *
-   * @throws IllegalArgumentException if it keeps sessions itself
+   * @throws IllegalArgumentException if the policy keeps sessions itself
    */
   public static PolicySetup withAffinity(PolicySetup setup, PolicyParts parts) {
     PolicySettings settings = parts.settings();

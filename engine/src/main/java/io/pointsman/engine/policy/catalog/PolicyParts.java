@@ -8,10 +8,10 @@ import io.pointsman.engine.env.Ticker;
 import io.pointsman.engine.kv.KvKnowledge;
 
 /**
- * What policies are made of.
+ * The dependencies of policies.
  *
- * @param maxWorkers as in {@code FleetSettings}: every worker's slot lies below it
- * @param kv what is known of engines' caches by their announcements
+ * @param maxWorkers as in {@code FleetSettings}; all worker slots are below it
+ * @param kv knowledge of engines' caches from KV events
  * @param largePages for prefix indexes
  * @param acts whether requests go where the policy sends them; false for a shadow of another policy
  */
@@ -40,12 +40,12 @@ public record PolicyParts(
     }
   }
 
-  /** For engines that announce nothing. */
+  /** Parts for engines without KV events. */
   public PolicyParts(Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings) {
     this(ticker, dice, maxWorkers, settings, KvKnowledge.none(ticker));
   }
 
-  /** For a policy that acts, with large pages. */
+  /** Parts of a policy that acts. */
   public PolicyParts(
       Ticker ticker,
       Dice dice,
@@ -56,12 +56,16 @@ public record PolicyParts(
     this(ticker, dice, maxWorkers, settings, kv, largePages, true);
   }
 
-  /** The same for a shadow, with a clock and knowledge of caches of its own. */
+  /**
+   * Returns a copy for a shadow, with its own clock and cache knowledge.
+   *
+   * @param ofTheSamePolicy whether the shadow has the same policy as the router
+   */
   public PolicyParts shadow(Ticker ticker, KvKnowledge kv, boolean ofTheSamePolicy) {
     return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, ofTheSamePolicy);
   }
 
-  /** The same with other knobs. */
+  /** Returns a copy with other settings. */
   public PolicyParts with(PolicySettings settings) {
     return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, acts);
   }

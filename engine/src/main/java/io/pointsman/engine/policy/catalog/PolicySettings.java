@@ -10,21 +10,21 @@ import io.pointsman.engine.policy.session.SessionAffinity;
 import java.time.Duration;
 
 /**
- * The knobs of all policies. A policy reads its own and leaves the others alone.
+ * Settings of all policies; each policy reads its own.
  *
- * @param virtualNodes places of each worker on the ring of {@code consistent_hash}; 1 to 10,000.
- *     More of them even the arcs out and cost 8 bytes each and time when the fleet changes.
- * @param hashLoadFactor for the hash policies: a worker takes at most this many times the mean
- *     number of requests in flight, what exceeds it goes to the key's next worker; at least 1, or 0
- *     for no bound. Near 1 loads are even and keys wander; from about 2 on keys hardly ever wander.
- * @param rayRing the knobs of {@code ray_consistent_hash}
- * @param cacheAware the knobs of {@code cache_aware}
- * @param cost the knobs of {@code cost}
- * @param kvAware the knobs of {@code kv_aware}
- * @param affinity whether sessions stay with their workers, whatever the policy
- * @param sessionTtl how long a session is kept after the end of its last request; more than 0
- * @param maxSessions most sessions kept at once; at least 1. When there are more, the one idle for
- *     longest is given up.
+ * @param virtualNodes points of each worker on the ring of {@code consistent_hash}; 1 to 10,000.
+ *     More points make the arcs more even. Each costs 8 bytes, and time when the fleet changes.
+ * @param hashLoadFactor for hash policies: maximum load of a worker relative to the mean number of
+ *     requests in flight; at least 1, or 0 for no bound. Excess requests go to the key's next
+ *     worker. Near 1, loads are even but keys move often; from about 2, keys rarely move.
+ * @param rayRing settings of {@code ray_consistent_hash}
+ * @param cacheAware settings of {@code cache_aware}
+ * @param cost settings of {@code cost}
+ * @param kvAware settings of {@code kv_aware}
+ * @param affinity session affinity for any policy
+ * @param sessionTtl retention of a session after the end of its last request; more than 0
+ * @param maxSessions maximum number of sessions; at least 1. Beyond it, the session that is idle
+ *     for longest is removed.
  */
 public record PolicySettings(
     int virtualNodes,
@@ -40,7 +40,7 @@ public record PolicySettings(
   public static final PolicySettings DEFAULTS =
       new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000);
 
-  /** With the defaults for the policies that are not named, without affinity. */
+  /** Uses defaults for the other policies, and no affinity. */
   public PolicySettings(
       int virtualNodes,
       double hashLoadFactor,
@@ -82,7 +82,7 @@ public record PolicySettings(
     }
   }
 
-  /** The same with other knobs of {@code cost}. */
+  /** Returns a copy with other settings of {@code cost}. */
   public PolicySettings withCost(CostSettings cost) {
     return new PolicySettings(
         virtualNodes,
@@ -96,7 +96,7 @@ public record PolicySettings(
         maxSessions);
   }
 
-  /** The same with other knobs of {@code kv_aware}. */
+  /** Returns a copy with other settings of {@code kv_aware}. */
   public PolicySettings withKvAware(KvAwareSettings kvAware) {
     return new PolicySettings(
         virtualNodes,
@@ -110,7 +110,7 @@ public record PolicySettings(
         maxSessions);
   }
 
-  /** The same with sessions that stay, or do not. */
+  /** Returns a copy with another affinity mode. */
   public PolicySettings withAffinity(SessionAffinity.Mode affinity) {
     return new PolicySettings(
         virtualNodes,

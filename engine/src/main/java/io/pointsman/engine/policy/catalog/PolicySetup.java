@@ -15,14 +15,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy ready for use.
+ * A configured policy.
  *
- * @param learners what it learns from, told of each placement in this order
- * @param answerLearners those of the learners that are told of first tokens too
- * @param sessions the sessions that it keeps, one of the learners; null if it keeps none
- * @param prefixes the prefixes that it knows, to be measured; null if it knows none
- * @param insight what it can tell of its decisions; null if it predicts nothing
- * @param wanted what it reads of clients' requests
+ * @param learners its learners, notified of each placement in this order
+ * @param answerLearners the learners that also receive first tokens
+ * @param sessions its session table, which is one of the learners; null if there is none
+ * @param prefixes its prefix index, for metrics; null if there is none
+ * @param insight its diagnostics; null if it does not predict
+ * @param wanted the fields of clients' requests that it reads
  */
 public record PolicySetup(
     Policy policy,
@@ -38,7 +38,7 @@ public record PolicySetup(
     answerLearners = List.copyOf(answerLearners);
   }
 
-  /** A policy that says itself what it reads of clients' requests. */
+  /** Takes the wanted fields from the policy. */
   public PolicySetup(
       Policy policy,
       List<Learner> learners,
@@ -56,7 +56,7 @@ public record PolicySetup(
         policy instanceof ReadsRequest reader ? reader.wanted() : WantedFields.NONE);
   }
 
-  /** A policy that needs to know nothing of first tokens. */
+  /** A policy that does not use first tokens. */
   public PolicySetup(
       Policy policy,
       List<Learner> learners,
@@ -65,24 +65,24 @@ public record PolicySetup(
     this(policy, learners, List.of(), sessions, prefixes, null);
   }
 
-  /** A policy that knows no prefixes. */
+  /** A policy without a prefix index. */
   public PolicySetup(Policy policy, List<Learner> learners, @Nullable SessionTable sessions) {
     this(policy, learners, sessions, null);
   }
 
-  /** A policy that keeps no sessions either. */
+  /** A policy without sessions. */
   public PolicySetup(Policy policy, List<Learner> learners) {
     this(policy, learners, null);
   }
 
-  /** The same, with one more that is told of placements, after the others. */
+  /** Returns a copy with one more learner of placements, after the others. */
   public PolicySetup with(Learner further) {
     return new PolicySetup(
         policy, appended(learners, further), answerLearners, sessions, prefixes, insight, wanted);
   }
 
   /**
-   * The same, with one more that is told of placements, first tokens and token counts, after the
+   * Returns a copy with one more learner of placements, first tokens and token counts, after the
    * others.
    */
   public PolicySetup withAnswers(AnswerLearner further) {

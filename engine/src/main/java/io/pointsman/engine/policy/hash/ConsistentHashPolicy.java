@@ -14,10 +14,10 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code consistent_hash}: each worker has many places on a ring, and a key belongs to the first
- * place at or after its own hash (Karger et al., 1997). A worker that joins or leaves moves only
- * the keys of its own places. A worker that is out is walked past place by place, so its keys
- * spread over all others as they would if it left, and come back with it.
+ * The policy {@code consistent_hash}: each worker has many points on a ring, and a key belongs to
+ * the first point at or after its hash (Karger et al., 1997). A worker that joins or leaves moves
+ * only the keys of its points. The points of an ineligible worker are skipped. Its keys spread over
+ * all others as if it had left, and return with it.
  */
 public final class ConsistentHashPolicy implements Policy {
   private final int virtualNodes;
@@ -40,8 +40,8 @@ public final class ConsistentHashPolicy implements Policy {
   }
 
   /**
-   * The places of all workers in order: 48 bits of hash, then 16 bits of the worker's index, which
-   * suffice for the largest fleet.
+   * Returns the sorted points of all workers: 48 bits of hash, then 16 bits of the worker's index,
+   * which suffice for the largest fleet.
    */
   private long[] ring(Pool pool) {
     long[] ring = new long[pool.size() * virtualNodes];

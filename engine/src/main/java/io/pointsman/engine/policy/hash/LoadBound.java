@@ -5,19 +5,19 @@ import io.pointsman.engine.fleet.Worker;
 import java.util.List;
 
 /**
- * Keeps a popular key from flooding its worker: no worker takes more than {@code factor} times the
- * mean load (Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2018).
+ * A load limit that protects a worker from a popular key: at most {@code factor} times the mean
+ * load (Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2018).
  *
  * @param factor at least 1, or 0 for no bound
  */
 public record LoadBound(double factor) {
-  /** What a product that should be a whole number may exceed it by. */
+  /** Tolerance for floating-point products that should be integers. */
   private static final double ROUNDING = 1e-9;
 
   /**
-   * Most requests in flight that a worker may have before it gets this one: below {@code
-   * ceil(factor * mean)}, the mean taken over the eligible workers with this request included. With
-   * loads at rest at least one worker is below it. Without a bound, more than any load.
+   * Returns the exclusive upper bound of a worker's load before it receives this request: {@code
+   * ceil(factor * mean)}. The mean covers the eligible workers and includes this request. With
+   * constant loads at least one worker is below the bound. Without a factor, it exceeds any load.
    */
   int below(Pool pool, long now, List<Worker> tried) {
     if (factor == 0) {

@@ -25,14 +25,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code md5_ring}: the session ring of vLLM's production-stack, bit for bit, so that both can
- * serve one fleet during a migration. Each URL has 160 points, the MD5 of {@code url-0} to {@code
- * url-159} as 128-bit numbers; a session belongs to the first point behind the MD5 of its id. Of
- * several workers at that URL, the data-parallel ranks of an engine, the low bits of the session's
- * MD5 choose one, and the next of them serves while it is out.
+ * The policy {@code md5_ring}: the session ring of vLLM's production-stack, bit for bit. Both
+ * routers can thus serve one fleet during a migration. Each URL has 160 points: the MD5 of {@code
+ * url-0} to {@code url-159} as 128-bit numbers. A session belongs to the first point after the MD5
+ * of its id. If several workers have that URL (data-parallel ranks), the low bits of the session's
+ * MD5 choose the rank. While that rank is not eligible, the next one serves.
  *
- * <p>A worker that is out is walked past, as if its points were not there. A request without a
- * session goes to the least loaded worker.
+ * <p>The points of an ineligible worker are skipped. A request without a session goes to the least
+ * loaded worker.
  */
 public final class Md5RingPolicy implements Policy {
   private static final int POINTS = 160;
@@ -66,7 +66,7 @@ public final class Md5RingPolicy implements Policy {
     return (request, now) -> pick(ring, engines, pool, request, now);
   }
 
-  /** The indexes of the workers at each URL, in an order that other routers find as well. */
+  /** Returns the indexes of the workers at each URL, in an order that all routers agree on. */
   private static int[][] engines(Pool pool) {
     Map<String, List<Worker>> byUrl =
         pool.workers().stream()
@@ -103,7 +103,10 @@ public final class Md5RingPolicy implements Policy {
     return null;
   }
 
-  /** The first of {@code ranks} from place {@code own} on that is eligible, or ABSENT. */
+  /**
+   * Returns the first eligible worker of {@code ranks} from position {@code own} on, or {@link
+   * Pool#ABSENT}.
+   */
   private static int firstEligible(
       int[] ranks, int own, Pool pool, RoutingRequest request, long now) {
     for (int i = 0; i < ranks.length; i++) {
@@ -115,7 +118,7 @@ public final class Md5RingPolicy implements Policy {
     return Pool.ABSENT;
   }
 
-  /** A digest used again by its thread. */
+  /** A digest that its thread reuses. */
   private static final class Md5 {
     private final MessageDigest digest;
     private final byte[] bytes = new byte[16];

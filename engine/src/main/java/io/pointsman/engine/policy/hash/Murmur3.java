@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The first 64 bits of MurmurHash3 x64-128 (Appleby, 2011) of a text in UTF-8. Allocates nothing
- * for texts in ASCII.
+ * for ASCII texts.
  */
 final class Murmur3 {
   private static final long C1 = 0x87C37B91114253D5L;
@@ -15,7 +15,7 @@ final class Murmur3 {
   private Murmur3() {}
 
   /**
-   * @param seed the start of both lanes; its lower 32 bits are meant
+   * @param seed the start value of both lanes, used as an unsigned 32-bit number
    */
   static long hash(String text, int seed) {
     byte @Nullable [] bytes = ascii(text) ? null : text.getBytes(StandardCharsets.UTF_8);
@@ -51,7 +51,7 @@ final class Murmur3 {
     return true;
   }
 
-  /** Up to eight bytes, the first one lowest. */
+  /** Returns up to eight bytes, the first one lowest. */
   private static long word(String text, byte @Nullable [] bytes, int from, int to) {
     long word = 0;
     for (int i = to - 1; i >= from; i--) {

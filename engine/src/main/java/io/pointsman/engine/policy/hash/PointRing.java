@@ -4,12 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Points of owners, which are numbers, on a circle of 128 unsigned bits, in order. Immutable. A key
- * belongs to the first point that is strictly greater than its own, or else to the lowest one: the
- * rule of the routers that this one can share a fleet with.
+ * Points on a ring of 128 unsigned bits, sorted, each with the number of its owner. Immutable. A
+ * key belongs to the first point strictly greater than itself, or else to the lowest one.
+ * Production-stack and Ray Serve use the same rule.
  */
 final class PointRing {
-  /** One point: its upper and lower 64 bits, and whose it is. */
+  /** One point: its upper and lower 64 bits and its owner. */
   private record Point(long high, long low, int owner) {}
 
   private final long[] high;
@@ -40,7 +40,7 @@ final class PointRing {
     return owners.length;
   }
 
-  /** Place of the first point behind a key; 0 if there is none. */
+  /** Returns the position of the first point after a key; 0 if there is none. */
   int behind(long keyHigh, long keyLow) {
     int from = 0;
     int to = owners.length;
@@ -55,7 +55,9 @@ final class PointRing {
     return from == owners.length ? 0 : from;
   }
 
-  /** Whose point is {@code steps} places behind {@code place}; at most one round. */
+  /**
+   * Returns the owner of the point {@code steps} positions after {@code place}; at most one round.
+   */
   int owner(int place, int steps) {
     int at = place + steps;
     return owners[at < owners.length ? at : at - owners.length];

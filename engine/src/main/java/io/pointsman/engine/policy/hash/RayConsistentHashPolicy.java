@@ -12,12 +12,12 @@ import io.pointsman.engine.policy.RoutingRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code ray_consistent_hash}: the ring of Ray Serve's {@code ConsistentHashRouter}, bit for bit,
- * so that both can serve one fleet during a migration. Each worker has points at the hash of {@code
- * id:0}, {@code id:1}, ...; a session belongs to the first point behind the hash of its id, and to
- * the next distinct workers when that one cannot serve it.
+ * The policy {@code ray_consistent_hash}: the ring of Ray Serve's {@code ConsistentHashRouter}, bit
+ * for bit. Both routers can thus serve one fleet during a migration. Each worker has points at the
+ * hash of {@code id:0}, {@code id:1} and so on. A session belongs to the first point after the hash
+ * of its id. If that worker is not eligible, the next distinct workers serve it.
  *
- * <p>A worker that is out keeps its points: its sessions go to its successors and come back.
+ * <p>An ineligible worker keeps its points: its sessions go to its successors and return.
  */
 public final class RayConsistentHashPolicy implements Policy {
   private static final int SEED = 0xF9B4CA77;
@@ -48,7 +48,7 @@ public final class RayConsistentHashPolicy implements Policy {
     };
   }
 
-  /** The owner, its successors as far as they are allowed, then the least loaded. */
+  /** Tries the owner, then its permitted successors, then the least loaded worker. */
   private @Nullable Worker walk(
       PointRing ring, int place, Pool pool, RoutingRequest request, long now) {
     int most = Math.min(1 + settings.fallbackWorkers(), pool.size());
@@ -69,7 +69,8 @@ public final class RayConsistentHashPolicy implements Policy {
   }
 
   /**
-   * Whether a worker had a point within the first {@code steps}: few, so they are looked through.
+   * Returns true if a worker had a point within the first {@code steps}, by a linear search because
+   * there are few.
    */
   private static boolean seen(PointRing ring, int place, int steps, int index) {
     for (int step = 0; step < steps; step++) {

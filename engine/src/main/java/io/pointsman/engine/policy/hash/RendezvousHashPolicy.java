@@ -13,9 +13,9 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code rendezvous_hash}: of all workers the one whose hash together with the key is highest
- * (Thaler and Ravishankar, 1998). Perfectly even shares without a ring, at a cost that grows with
- * the fleet. The keys of a worker that is out go to each key's second choice, all others stay.
+ * The policy {@code rendezvous_hash}: the worker with the highest hash of worker and key (Thaler
+ * and Ravishankar, 1998). The shares are even without a ring, but the cost grows with the fleet.
+ * The keys of an ineligible worker go to each key's second choice; all others stay.
  */
 public final class RendezvousHashPolicy implements Policy {
   private final LoadBound bound;
@@ -54,7 +54,7 @@ public final class RendezvousHashPolicy implements Policy {
         overloaded.offer(i, score);
       }
     }
-    // Loads move while they are read: all of them may have passed the bound.
+    // Loads change during the scan, so all of them may have passed the bound.
     int found = allowed.index >= 0 ? allowed.index : overloaded.index;
     if (found < 0) {
       return null;
@@ -63,7 +63,10 @@ public final class RendezvousHashPolicy implements Policy {
     return pool.worker(found);
   }
 
-  /** The highest score so far and whose it is; never leaves the pick, so it is not allocated. */
+  /**
+   * The highest score so far and its worker. It does not escape the pick, so the JIT avoids the
+   * allocation.
+   */
   private static final class Highest {
     private int index = -1;
     private long score;

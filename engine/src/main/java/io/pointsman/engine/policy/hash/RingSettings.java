@@ -1,12 +1,12 @@
 package io.pointsman.engine.policy.hash;
 
 /**
- * The knobs of {@code ray_consistent_hash}; names and defaults are those of Ray Serve.
+ * Settings of {@code ray_consistent_hash}; names and defaults are those of Ray Serve.
  *
  * @param virtualNodes points of each worker on the ring; 1 to 10,000. All routers of a fleet must
- *     have the same.
- * @param fallbackWorkers how many workers behind the owner are asked, in order, when it cannot
- *     serve; 0 to 1,000. Beyond them load decides.
+ *     use the same number.
+ * @param fallbackWorkers number of workers after the owner that are tried in order; 0 to 1,000.
+ *     Afterwards the least loaded worker is chosen.
  */
 public record RingSettings(int virtualNodes, int fallbackWorkers) {
   public static final RingSettings DEFAULTS = new RingSettings(100, 2);

@@ -11,16 +11,21 @@ import io.pointsman.engine.prefix.PrefixIndex;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of one prompt on the workers: announced hits where its token ids are known and the
- * worker announces, else hits by placements, which are looked up when the first worker needs them.
+ * The knowledge of one prompt on all workers. KV events provide it if the token ids are known and
+ * the worker announces its cache. Otherwise placements provide it, looked up on first use.
  *
- * <p>Placements count beside announcements in three cases: what was placed a short while ago or is
- * not computed yet, because its announcement is still to come; what was placed before announcements
- * were heard in full, because engines do not announce again what they hold; and what lies beyond
- * the known ids on a worker that has announced all of the known ones. For one pick.
+ * <p>Placements count in addition to events in three cases:
+ *
+ * <ul>
+ *   <li>the placement is recent or not computed yet, so its event is still to come;
+ *   <li>it happened before the events were complete, because engines do not repeat them;
+ *   <li>it extends beyond the known ids, on a worker that announced all known ones.
+ * </ul>
+ *
+ * <p>For one pick.
  */
 final class KnownPrompt {
-  /** Shorter prefixes that are tried when a longer one was placed since. */
+  /** Maximum number of shorter prefixes tried if a longer one does not count. */
   private static final int STEPS = 16;
 
   private final KvLearner learner;
@@ -50,7 +55,7 @@ final class KnownPrompt {
     return Math.max(1, (tokens == null ? prompt : tokens).tokens());
   }
 
-  /** Tokens that the worker in a slot need not compute, as they are worth; less than all. */
+  /** Tokens that the worker in a slot need not compute, weighted by tier; less than all. */
   double credit(int slot) {
     double credit;
     if (tokens != null && index.comparable(slot)) {
@@ -69,8 +74,8 @@ final class KnownPrompt {
   }
 
   /**
-   * Blocks that were placed on the worker in a slot and count though they were not announced; 0 if
-   * that is no more than announced. None that was placed before the worker was last empty.
+   * Blocks placed on the worker that count without an event; 0 if they are not more than announced.
+   * Placements before the worker's cache was last cleared do not count.
    */
   private int besidesAnnounced(int slot, double byAnnouncement) {
     PrefixIndex placements = learner.placements();
@@ -102,19 +107,19 @@ final class KnownPrompt {
     return placed == null ? 0 : placed.blocks(slot);
   }
 
-  /** The same in blocks of the routing key. */
+  /** Cached prefix of the worker in a slot, in blocks of the routing key. */
   int blocks(int slot) {
     if (tokens == null || !index.comparable(slot)) {
       return placedBlocks(slot);
     }
     double byAnnouncement = hits.credit(slot, credits);
-    // Half a token more, so that whole blocks do not get lost in the division.
+    // Half a token more, so the division does not lose whole blocks.
     double share = (byAnnouncement + 0.5) / input();
     int blocks = (int) (share * prompt.length() / prompt.blockLength());
     return Math.max(blocks, besidesAnnounced(slot, byAnnouncement));
   }
 
-  /** What the lookup came to, once all workers were asked for. */
+  /** The result of the lookup, after {@link #credit} was called for all workers. */
   KvTally.Outcome outcome() {
     if (tokens == null) {
       return KvTally.Outcome.UNKNOWN_TOKENS;

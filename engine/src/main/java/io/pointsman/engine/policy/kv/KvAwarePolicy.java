@@ -13,16 +13,16 @@ import io.pointsman.engine.policy.RoutingRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code kv_aware}: the worker with the least of (prompt tokens to compute there, this request's
- * and those placed before) times (requests in flight, with this one), where the tokens that a
- * worker need not compute are those that it has announced to hold. The formula and its names are
- * those of vllm-router 0.1.17.
+ * The policy {@code kv_aware}: the worker with the lowest product of two factors. The first is the
+ * number of prompt tokens to compute there, for this request and those placed before. The second is
+ * the number of requests in flight, including this one. Tokens that the worker announced as cached
+ * need not be computed. The formula and its names are those of vllm-router 0.1.17.
  *
- * <p>What was placed and has yet to be announced counts as held too. Of workers that announce
- * nothing, and of prompts whose token ids are not known or that have a salt, the hit is what was
- * placed there before; so is that of what was placed before all announcements were heard, where it
- * is more. Equal costs are decided by requests in flight, then by chance. Prefill workers are
- * compared by tokens alone, decode workers by requests alone.
+ * <p>Placements that are not announced yet count as cached too. For workers without KV events, and
+ * for prompts with a salt or without known token ids, placements alone determine the hit. The same
+ * holds for placements before the events were complete, if they give more. Ties are broken by
+ * requests in flight, then at random. Prefill workers are compared by tokens only, decode workers
+ * by requests only.
  */
 public final class KvAwarePolicy implements Policy {
   private final KvAwareSettings settings;

@@ -5,15 +5,15 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.engine.kv.KvCredits;
 
 /**
- * The knobs of {@code kv_aware}, and the memory of what engines announce; names and defaults of the
- * first are those of vllm-router.
+ * Settings of {@code kv_aware} and of the index of KV events. The names and defaults of the first
+ * two parameters are those of vllm-router.
  *
- * @param temperature 0 takes the least cost; above, a worker's chance falls by e for each so many
- *     units of cost (tokens times requests) above the least; at least 0
- * @param credits what blocks on other tiers than the device are worth
- * @param maxIndexBytes most memory of what is known of engines' caches by their announcements, in
- *     bytes; at least 1 MiB, taken as needed. A block takes about 80 bytes; those that find no room
- *     are not known.
+ * @param temperature 0 chooses the lowest cost. Above 0, a worker's probability falls by a factor
+ *     of e per {@code temperature} units of cost above the lowest. A unit is tokens times requests.
+ *     At least 0.
+ * @param credits values of blocks on tiers other than the device
+ * @param maxIndexBytes maximum memory of the index of KV events in bytes, allocated as needed; at
+ *     least 1 MiB. A block takes about 80 bytes. Further blocks are not recorded.
  */
 public record KvAwareSettings(double temperature, KvCredits credits, long maxIndexBytes) {
   public static final KvAwareSettings DEFAULTS =

@@ -20,14 +20,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Keeps up with what {@code kv_aware} goes by besides announcements: the uncached prompt tokens
- * that each worker has yet to compute, from the placement to the first token or the end; and what
- * was placed where, for workers that announce nothing and for prompts whose ids are not known.
+ * The state of {@code kv_aware} besides KV events. It counts the uncached prompt tokens that each
+ * worker must still compute, from placement to the first token or the end. It also records
+ * placements, for workers without events and for prompts without known ids.
  */
 public final class KvLearner implements AnswerLearner {
   private final KvKnowledge knowledge;
 
-  /** The same for look-ups that are not for a decision. */
+  /** A view for lookups that do not belong to a decision. */
   private final KvKnowledge unseen;
 
   private final KvCredits credits;
@@ -36,15 +36,15 @@ public final class KvLearner implements AnswerLearner {
   private final AtomicLongArray prefillTokens;
   private final PendingPrompts pending;
 
-  /** What is charged for each lease that has no first token; as many as there are in flight. */
+  /** Tokens counted for each lease without a first token; as many entries as leases in flight. */
   private final ConcurrentHashMap<Lease, Integer> charged = new ConcurrentHashMap<>();
 
-  /** Tokens that each lease's worker should have announced long ago, if it holds them. */
+  /** Tokens that each lease's worker must have announced by now, if it holds them. */
   private final ConcurrentHashMap<Lease, Integer> announceable = new ConcurrentHashMap<>();
 
   /**
-   * @param credits what blocks on other tiers than the device are worth
-   * @param placementBytes most memory of what was placed where; at least 64 KiB
+   * @param credits values of blocks on tiers other than the device
+   * @param placementBytes maximum memory for placements in bytes; at least 64 KiB
    */
   public KvLearner(
       KvKnowledge knowledge,
@@ -66,17 +66,17 @@ public final class KvLearner implements AnswerLearner {
     return knowledge;
   }
 
-  /** What was placed where. */
+  /** The index of placements. */
   public PrefixIndex placements() {
     return placements.index();
   }
 
-  /** What waits to be computed. */
+  /** The prompts that are placed but not computed yet. */
   PendingPrompts pending() {
     return pending;
   }
 
-  /** Uncached prompt tokens placed on the worker in a slot that have no first token yet. */
+  /** Uncached prompt tokens placed on the worker in a slot without a first token yet. */
   long prefillTokens(int slot) {
     return Math.max(0, prefillTokens.getOpaque(slot));
   }
@@ -104,14 +104,15 @@ public final class KvLearner implements AnswerLearner {
     if (request.notes().reason() != PickReason.STICKY_HIT || lease.promptTokens() == 0) {
       return lease.promptTokens() - lease.cachedTokens();
     }
-    // The session decided, and nobody has looked at the prompt.
+    // The session determined the worker, so no policy has looked up the prompt.
     KnownPrompt prompt = new KnownPrompt(request, this, credits, lease.placedAt());
     return (int) Math.ceil(prompt.input() - prompt.credit(lease.worker().slot()));
   }
 
   /**
-   * What was placed a short while before may be on its way into the cache, or here. Of a crowd that
-   * is not known of each holder; else what one has not told of what all hold would never be missed.
+   * Excludes recently placed prompts, because they or their events may still be on the way. For a
+   * crowd the times of single holders are not known, so it is not excluded. Otherwise a prefix that
+   * all workers hold could never reveal missing events.
    */
   private int announceable(RoutingRequest request, Lease lease) {
     PrefixBlocks prompt = request.prefix();
@@ -147,7 +148,7 @@ public final class KvLearner implements AnswerLearner {
     pending.computed(lease);
     Integer uncached = charged.remove(lease);
     if (uncached != null) {
-      // The slot is not given to another worker before the lease is settled.
+      // The slot does not pass to another worker before the lease is settled.
       prefillTokens.addAndGet(lease.worker().slot(), -uncached);
     }
   }

@@ -4,12 +4,12 @@ import io.pointsman.engine.env.Dice;
 import io.pointsman.engine.fleet.Pool;
 
 /**
- * Takes candidates one after the other and keeps one: that of least cost, of equals the one with
- * the fewest requests, of equals by chance; or, at a temperature above 0, one by a chance that
- * falls by e for each so many units of cost. For one pick.
+ * Selects one of a sequence of candidates. At temperature 0 it selects the lowest cost; ties are
+ * broken by requests, then at random. Above 0 it selects at random, with a probability that falls
+ * by a factor of e per {@code temperature} units of cost. For one pick.
  */
 final class LeastOrLikely {
-  /** Resolution of a chance. */
+  /** Resolution of random draws. */
   private static final int FACES = 1 << 30;
 
   private final double temperature;
@@ -25,7 +25,7 @@ final class LeastOrLikely {
     this.dice = dice;
   }
 
-  /** Whom it keeps; {@link Pool#ABSENT} if there was nobody. */
+  /** The selected candidate; {@link Pool#ABSENT} if there was none. */
   int chosen() {
     return chosen;
   }
@@ -49,7 +49,10 @@ final class LeastOrLikely {
     return better || (equal && dice.roll(ties) == 0);
   }
 
-  /** Weights are told by the least cost so far: when it falls, the sum of those before does too. */
+  /**
+   * Weights are relative to the lowest cost so far. When it falls, the sum of the earlier weights
+   * is scaled down.
+   */
   private boolean likely(double cost) {
     if (cost < least) {
       weights *= weight(least - cost);

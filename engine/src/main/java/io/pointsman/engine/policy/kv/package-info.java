@@ -1,4 +1,4 @@
-/** The policy that follows what engines announce of their caches, with what learns for it. */
+/** The policy that follows the engines' KV events, with its learner. */
 @NullMarked
 package io.pointsman.engine.policy.kv;
 

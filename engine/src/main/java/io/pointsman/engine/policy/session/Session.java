@@ -9,11 +9,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One session of a {@link SessionTable}: whose it is, where it lives, whether it is in use. Changed
- * under the table's lock, read without it.
+ * One session of a {@link SessionTable}: its key, its worker and its use. Changed under the table's
+ * lock, read without it.
  */
 final class Session {
-  /** A worker, and how many sessions are bound to it. */
+  /** A worker and the number of sessions bound to it. */
   static final class Home {
     private final Worker worker;
     private final AtomicInteger sessions = new AtomicInteger();
@@ -79,7 +79,7 @@ final class Session {
     home = target;
   }
 
-  /** It is no longer in the table; its requests in flight run to their end. */
+  /** Records the removal from the table; its requests in flight continue to their end. */
   void leave() {
     left = true;
     home.sessions.decrementAndGet();
@@ -91,9 +91,9 @@ final class Session {
   }
 
   /**
-   * One of its requests has ended.
+   * Records the end of one of its requests.
    *
-   * @return whether it is in the table and idle from now on
+   * @return true if it is in the table and has become idle
    */
   @SuppressWarnings("NonAtomicVolatileUpdate") // under the table's lock
   boolean ended(long now) {
@@ -102,7 +102,7 @@ final class Session {
     return inFlight == 0 && !left;
   }
 
-  /** How many sessions the chain that starts here has. */
+  /** The number of sessions in the chain that starts here. */
   int chained() {
     int count = 0;
     for (Session s = this; s != null; s = s.next) {
@@ -111,7 +111,7 @@ final class Session {
     return count;
   }
 
-  /** The session idle for longest of the chain that starts here; null if all are in use. */
+  /** The session of this chain that is idle for longest; null if all are in use. */
   @Nullable Session longestIdle() {
     Session longest = null;
     for (Session s = this; s != null; s = s.next) {
@@ -123,7 +123,7 @@ final class Session {
     return longest;
   }
 
-  /** The chain that starts here, without {@code session}; null if nothing is left of it. */
+  /** Returns this chain without {@code session}; null if it becomes empty. */
   @Nullable Session without(Session session) {
     if (session == this) {
       return next;

@@ -12,21 +12,24 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sessions that stay with their workers, over any policy: the policy chooses where a session begins
- * and where it goes when it must move, and serves all requests of no session. The rules are those
- * of vllm-router 0.1.17's session affinity.
+ * Session affinity around any policy. The policy chooses the worker for a new session, for a
+ * session that must move, and for requests without a session. The rules are those of vllm-router
+ * 0.1.17's session affinity.
  *
- * <p>A worker that is out loses the session for good. A retry that may not go to the session's
- * worker again goes elsewhere once; the session stays.
+ * <p>A session moves permanently when its worker becomes ineligible. A retry that must avoid the
+ * session's worker goes elsewhere once, and the session stays.
  */
 public final class SessionAffinity implements Policy {
-  /** How much a session may cost its worker. */
+  /** The effect of load on sessions. */
   public enum Mode {
-    /** Sessions are not kept. */
+    /** No affinity. */
     OFF,
-    /** A session moves when its worker has its fair share of all requests in flight, or more. */
+    /** A session moves when its worker has at least its fair share of all requests in flight. */
     SOFT,
-    /** Load never moves a session; while its worker is at its limit, others serve. */
+    /**
+     * Load never moves a session. While its worker is at its limit, other workers serve its
+     * requests.
+     */
     HARD
   }
 
@@ -88,7 +91,7 @@ public final class SessionAffinity implements Policy {
       return move(request, bound, now);
     }
 
-    /** By the policy, for a reason that has to do with the session. */
+    /** Picks by the policy and records a session reason. */
     private @Nullable Worker elsewhere(RoutingRequest request, PickReason reason, long now) {
       Worker chosen = others.pick(request, now);
       if (chosen != null) {
@@ -130,7 +133,10 @@ public final class SessionAffinity implements Policy {
       return next;
     }
 
-    /** Whether a worker has less than its share, rounded up, of all requests with this one. */
+    /**
+     * Returns true if the worker's load is below its share of all requests including this one,
+     * rounded up.
+     */
     private boolean withinShare(Worker bound, RoutingRequest request, long now) {
       long sum = 1;
       int workers = 0;

@@ -19,19 +19,19 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which worker serves which session. A session is what one {@link AffinityKey} of kind SESSION asks
- * of one model in one role. It ages from the end of its last request, so a session with requests in
- * flight never ends by itself.
+ * The binding of sessions to workers. A session consists of the requests with one {@link
+ * AffinityKey} of kind SESSION for one model and role. It ages from the end of its last request, so
+ * a session with requests in flight never expires.
  *
- * <p>Bounded, and so are the sessions with one value: when either are full the one of them idle for
- * longest makes room, and when all have requests in flight a new one is not kept. Sessions that
- * have aged out are removed whenever a session is bound.
+ * <p>The number of sessions is bounded, in total and per value. At a bound, the session that is
+ * idle for longest is removed. If all have requests in flight, the new session is not stored.
+ * Expired sessions are removed whenever a session is bound.
  *
- * <p>Safe for use by several threads. Looking a session up takes no lock; binding, and the begin
- * and end of a session's requests, take one lock for a few assignments.
+ * <p>Safe for use by several threads. A lookup takes no lock. Binding, and the begin and end of a
+ * session's requests, take one lock for a few assignments.
  */
 public final class SessionTable implements Learner {
-  /** More with the same value would make looking for one of them slow. */
+  /** Maximum number of sessions with one value, because they are searched linearly. */
   static final int MOST_OF_ONE_VALUE = 64;
 
   private final int maxSessions;
@@ -50,8 +50,8 @@ public final class SessionTable implements Learner {
   private int size;
 
   /**
-   * @param maxSessions most sessions kept at once; at least 1
-   * @param ttl how long a session is kept after the end of its last request
+   * @param maxSessions maximum number of sessions; at least 1
+   * @param ttl retention of a session after the end of its last request
    */
   public SessionTable(int maxSessions, Duration ttl, Ticker ticker) {
     this.maxSessions = maxSessions;
@@ -59,22 +59,22 @@ public final class SessionTable implements Learner {
     ttlNanos = ttl.toNanos();
   }
 
-  /** Sessions kept. */
+  /** The number of sessions. */
   public synchronized int size() {
     return size;
   }
 
-  /** Sessions bound to {@code worker}. */
+  /** The number of sessions bound to {@code worker}. */
   public synchronized int sessions(Worker worker) {
     Home home = homes.get(worker);
     return home == null ? 0 : home.sessions();
   }
 
   /**
-   * Ends a session at its client's wish, in whatever header or field its id was sent and for every
-   * model. Requests in flight run to their end; the next one opens the session anew.
+   * Ends a session at the client's request, for every header or field with its id and for every
+   * model. Requests in flight continue to their end; the next request opens the session again.
    *
-   * @return whether there was one
+   * @return true if there was one
    */
   public synchronized boolean finish(String sessionId) {
     boolean found = false;
@@ -85,7 +85,7 @@ public final class SessionTable implements Learner {
     return found;
   }
 
-  /** Whether {@code request} belongs to a session that can be kept. */
+  /** Returns true if {@code request} belongs to a session that can be stored. */
   static boolean concerns(RoutingRequest request) {
     AffinityKey key = request.affinity();
     String model = request.model();
@@ -95,15 +95,15 @@ public final class SessionTable implements Learner {
         && (model == null || model.length() <= RoutingRequest.LONGEST_KEPT);
   }
 
-  /** The worker that the request's session is bound to; null if to none. */
+  /** Returns the worker bound to the request's session; null if there is none. */
   @Nullable Worker boundWorker(RoutingRequest request, long now) {
     Session session = find(request);
     return session == null || session.expired(now, ttlNanos) ? null : session.home().worker();
   }
 
   /**
-   * {@code worker} with the live number of sessions bound to it, for a picker to keep. One that has
-   * left is not taken in: a picker may be built late, when the table has forgotten it.
+   * Returns {@code worker} with its live session count, for a picker. A worker that has left is not
+   * stored: a late picker may be built after the table has forgotten it.
    */
   synchronized Home home(Worker worker) {
     return worker.left() ? new Home(worker) : homes.computeIfAbsent(worker, Home::new);
@@ -111,10 +111,10 @@ public final class SessionTable implements Learner {
 
   /**
    * Binds the request's session to {@code target}, unless another thread has just bound it to a
-   * worker that the request can go to.
+   * worker that the request can use.
    *
-   * @param members the workers it can go to if they are eligible
-   * @return the worker it is bound to; null if all sessions that could make room are in use
+   * @param members the workers of the request's pool
+   * @return the bound worker; null if all sessions that could make room are in use
    */
   synchronized @Nullable Worker bind(
       RoutingRequest request, Home target, Set<Worker> members, long now) {
@@ -131,7 +131,7 @@ public final class SessionTable implements Learner {
     return target.worker();
   }
 
-  /** Moves the request's session, unless another thread has just moved it or ended it. */
+  /** Moves the request's session, unless another thread has just moved or ended it. */
   synchronized void move(RoutingRequest request, Worker from, Home target) {
     Session session = find(request);
     if (session != null && session.home().worker() == from) {
@@ -152,7 +152,11 @@ public final class SessionTable implements Learner {
     return true;
   }
 
-  /** Whether one more session with {@code value} can be kept. */
+  /**
+   * Makes room for one more session with {@code value}.
+   *
+   * @return false if that is not possible
+   */
   private boolean makeRoom(String value) {
     Session first = byValue.get(value);
     Session longestIdle;

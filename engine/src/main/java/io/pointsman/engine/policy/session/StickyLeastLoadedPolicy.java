@@ -14,11 +14,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code sticky_least_loaded}: a session stays with its worker for as long as that is eligible. A
- * new one goes to the worker with the fewest sessions, among equals to the one with the fewest
- * requests in flight, among equals by chance. Requests of no session go to the least loaded worker.
+ * The policy {@code sticky_least_loaded}: a session stays with its worker while that worker is
+ * eligible. A new session goes to the worker with the fewest sessions. Ties are broken by requests
+ * in flight, then at random. Requests without a session go to the least loaded worker.
  *
- * <p>A retry that may not go to the session's worker again goes elsewhere once; the session stays.
+ * <p>A retry that must avoid the session's worker goes elsewhere once, and the session stays.
  */
 public final class StickyLeastLoadedPolicy implements Policy {
   private final SessionTable sessions;
@@ -86,13 +86,13 @@ public final class StickyLeastLoadedPolicy implements Policy {
         }
         ties = burden < fewest ? 1 : ties + 1;
         fewest = burden;
-        // The n-th of n equals replaces the one found before with a chance of 1 in n.
+        // The n-th of n equals replaces the one found before with probability 1/n.
         found = ties == 1 || dice.roll(ties) == 0 ? homes[i] : found;
       }
       return found;
     }
 
-    /** Sessions first, then requests in flight; the largest number for a worker that is out. */
+    /** Orders by sessions, then requests in flight; the maximum for an ineligible worker. */
     private long burden(int index, RoutingRequest request, long now) {
       int load = pool.loadIfEligible(index, now, request.tried());
       return load == Pool.NOT_ELIGIBLE

@@ -1,4 +1,4 @@
-/** Sticky sessions: the table and the policy over it. */
+/** Sticky sessions: the table and the policies over it. */
 @NullMarked
 package io.pointsman.engine.policy.session;
 

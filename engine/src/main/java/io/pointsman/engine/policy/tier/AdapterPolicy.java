@@ -13,13 +13,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Workers that have the adapter loaded first, around any policy, which chooses among them. When
- * none of them can be had, or all are busier than others by more than the gap that is allowed, the
- * worker with the fewest adapters loads it, among equals the least loaded (Ray Serve's multiplexed
- * models). Requests without an adapter are the policy's alone.
+ * Prefers workers that have the requested adapter loaded, around any policy, which chooses among
+ * them. If none is available, or all exceed the permitted load gap, another worker loads the
+ * adapter. It is the worker with the fewest adapters, then the least loaded (Ray Serve's
+ * multiplexed models). Requests without an adapter use only the policy.
  */
 public final class AdapterPolicy implements Policy {
-  /** Pickers that are kept for each pool, one for each set of workers that have an adapter. */
+  /** Maximum number of pickers for each pool, one for each set of holders. */
   private static final int MOST_PICKERS = 512;
 
   private final Policy inner;
@@ -27,11 +27,11 @@ public final class AdapterPolicy implements Policy {
   private final AdapterSettings settings;
   private final Dice dice;
 
-  /** One picker is built at a time, as a policy may expect. */
+  /** Serialises calls of the policy, as {@link Policy} requires. */
   private final ReentrantLock building = new ReentrantLock();
 
   /**
-   * @param table to be one of the engine's learners, and to follow its fleet
+   * @param table must be one of the engine's learners and follow its fleet
    */
   public AdapterPolicy(Policy inner, AdapterTable table, AdapterSettings settings, Dice dice) {
     this.inner = inner;
@@ -50,14 +50,14 @@ public final class AdapterPolicy implements Policy {
     }
   }
 
-  /** The workers of a pool that have an adapter, and who chooses among them. */
+  /** The holders of an adapter in a pool, and their picker. */
   private record Holding(Pool pool, Picker picker) {}
 
   private final class AdapterPicker implements Picker {
     private final Pool pool;
     private final Picker all;
 
-    /** Many adapters are on the same workers: by these, not by the adapter. */
+    /** Keyed by the set of holders, because many adapters have the same holders. */
     private final RecentMap<Set<Worker>, Holding> holdings = new RecentMap<>(MOST_PICKERS);
 
     AdapterPicker(Pool pool, Picker all) {
@@ -86,7 +86,7 @@ public final class AdapterPolicy implements Policy {
       return other != null ? other : within(holding, request, now);
     }
 
-    /** It may be that only those with the adapter are full. */
+    /** The choice is final, because other workers may have room although the holders are full. */
     private static @Nullable Worker within(Holding holding, RoutingRequest request, long now) {
       Worker worker = holding.picker.pick(request, now);
       request.notes().goesAtOnce();
@@ -107,7 +107,7 @@ public final class AdapterPolicy implements Policy {
       return built(holders, having);
     }
 
-    /** Nobody waits for a picker that another thread builds: this request goes by load. */
+    /** If another thread is building a picker, this request uses least load instead of waiting. */
     private Holding built(Set<Worker> holders, Pool having) {
       if (!building.tryLock()) {
         return new Holding(having, byLoad(having));
@@ -140,7 +140,7 @@ public final class AdapterPolicy implements Policy {
       return any != null && own.least() - any.least() > settings.maxLoadGap();
     }
 
-    /** Who is to load the adapter; null if nobody but its holders can be had. */
+    /** Returns the worker that loads the adapter; null if only holders are available. */
     private @Nullable Worker newHolder(Set<Worker> holders, RoutingRequest request, long now) {
       Worker chosen = null;
       int fewest = 0;

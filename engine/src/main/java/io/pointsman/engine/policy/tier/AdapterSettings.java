@@ -1,17 +1,18 @@
 package io.pointsman.engine.policy.tier;
 
 /**
- * How requests for adapters, {@code base:adapter}, stay with the workers that have them loaded.
+ * Settings for requests for adapters, {@code base:adapter}.
  *
- * @param maxLoadGap requests in flight by which the least loaded worker that has the adapter may
- *     exceed the least loaded one that has not before that one loads it too; 0 only when all that
- *     have it are full. Small loads adapters everywhere, large lets a hot adapter queue.
- * @param maxPerWorker adapters that a worker is taken to keep loaded, beside those that it lists;
- *     at least 1. When it is sent more, the one not asked for longest is taken to be gone.
- * @param maxAdapters most adapters remembered; at least 1
+ * @param maxLoadGap maximum excess of requests in flight of the least loaded holder over the least
+ *     loaded other worker; beyond it, the other worker loads the adapter too. 0: only if all
+ *     holders are full. A small gap loads adapters on many workers; a large gap lets requests for a
+ *     popular adapter queue.
+ * @param maxPerWorker adapters assumed to stay loaded on a worker, in addition to those it lists;
+ *     at least 1. Beyond it, the least recently requested one is assumed to be unloaded.
+ * @param maxAdapters maximum number of remembered adapters; at least 1
  */
 public record AdapterSettings(int maxLoadGap, int maxPerWorker, int maxAdapters) {
-  /** Ray's default for adapters on a replica. */
+  /** 16 adapters per worker is Ray's default per replica. */
   public static final AdapterSettings DEFAULTS = new AdapterSettings(8, 16, 10_000);
 
   public AdapterSettings {

@@ -17,12 +17,12 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which workers have which adapters loaded: those that list them among their models, and those that
- * requests for them were placed on lately, since engines load on demand. Bounded for each worker
- * and in all; what was not asked for longest gives way.
+ * The workers that have each adapter loaded. A worker has an adapter if it lists it as a model. It
+ * also has one if a request for it was placed there recently, because engines load on demand.
+ * Bounded per worker and in total; the least recently requested is removed first.
  *
- * <p>Reading takes no lock. Placing takes a short one: whatever the size of the table, a few steps
- * in maps that are kept in the order of the last requests.
+ * <p>Reading takes no lock. A placement takes a lock for a few map operations, independent of the
+ * table's size.
  */
 public final class AdapterTable implements Learner, FleetListener {
   /** Separates the base model's name from the adapter's. */
@@ -31,32 +31,32 @@ public final class AdapterTable implements Learner, FleetListener {
   private final AdapterSettings settings;
   private final ConcurrentMap<String, Entry> learned = new ConcurrentHashMap<>();
 
-  /** Guarded by this: the same entries, the one not asked for longest first. */
+  /** Guarded by this: the same entries, least recently requested first. */
   private final Recency<Entry> order = new Recency<>();
 
-  /** Guarded by this: the learned adapters of each worker, the one not asked for longest first. */
+  /** Guarded by this: the learned adapters of each worker, least recently requested first. */
   private final Map<Worker, Recency<Entry>> kept = new HashMap<>();
 
-  /** How many of these each worker has. */
+  /** The number of learned adapters of each worker. */
   private final ConcurrentMap<Worker, Integer> counts = new ConcurrentHashMap<>();
 
-  /** Adapters that workers list, each with those workers. */
+  /** The adapters that workers list, each with its workers. */
   private volatile Map<String, Set<Worker>> listed = Map.of();
 
   public AdapterTable(AdapterSettings settings) {
     this.settings = settings;
   }
 
-  /** Who has an adapter. */
+  /** The holders of one adapter. */
   private static final class Entry {
-    /** Guarded by the table: the workers that requests were placed on. */
+    /** Guarded by the table: the workers that received requests for it. */
     private final Set<Worker> placedOn = new HashSet<>();
 
-    /** These and those that list it; the set is replaced, never changed. */
+    /** These and the workers that list it; the set is replaced, never changed. */
     private volatile Set<Worker> holders = Set.of();
   }
 
-  /** By the adapter's id, in the order in which they were looked up last. */
+  /** By the adapter's id, in the order of the last lookup. */
   private static final class Recency<V> extends LinkedHashMap<String, V> {
     private static final long serialVersionUID = 1;
 
@@ -66,8 +66,8 @@ public final class AdapterTable implements Learner, FleetListener {
   }
 
   /**
-   * The adapter's id, {@code base:adapter}, that a request asks for; null if it asks for none, or
-   * for one whose id is too long to be kept.
+   * Returns the requested adapter's id, {@code base:adapter}. Null if the request names none, or if
+   * the id is too long to be stored.
    */
   static @Nullable String asked(RoutingRequest request) {
     String model = request.model();
@@ -78,21 +78,18 @@ public final class AdapterTable implements Learner, FleetListener {
         : model;
   }
 
-  /**
-   * The workers that have an adapter loaded, as far as known. The same set as long as nothing has
-   * changed.
-   */
+  /** Returns the workers known to have an adapter loaded; the same set object until it changes. */
   Set<Worker> holders(String adapter) {
     Entry entry = learned.get(adapter);
     return entry == null ? listed.getOrDefault(adapter, Set.of()) : entry.holders;
   }
 
-  /** Models that a worker is known to have: those that it lists, and adapters beside. */
+  /** Returns the number of models known on a worker: listed ones and learned adapters. */
   int count(Worker worker) {
     return worker.models().size() + counts.getOrDefault(worker, 0);
   }
 
-  /** Adapters remembered because they were asked for. */
+  /** The number of adapters learned from requests. */
   public int size() {
     return learned.size();
   }
@@ -135,7 +132,7 @@ public final class AdapterTable implements Learner, FleetListener {
     return some.keySet().iterator().next();
   }
 
-  /** A worker that did not answer well may not have it. */
+  /** Removes the adapter after a failure, because the worker may not have loaded it. */
   @Override
   public void ended(RoutingRequest request, Lease lease, Outcome outcome) {
     String adapter = outcome instanceof Outcome.Failed ? asked(request) : null;
@@ -184,7 +181,7 @@ public final class AdapterTable implements Learner, FleetListener {
     counts.remove(worker);
   }
 
-  /** Takes note of the adapters that workers list. */
+  /** Records the adapters that workers list. */
   @Override
   public void changed(FleetSnapshot snapshot) {
     Map<String, Set<Worker>> now = new HashMap<>();

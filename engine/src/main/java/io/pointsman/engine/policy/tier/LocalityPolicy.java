@@ -12,10 +12,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Near workers first, around any policy: those on the router's node, then those in its zone, then
- * the rest. The policy chooses within a tier; the next tier is asked when nobody of the nearer one
- * can be had, or when that is busier by more than the gap that is allowed (Ray Serve's locality
- * ranks, which go by fullness alone). What the policy has learned is the same for all tiers.
+ * Prefers near workers, around any policy: those on the router's node, then those in its zone, then
+ * the rest. The policy chooses within a tier. The next tier is used if the nearer one has no
+ * available worker or exceeds the permitted load gap. Ray Serve's locality ranks consider only
+ * whether workers are full. All tiers use the same learned state.
  */
 public final class LocalityPolicy implements Policy {
   private static final int TIERS = 3;
@@ -28,7 +28,7 @@ public final class LocalityPolicy implements Policy {
     this.settings = settings;
   }
 
-  /** Workers that are equally near, and the picker over them. */
+  /** Equally near workers and their picker. */
   private record Tier(Pool pool, Picker picker) {}
 
   @Override
@@ -48,7 +48,7 @@ public final class LocalityPolicy implements Policy {
     };
   }
 
-  /** 0 on the same node, 1 in the same zone, 2 elsewhere or not known. */
+  /** Returns 0 for the same node, 1 for the same zone, 2 otherwise or if unknown. */
   private int distance(Worker worker) {
     var labels = worker.spec().labels();
     if (!settings.node().isEmpty() && settings.node().equals(labels.get(WorkerSpec.NODE_LABEL))) {
@@ -86,12 +86,12 @@ public final class LocalityPolicy implements Policy {
 
   private static @Nullable Worker within(Tier tier, RoutingRequest request, long now) {
     Worker worker = tier.picker.pick(request, now);
-    // It may be that only the near ones are full.
+    // The choice is final, because far workers may have room although the near ones are full.
     request.notes().goesAtOnce();
     return worker != null && request.admits(worker, now) ? worker : null;
   }
 
-  /** Whether a tier is busier than one behind it by more than is allowed. */
+  /** Returns true if a tier exceeds the permitted load gap over a farther one. */
   private boolean busier(List<Tier> tiers, int index, RoutingRequest request, long now) {
     if (settings.maxLoadGap() == 0 || index == tiers.size() - 1) {
       return false;

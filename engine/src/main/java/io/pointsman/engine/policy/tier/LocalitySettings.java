@@ -3,14 +3,14 @@ package io.pointsman.engine.policy.tier;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Where the router is, and how much nearness counts.
+ * The router's location and the weight of locality.
  *
- * @param node the machine that it runs on, as workers name theirs; empty if that does not count
- * @param zone the zone that it is in; empty if that does not count
- * @param maxLoadGap requests in flight by which the least loaded worker of the nearest tier may
- *     exceed the least loaded one further away before that tier is asked; 0 stays near until all of
- *     it is full. Small sends traffic across zones for small gains; large, or 0 without a limit on
- *     workers, lets near workers queue.
+ * @param node name of the router's machine, as in the workers' labels; empty to ignore it
+ * @param zone name of the router's zone; empty to ignore it
+ * @param maxLoadGap maximum excess of requests in flight of the nearest tier's least loaded worker
+ *     over a farther tier's; beyond it, the farther tier is used. 0: only if the nearest tier is
+ *     full. A small gap causes traffic across zones for small gains. A large gap, or 0 without
+ *     limits on workers, lets near workers queue.
  */
 public record LocalitySettings(String node, String zone, int maxLoadGap) {
   public static final LocalitySettings OFF = new LocalitySettings("", "", 0);

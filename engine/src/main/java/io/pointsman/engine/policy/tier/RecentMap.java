@@ -7,12 +7,12 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bounded map. What was not read for long gives way: entries stand in line, and one that was read
- * since it came to the end of the line goes back to its beginning (second chance), so that nothing
- * has to be moved when it is read. Reading takes no lock; adding takes a short one.
+ * A bounded map that evicts by second chance. Entries form a queue. An entry read since its last
+ * visit goes back to the end of the queue, so a read moves nothing. Reading takes no lock; adding
+ * takes a short one.
  */
 final class RecentMap<K, V> {
-  /** Entries that are let off before one has to go, however many were read. */
+  /** Maximum number of entries spared in one eviction. */
   private static final int MOST_CHANCES = 8;
 
   private final int most;
@@ -24,7 +24,9 @@ final class RecentMap<K, V> {
   private static final class Node<V> {
     private final V value;
 
-    /** Whether it was read since it was last looked at. Written by many, lost writes do no harm. */
+    /**
+     * True if it was read since its last visit. Many threads write it; lost writes are harmless.
+     */
     private volatile boolean read;
 
     Node(V value) {
@@ -33,13 +35,13 @@ final class RecentMap<K, V> {
   }
 
   /**
-   * @param most entries; at least 1
+   * @param most maximum number of entries; at least 1
    */
   RecentMap(int most) {
     this.most = most;
   }
 
-  /** The value of a key; null if there is none. */
+  /** Returns the value of a key; null if there is none. */
   @Nullable V get(K key) {
     Node<V> node = nodes.get(key);
     if (node == null) {
@@ -51,7 +53,7 @@ final class RecentMap<K, V> {
     return node.value;
   }
 
-  /** Adds or replaces a value; another one may have to go. */
+  /** Adds or replaces a value; may evict another. */
   synchronized void put(K key, V value) {
     if (nodes.put(key, new Node<>(value)) == null) {
       if (line.size() >= most) {

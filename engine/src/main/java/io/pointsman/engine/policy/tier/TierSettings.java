@@ -2,7 +2,7 @@ package io.pointsman.engine.policy.tier;
 
 import static java.util.Objects.requireNonNull;
 
-/** Which workers are preferred, whatever the policy. */
+/** Preferences for workers, independent of the policy. */
 public record TierSettings(LocalitySettings locality, AdapterSettings adapters) {
   public static final TierSettings DEFAULTS =
       new TierSettings(LocalitySettings.OFF, AdapterSettings.DEFAULTS);

@@ -8,7 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Puts what is preferred around policies: adapters outermost, then nearness, then the policy. */
+/**
+ * Wraps policies in the configured preferences: adapters outermost, then locality, then the policy.
+ */
 public final class Tiers {
   private final LocalitySettings locality;
   private final AdapterSettings adapterSettings;
@@ -16,7 +18,7 @@ public final class Tiers {
   private final Dice dice;
 
   /**
-   * @param adapters who has which adapter; null if requests for adapters are like any others
+   * @param adapters the holders of adapters; null to treat adapter requests like others
    */
   public Tiers(
       LocalitySettings locality,
@@ -29,7 +31,7 @@ public final class Tiers {
     this.dice = dice;
   }
 
-  /** {@code setup} with the preferences that are configured; itself if none is. */
+  /** Returns {@code setup} with the configured preferences; the same object if there are none. */
   public PolicySetup around(PolicySetup setup) {
     if (!locality.enabled() && adapters == null) {
       return setup;

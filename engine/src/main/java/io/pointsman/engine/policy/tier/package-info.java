@@ -1,4 +1,4 @@
-/** Preferences around any policy: workers that are near, workers that have an adapter loaded. */
+/** Preferences around any policy: near workers, and workers with a loaded adapter. */
 @NullMarked
 package io.pointsman.engine.policy.tier;
 

@@ -4,7 +4,7 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.testkit.FakeClock;
 import java.net.URI;
 
-/** Breaks each rule of the engine's architecture once, to show that the rules can fail. */
+/** Violates each architecture rule once, to show that the rules can fail. */
 public final class ClockManager {
   private ClockManager() {}
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class PeerLabelsTest {
   @Test
-  void labelsAddToWhatIsKnown() {
+  void labelsAddToThePeer() {
     Peer known = Peer.UNKNOWN.withSizes(2, 4);
     Peer peer =
         PeerLabels.addTo(
@@ -41,7 +41,7 @@ class PeerLabelsTest {
         "receiver|/1/2",
         "receiver|a/x/1"
       })
-  void whatIsWrittenOtherwiseIsRefused(String label, String value) {
+  void invalidLabelsAreRefused(String label, String value) {
     assertThatThrownBy(() -> PeerLabels.addTo(Peer.UNKNOWN, Map.of(label, value)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("expected");

@@ -20,7 +20,7 @@ class PeerTableTest {
   private final PeerTable table = new PeerTable(1);
 
   @Test
-  void whatIsLearnedAddsUpUntilTheWorkerIsGone() {
+  void updatesAddUpUntilTheWorkerIsRemoved() {
     Worker worker = fleet.worker(0);
     assertThat(table.of(worker)).isEqualTo(Peer.UNKNOWN);
     table.update("w0", peer -> peer.withKvAddress("a:1"));
@@ -32,7 +32,7 @@ class PeerTableTest {
   }
 
   @Test
-  void aFullTableTakesNobodyElseIn() {
+  void aFullTableRejectsFurtherPeers() {
     assertThat(table.update("w0", peer -> peer.withBootstrapPort(1))).isTrue();
     assertThat(table.update("w1", peer -> peer.withBootstrapPort(1))).isFalse();
     assertThat(table.update("w0", peer -> peer.withBootstrapPort(2))).isTrue();
@@ -48,7 +48,7 @@ class PeerTableTest {
   }
 
   @Test
-  void receiversNeedAsManyPortsOfEachKind() {
+  void receiversNeedEqualNumbersOfPorts() {
     assertThatThrownBy(() -> new Receiver("h", List.of(1), List.of(1, 2)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("1 init, 2 alloc");

@@ -30,7 +30,7 @@ class TurnTableTest {
     return new Conversation(session, owner, model, Prompts.prompt(prompt));
   }
 
-  /** What a prompt of these letters passes behind them. */
+  /** The mark behind this prompt. */
   private static PrefixMark behind(String prompt) {
     return new PrefixMark(Prompts.prompt(prompt).whole(), prompt.length());
   }
@@ -53,7 +53,7 @@ class TurnTableTest {
   }
 
   @Test
-  void theOldestGivesWayWhenThereAreTooMany() {
+  void theOldestIsRemovedWhenThereAreTooMany() {
     TurnTable table = table(2, 1000, Duration.ofHours(1));
     put(table, "a", TEN_BYTES);
     put(table, "b", TEN_BYTES);
@@ -66,7 +66,7 @@ class TurnTableTest {
   }
 
   @Test
-  void theOldestGivesWayWhenTheyAreTooLarge() {
+  void theOldestIsRemovedWhenTheyAreTooLarge() {
     TurnTable table = table(100, 25, Duration.ofHours(1));
     put(table, "a", TEN_BYTES);
     put(table, "b", TEN_BYTES);
@@ -84,7 +84,7 @@ class TurnTableTest {
   }
 
   @Test
-  void withoutATimeToLiveNothingIsKept() {
+  void withoutARetentionNothingIsKept() {
     TurnTable table = table(2, 1000, Duration.ZERO);
     put(table, "a", TEN_BYTES);
 
@@ -109,10 +109,10 @@ class TurnTableTest {
     assertThat(taken(table, turn("c", "o", "m", "paq"))).isEqualTo(TEN_BYTES);
   }
 
-  /** The same prompt again, another answer put in, another beginning, nothing behind the answer. */
+  /** The same prompt, an inserted answer, another beginning, no continuation after the answer. */
   @ParameterizedTest
   @ValueSource(strings = {"p", "pbq", "xaq", "pa", "q"})
-  void aBranchOfTheConversationDoesNotGetIt(String prompt) {
+  void anotherBranchOfTheConversationDoesNotGetIt(String prompt) {
     TurnTable table = table(2, 1000, Duration.ofHours(1));
     put(table, turn("c", "o", "m", "p"), TEN_BYTES, "pa");
 
@@ -122,7 +122,7 @@ class TurnTableTest {
   }
 
   @Test
-  void whatIsTooOldIsDropped() {
+  void anExpiredTurnIsDropped() {
     TurnTable table = table(2, 1000, Duration.ofSeconds(1));
     put(table, "a", TEN_BYTES);
     fleet.clock.advance(Duration.ofSeconds(1));

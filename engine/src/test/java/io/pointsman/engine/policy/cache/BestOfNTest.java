@@ -17,8 +17,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * 32 distinct prompts of 55 blocks, 8 samples of each, on 4 workers: each prompt is computed once,
- * and each worker gets its 64 requests, in whatever order they arrive.
+ * 32 distinct prompts of 55 blocks with 8 samples each, on 4 workers. Each prompt is computed once
+ * and each worker receives its 64 requests, in any order of arrival.
  */
 class BestOfNTest {
   private static final int PROMPTS = 32;
@@ -38,7 +38,7 @@ class BestOfNTest {
   }
 
   @Test
-  void nearlyInOrderAsOverManyConnections() {
+  void promptsNearlyInOrder() {
     for (int seed = 0; seed < 50; seed++) {
       assertThat(run(jittered(grouped(), 32, seed), ALL_IN_FLIGHT, seed))
           .isEqualTo(new Result(0, PROMPTS));
@@ -48,7 +48,7 @@ class BestOfNTest {
   }
 
   @Test
-  void requestsThatEndMeanwhileDoNotSpoilIt() {
+  void requestsThatEndMeanwhileChangeNothing() {
     for (int seed = 0; seed < 50; seed++) {
       assertThat(run(grouped(), 64, seed)).isEqualTo(new Result(0, PROMPTS));
       assertThat(run(interleaved(), 128, seed)).isEqualTo(new Result(0, PROMPTS));
@@ -56,7 +56,7 @@ class BestOfNTest {
   }
 
   @Test
-  void anyOrderHitsAndMostlySpreads() {
+  void anyOrderHitsAndAlmostSpreadsEvenly() {
     int even = 0;
     for (int seed = 0; seed < 100; seed++) {
       List<Integer> order = grouped();
@@ -72,7 +72,7 @@ class BestOfNTest {
   private record Result(int furthestFromShare, int misses) {}
 
   /**
-   * @param mostInFlight the oldest request ends when there would be more
+   * @param mostInFlight maximum number in flight; beyond it the oldest request ends
    */
   private static Result run(List<Integer> order, int mostInFlight, long seed) {
     CacheAwareFixture fleet = new CacheAwareFixture(WORKERS, CacheAwareSettings.DEFAULTS, seed);
@@ -114,7 +114,7 @@ class BestOfNTest {
     return order;
   }
 
-  /** Each element moves by less than {@code by} places. */
+  /** Moves each element by less than {@code by} positions. */
   private static List<Integer> jittered(List<Integer> order, int by, long seed) {
     Random random = new Random(seed);
     record At(double place, int member) {}

@@ -25,7 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A fleet under {@code cache_aware}, with a clock and dice of its own. */
+/** A fleet under {@code cache_aware}, with its own clock and dice. */
 final class CacheAwareFixture {
   final FakeClock clock = new FakeClock();
   final Fleet fleet = new Fleet(FleetSettings.DEFAULTS, clock::nanos);
@@ -85,7 +85,7 @@ final class CacheAwareFixture {
     return ((Decision.Routed) decision).lease();
   }
 
-  /** Places a prompt and lets it end, so that its worker holds it and is idle. */
+  /** Places a prompt and ends it, so its worker holds it and is idle. */
   Worker teach(PrefixBlocks prompt) {
     Lease lease = place(prompt);
     lease.succeeded();
@@ -106,7 +106,7 @@ final class CacheAwareFixture {
     busy.forEach(Lease::succeeded);
   }
 
-  /** Requests in flight that the policy knows nothing of. */
+  /** Requests in flight that the policy does not know. */
   List<Lease> load(Worker worker, int count) {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < count; i++) {

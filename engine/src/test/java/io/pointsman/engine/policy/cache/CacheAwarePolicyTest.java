@@ -36,7 +36,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void aPickerThatIsBuiltLateTakesNoSlotFromItsNextOwner() {
+  void aLatePickerTakesNoSlotFromItsNextOwner() {
     CacheAwareFixture fleet = new CacheAwareFixture(1);
     int slots = FleetSettings.DEFAULTS.maxWorkers();
     PrefixLearner learner = new PrefixLearner(fleet.index, slots, fleet.clock.nanos());
@@ -58,7 +58,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void identicalShortPromptsMeet() {
+  void identicalShortPromptsShareAWorker() {
     CacheAwareFixture fleet = new CacheAwareFixture(8);
     PrefixBlocks hello = PrefixBlocks.chain(0, new long[] {4711}, 1, 3, 16, 3);
     PrefixBlocks again = PrefixBlocks.chain(0, new long[] {4711}, 1, 3, 16, 3);
@@ -126,7 +126,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void loadOfWorkersThatAreOutIsNoImbalance() {
+  void loadOfIneligibleWorkersIsNoImbalance() {
     CacheAwareFixture fleet = new CacheAwareFixture(3, settings(0.3, 10, 2), 1);
     Worker holder = fleet.workers.getFirst();
     fleet.teach(holder, prompt("abcd"));
@@ -159,7 +159,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void equalHoldersTakeTurnsByChance() {
+  void equalHoldersAreChosenAtRandom() {
     CacheAwareFixture few = new CacheAwareFixture(4);
     teachFirst(few, 3, prompt("abcd"));
     assertThat(chosenInSixtyTries(few)).containsExactlyInAnyOrderElementsOf(first(few, 3));
@@ -170,7 +170,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void newPromptsSpreadOverIdleWorkersByChance() {
+  void newPromptsSpreadOverIdleWorkersAtRandom() {
     CacheAwareFixture fleet = new CacheAwareFixture(5);
     Set<Worker> chosen = new HashSet<>();
     for (int i = 0; i < 60; i++) {
@@ -180,7 +180,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void deadHolderIsPassedOverForTheNextLongestPrefix() {
+  void deadHolderIsSkippedForTheNextLongestPrefix() {
     CacheAwareFixture fleet = new CacheAwareFixture(3);
     Worker longest = fleet.workers.get(0);
     Worker second = fleet.workers.get(1);
@@ -195,7 +195,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void deadHolderOfAllLeavesTheChoiceToLoad() {
+  void deadOnlyHolderLeavesTheChoiceToLoad() {
     CacheAwareFixture fleet = new CacheAwareFixture(3);
     Worker holder = fleet.teach(prompt("abcd"));
     holder.drain(true);
@@ -206,7 +206,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void retryLeavesTheTriedHolderAlone() {
+  void retryAvoidsTheTriedHolder() {
     CacheAwareFixture fleet = new CacheAwareFixture(3);
     Worker holder = fleet.teach(prompt("abcd"));
     RoutingRequest request = request(prompt("abcd"));
@@ -244,7 +244,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void requestWithoutPromptGoesByLoad() {
+  void requestWithoutPromptUsesLeastLoad() {
     CacheAwareFixture fleet = new CacheAwareFixture(2);
     fleet.load(fleet.workers.getFirst(), 1);
 
@@ -254,7 +254,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void firstOfIdenticalPromptsIsFoundWhileItRuns() {
+  void identicalPromptFindsTheFirstOneInFlight() {
     CacheAwareFixture fleet = new CacheAwareFixture(4);
     Set<Worker> chosen = new HashSet<>();
     for (int sample = 0; sample < 8; sample++) {
@@ -264,7 +264,7 @@ class CacheAwarePolicyTest {
   }
 
   @Test
-  void leaseTellsWhatIsThoughtToBeCached() {
+  void leaseContainsTheExpectedCachedTokens() {
     CacheAwareFixture fleet = new CacheAwareFixture(2);
     fleet.teach(prompt("abcdef"));
 

@@ -24,7 +24,7 @@ class FirstPlacementsTest {
   }
 
   @Test
-  void otherPromptsAreNotMistakenForIt() {
+  void otherPromptsAreDistinguished() {
     for (int i = 1; i <= 10_000; i++) {
       assertThat(places.claim(PrefixBlocks.mix(i), i % 7, clock.nanos())).isEqualTo(i % 7);
     }
@@ -39,7 +39,7 @@ class FirstPlacementsTest {
   }
 
   @Test
-  void aMovedPromptIsFoundAtItsNewPlace() {
+  void aMovedPromptIsFoundInItsNewSlot() {
     long key = PrefixBlocks.mix(1);
     places.claim(key, 3, clock.nanos());
     places.move(key, 4, clock.nanos());
@@ -47,7 +47,7 @@ class FirstPlacementsTest {
   }
 
   @Test
-  void aClaimCountsForAMomentOnly() {
+  void aClaimIsValidForAMoment() {
     long key = PrefixBlocks.mix(1);
     assertThat(places.claim(key, 3, clock.nanos())).isEqualTo(3);
     clock.advance(Duration.ofMillis(800));
@@ -57,7 +57,7 @@ class FirstPlacementsTest {
   }
 
   @Test
-  void threadsThatClaimAtOnceAgree() throws Exception {
+  void concurrentClaimsAgree() throws Exception {
     try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
       for (int round = 1; round <= 200; round++) {
         long key = PrefixBlocks.mix(round);

@@ -30,7 +30,7 @@ class RecentWorkTest {
   }
 
   @Test
-  void theWindowBeforeStillCounts() {
+  void thePreviousWindowStillCounts() {
     add(1, 100);
     clock.advance(Duration.ofSeconds(10));
     add(1, 1);
@@ -38,7 +38,7 @@ class RecentWorkTest {
   }
 
   @Test
-  void whatIsTwoWindowsOldIsForgotten() {
+  void workFromTwoWindowsAgoIsForgotten() {
     add(1, 100);
     clock.advance(Duration.ofSeconds(20));
     assertThat(tokens(1)).isZero();
@@ -59,7 +59,7 @@ class RecentWorkTest {
   }
 
   @Test
-  void aTimeOfTheWindowBeforeTurnsNothingBack() {
+  void aTimeInThePreviousWindowChangesNothing() {
     add(1, 100);
     long late = clock.nanos();
     clock.advance(Duration.ofSeconds(10));
@@ -72,7 +72,7 @@ class RecentWorkTest {
   }
 
   @Test
-  void windowsPassWhereTheClockWrapsAround() {
+  void windowsPassWhenTheClockOverflows() {
     clock = FakeClock.nearOverflow();
     work = new RecentWork(4, clock.nanos());
     add(1, 100);
@@ -83,7 +83,7 @@ class RecentWorkTest {
   }
 
   @Test
-  void aWorkerThatLeftIsForgottenAlone() {
+  void onlyTheDepartedWorkerIsForgotten() {
     add(1, 100);
     add(2, 100);
     work.forget(1);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who gets how much, under seeded dice. */
+/** The distribution of requests over workers, with seeded dice. */
 class DistributionTest {
   private final TestFleet fleet = TestFleet.of(5);
 
@@ -44,7 +44,9 @@ class DistributionTest {
     return requireNonNull(picker.pick(request, fleet.now()), "picked");
   }
 
-  /** How many of {@code n} requests each worker gets, none of them ending or all at once. */
+  /**
+   * Requests for each worker out of {@code n}, if all of them stay in flight or all end at once.
+   */
   private Map<String, Integer> shares(Picker picker, int n, boolean stay) {
     Map<String, Integer> shares = new TreeMap<>();
     for (int i = 0; i < n; i++) {
@@ -73,7 +75,7 @@ class DistributionTest {
   }
 
   @Test
-  void roundRobinIsEvenWhenMostAreOut() {
+  void roundRobinIsEvenIfMostAreIneligible() {
     Picker picker = picker("round_robin");
     for (int i = 0; i < 3; i++) {
       fleet.kill(fleet.worker(i));
@@ -95,15 +97,15 @@ class DistributionTest {
     fleet.load(fleet.worker(1), 5);
     Map<String, Integer> shares = shares(picker("power_of_two"), 5000, false);
 
-    // Drawn with one of the other four in 2 of 5 cases, the most loaded never wins; the second
-    // most loaded wins against it alone, in 1 of 10 draws.
+    // In 2 of 5 cases the draw includes one of the other four. The most loaded worker never wins.
+    // The second most loaded wins only against it, in 1 of 10 draws.
     assertThat(shares).doesNotContainKey("w0");
     assertThat(shares.get("w1")).isBetween(400, 600);
     assertThat(shares.get("w2")).isBetween(1350, 1650);
   }
 
   @Test
-  void powerOfTwoChoosesTheLessLoadedOfTwoEvenWhenMostAreOut() {
+  void powerOfTwoChoosesTheLessLoadedOfTwoEvenIfMostAreIneligible() {
     for (int i = 0; i < 3; i++) {
       fleet.kill(fleet.worker(i));
     }
@@ -113,7 +115,7 @@ class DistributionTest {
   }
 
   @Test
-  void powerOfTwoIsEvenAmongEqualsWhenMostAreOut() {
+  void powerOfTwoIsEvenAmongEqualsIfMostAreIneligible() {
     for (int i = 0; i < 3; i++) {
       fleet.kill(fleet.worker(i));
     }
@@ -135,7 +137,7 @@ class DistributionTest {
         .allSatisfy((_, n) -> assertThat(n).isEqualTo(200));
   }
 
-  /** Who serves each of {@code n} sessions. */
+  /** The worker that serves each of {@code n} sessions. */
   private Map<Integer, Worker> owners(Picker picker, int n) {
     Map<Integer, Worker> owners = new HashMap<>();
     for (int i = 0; i < n; i++) {
@@ -152,10 +154,10 @@ class DistributionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"consistent_hash", "rendezvous_hash"})
-  void keysAreSharedOutEvenly(String name) {
+  void keysAreDistributedEvenly(String name) {
     Map<Worker, Integer> shares = counts(owners(picker(name), 10_000).values());
 
-    // 160 places each vary by about 8 %, so that 30 % would be a fault of the hash.
+    // With 160 points each, the shares vary by about 8 %; 30 % would be a fault of the hash.
     assertThat(shares).hasSize(5).allSatisfy((_, n) -> assertThat(n).isBetween(1400, 2600));
   }
 
@@ -186,7 +188,7 @@ class DistributionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"consistent_hash", "rendezvous_hash"})
-  void removedAndDeadWorkerLeaveTheirKeysToTheSameOthers(String name) {
+  void removedAndDeadWorkersLoseTheirKeysToTheSameWorkers(String name) {
     fleet.kill(fleet.worker(1));
     Map<Integer, Worker> whileDead = owners(picker(name), 2000);
     fleet.fleet.remove("w1");
@@ -196,7 +198,7 @@ class DistributionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"consistent_hash", "rendezvous_hash"})
-  void addedWorkerTakesItsShareAndNoKeyMovesBetweenTheOthers(String name) {
+  void addedWorkerTakesItsShareAndMovesNoOtherKeys(String name) {
     Map<Integer, Worker> before = owners(picker(name), 10_000);
     Worker added = fleet.add(TestFleet.spec("w5", TestFleet.MODEL));
     Map<Integer, Worker> after = owners(picker(name), 10_000);
@@ -225,7 +227,7 @@ class DistributionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"consistent_hash", "rendezvous_hash"})
-  void withoutABoundOneKeyStaysWithOneWorkerWhateverItsLoad(String name) {
+  void withoutABoundOneKeyStaysWithOneWorkerAtAnyLoad(String name) {
     Picker picker = picker(name);
     RoutingRequest request = Requests.session("hot");
     Worker owner = pick(picker, request);
@@ -255,7 +257,7 @@ class DistributionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"consistent_hash", "rendezvous_hash"})
-  void spillIsToldAndEndsWithTheLoad(String name) {
+  void spillIsReportedAndEndsWithTheLoad(String name) {
     Picker picker = picker(name, 1);
     RoutingRequest request = Requests.session("hot");
     Worker owner = pick(picker, request);
@@ -269,7 +271,7 @@ class DistributionTest {
   }
 
   @Test
-  void promptIsTheKeyOfARequestWithoutOne() {
+  void promptIsTheKeyIfThereIsNoOther() {
     for (String name : List.of("consistent_hash", "rendezvous_hash")) {
       Picker picker = picker(name);
       Worker owner = pick(picker, Requests.prompt(42));

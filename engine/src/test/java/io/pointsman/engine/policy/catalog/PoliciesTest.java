@@ -46,7 +46,7 @@ class PoliciesTest {
   }
 
   @Test
-  void policyThatIsNotOfferedIsRefusedByName() {
+  void unknownPolicyIsRefusedByName() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Policies.create("kv_unaware", parts))
         .withMessageStartingWith("policy: kv_unaware (expected: one of ")
@@ -54,7 +54,7 @@ class PoliciesTest {
   }
 
   @Test
-  void onlyAPolicyThatKeepsSessionsTellsThem() {
+  void onlyAPolicyWithSessionsExposesThem() {
     PolicySetup sticky = Policies.create("sticky_least_loaded", parts);
     assertThat(sticky.sessions()).isNotNull();
     assertThat(sticky.learners()).containsExactly(sticky.sessions());
@@ -63,7 +63,7 @@ class PoliciesTest {
   }
 
   @Test
-  void defaultsAreThoseOfTheDocumentation() {
+  void defaultsEqualTheDocumentation() {
     assertThat(PolicySettings.DEFAULTS)
         .isEqualTo(
             new PolicySettings(160, 0, CacheAwareSettings.DEFAULTS, Duration.ofHours(2), 100_000));

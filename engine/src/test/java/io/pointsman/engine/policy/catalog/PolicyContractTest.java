@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What every policy promises, whatever it does. Run over each name in {@link Policies}. */
+/** The contract of every policy, checked for each name in {@link Policies}. */
 class PolicyContractTest {
   private static final PolicySettings BOUNDED =
       new PolicySettings(
@@ -57,8 +57,8 @@ class PolicyContractTest {
   }
 
   /**
-   * @param races whether other threads may take what the policy has just chosen, so that the engine
-   *     has to choose for it now and then
+   * @param races true if other threads may take the policy's choice, so the engine sometimes
+   *     chooses instead
    */
   private static RoutingEngine engine(String name, TestFleet fleet, boolean races) {
     return new RoutingEngine(
@@ -70,7 +70,7 @@ class PolicyContractTest {
         fleet.dice);
   }
 
-  /** A policy's fault is hidden by the engine's fallback; here it is to be seen. */
+  /** Turns a policy's fault into an error; the engine's fallback would hide it. */
   private record FaultsAreErrors(boolean fallbacks) implements EngineListener {
     @Override
     public void routed(RoutingRequest request, Lease lease) {
@@ -114,7 +114,7 @@ class PolicyContractTest {
 
   @ParameterizedTest
   @MethodSource("names")
-  void picksTheOnlyEligibleWorkerAndNobodyWhenThereIsNone(String name) {
+  void picksTheOnlyEligibleWorkerOrNone(String name) {
     for (PolicySettings settings : List.of(PolicySettings.DEFAULTS, BOUNDED)) {
       TestFleet fleet = TestFleet.of(40);
       Picker picker = setup(name, fleet, settings).policy().picker(fleet.pool());
@@ -135,7 +135,7 @@ class PolicyContractTest {
 
   @ParameterizedTest
   @MethodSource("names")
-  void emptyPoolHasNobody(String name) {
+  void emptyPoolHasNoWorker(String name) {
     TestFleet fleet = new TestFleet();
     Picker picker = setup(name, fleet, BOUNDED).policy().picker(fleet.pool());
     for (int kind = 0; kind < Requests.KINDS; kind++) {
@@ -149,7 +149,7 @@ class PolicyContractTest {
     assertThat(history(name)).isEqualTo(history(name)).hasSize(600);
   }
 
-  /** Whom a policy chose in a run with uneven loads, failures and a change of the fleet. */
+  /** The policy's choices in a run with uneven loads, failures and a fleet change. */
   private static List<String> history(String name) {
     TestFleet fleet = TestFleet.of(6);
     RoutingEngine engine = engine(name, fleet);
@@ -214,7 +214,7 @@ class PolicyContractTest {
 
   @ParameterizedTest
   @MethodSource("names")
-  void workersThatComeAndGoAreFollowed(String name) {
+  void addedAndRemovedWorkersAreFollowed(String name) {
     TestFleet fleet = TestFleet.of(3);
     RoutingEngine engine = engine(name, fleet);
     SplittableRandom random = new SplittableRandom(11);
@@ -239,7 +239,7 @@ class PolicyContractTest {
 
   @ParameterizedTest
   @MethodSource("names")
-  void workerThatComesBackUnderItsIdIsANewOne(String name) {
+  void workerReturningWithItsIdIsANewOne(String name) {
     TestFleet fleet = TestFleet.of(1);
     RoutingEngine engine = engine(name, fleet);
     for (int round = 0; round < 5; round++) {
@@ -298,7 +298,7 @@ class PolicyContractTest {
 
   @ParameterizedTest
   @MethodSource("names")
-  void pickAllocatesNextToNothing(String name) {
+  void pickAllocatesAlmostNothing(String name) {
     TestFleet fleet = TestFleet.of(10);
     Picker picker = setup(name, fleet, PolicySettings.DEFAULTS).policy().picker(fleet.pool());
     List<RoutingRequest> requests = new ArrayList<>();

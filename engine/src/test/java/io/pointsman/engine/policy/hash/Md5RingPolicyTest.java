@@ -41,7 +41,7 @@ class Md5RingPolicyTest {
         fleet, IntStream.rangeClosed(1, workers).mapToObj(i -> spec(i)).toArray(WorkerSpec[]::new));
   }
 
-  /** The same engines with three ranks each, not in their order. */
+  /** The same engines with three ranks each, not in rank order. */
   private Picker ofRanks(int engines) {
     return picker(
         fleet,
@@ -58,7 +58,7 @@ class Md5RingPolicyTest {
   /** Computed with uhashring 2.3. */
   @ParameterizedTest
   @CsvSource({"user-1, w2", "user-2, w2", "alice, w2", "0, w3", "42, w1", "é, w2"})
-  void sessionsLandWhereProductionStackSendsThem(String session, String worker) {
+  void sessionsGoWhereProductionStackSendsThem(String session, String worker) {
     Picker picker = picker(3);
     RoutingRequest request = Requests.session(session);
 
@@ -67,7 +67,7 @@ class Md5RingPolicyTest {
   }
 
   @Test
-  void aWorkerThatIsOutIsPassedAsIfItWereNotInTheRing() {
+  void anIneligibleWorkerIsSkippedAsIfItWereNotInTheRing() {
     Picker three = picker(3);
     Worker third = fleet.worker(2);
     TestFleet without = fleet;
@@ -86,7 +86,7 @@ class Md5RingPolicyTest {
   }
 
   @Test
-  void ranksShareTheSessionsOfTheirEngineWhichAreThoseThatItHasWithoutRanks() {
+  void ranksDivideTheSessionsOfTheirEngine() {
     Picker ranks = ofRanks(3);
     Picker engines = picker(new TestFleet(), spec(1), spec(2), spec(3));
     Map<Worker, Integer> ofRank = new HashMap<>();
@@ -108,7 +108,7 @@ class Md5RingPolicyTest {
   }
 
   @Test
-  void anotherRankOfItsEngineServesForOneThatIsOutAndNoOtherSessionMoves() {
+  void anotherRankReplacesAnIneligibleOneAndNoOtherSessionMoves() {
     Picker picker = ofRanks(3);
     Worker out = fleet.worker(4);
     Map<String, Worker> before = new HashMap<>();
@@ -132,7 +132,7 @@ class Md5RingPolicyTest {
   }
 
   @Test
-  void routersThatHeardOfTheRanksInAnotherOrderAgree() {
+  void routersWithAnotherOrderOfRanksAgree() {
     Picker one = ofRanks(1);
     Picker other =
         picker(new TestFleet(), spec(1).withRank(0), spec(1).withRank(1), spec(1).withRank(2));
@@ -152,7 +152,7 @@ class Md5RingPolicyTest {
   }
 
   @Test
-  void withNobodyLeftNobodyIsChosen() {
+  void withoutEligibleWorkersNoneIsChosen() {
     Picker picker = picker(2);
     fleet.pool().workers().forEach(worker -> worker.drain(true));
 

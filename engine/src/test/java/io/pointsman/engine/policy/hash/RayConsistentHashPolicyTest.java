@@ -33,7 +33,7 @@ class RayConsistentHashPolicyTest {
     return new RingSettings(nodes, fallback);
   }
 
-  /** {@code r0}, {@code r1}, ... */
+  /** Replicas {@code r0}, {@code r1}, ... */
   private static TestFleet replicas(int count) {
     TestFleet fleet = new TestFleet();
     for (int i = 0; i < count; i++) {
@@ -59,12 +59,12 @@ class RayConsistentHashPolicyTest {
     "sess_0000, 5cb6745899391ecc",
     "a-much-longer-session-id-0123456789, e992b77abedcfe78"
   })
-  void hashesAreThoseOfRay(String text, String hash) {
+  void hashesMatchRay(String text, String hash) {
     assertThat(Long.toHexString(Murmur3.hash(text, SEED))).isEqualTo(hash);
   }
 
   @Test
-  void theHashIsTheFirstWordOfThePublicOne() {
+  void theHashIsTheFirstWordOfMurmurHash3() {
     assertThat(Long.toHexString(Murmur3.hash("hello", 0))).isEqualTo("cbd8a7b341bd9b02");
     assertThat(Murmur3.hash("", 0)).isZero();
   }
@@ -78,7 +78,7 @@ class RayConsistentHashPolicyTest {
     assertThat(hashes).hasSize(6);
   }
 
-  /** The ring as it is described, without any of our own arithmetic on longs. */
+  /** The ring as specified, with arbitrary-precision arithmetic. */
   private static List<String> ranks(int replicas, int nodes, String session, int most) {
     TreeMap<BigInteger, String> ring = new TreeMap<>();
     for (int r = 0; r < replicas; r++) {
@@ -97,7 +97,7 @@ class RayConsistentHashPolicyTest {
 
   @ParameterizedTest
   @CsvSource({"1, 100", "2, 100", "5, 100", "5, 1", "8, 3"})
-  void ownersAndTheirSuccessorsAreThoseOfTheRing(int replicas, int nodes) {
+  void ownersAndSuccessorsMatchTheRing(int replicas, int nodes) {
     TestFleet fleet = replicas(replicas);
     Picker picker = picker(fleet, settings(nodes, 2));
     for (int s = 0; s < 500; s++) {
@@ -115,7 +115,7 @@ class RayConsistentHashPolicyTest {
   }
 
   @Test
-  void aKeyOnAPointBelongsToTheNextOneAndBehindTheLastToTheFirst() {
+  void aKeyOnAPointBelongsToTheNextOneAndAfterTheLastToTheFirst() {
     PointRing.Builder builder = new PointRing.Builder();
     builder.add(10, 0, 0);
     builder.add(20, 5, 1);
@@ -135,7 +135,7 @@ class RayConsistentHashPolicyTest {
   }
 
   @Test
-  void sharesLieBetweenHalfAndTwiceTheFairOne() {
+  void sharesAreBetweenHalfAndTwiceTheFairShare() {
     TestFleet fleet = replicas(5);
     Picker picker = picker(fleet, RingSettings.DEFAULTS);
     Map<String, Integer> shares = new HashMap<>();
@@ -147,7 +147,7 @@ class RayConsistentHashPolicyTest {
   }
 
   @Test
-  void aFifthReplicaTakesAboutItsShareAndOnlyForItself() {
+  void aFifthReplicaTakesItsShareAndMovesNoOtherKeys() {
     TestFleet four = replicas(4);
     TestFleet five = replicas(5);
     Picker before = picker(four, RingSettings.DEFAULTS);
@@ -180,7 +180,7 @@ class RayConsistentHashPolicyTest {
   }
 
   @Test
-  void sessionsOfAReplicaThatIsOutComeBackToIt() {
+  void sessionsReturnToARecoveredReplica() {
     TestFleet fleet = replicas(3);
     Picker picker = picker(fleet, RingSettings.DEFAULTS);
     Worker owner = pick(fleet, picker, "s");
@@ -191,7 +191,7 @@ class RayConsistentHashPolicyTest {
   }
 
   @Test
-  void beyondTheFallbacksLoadDecides() {
+  void afterTheFallbacksTheLeastLoadedServes() {
     TestFleet fleet = replicas(6);
     Picker picker = picker(fleet, settings(100, 1));
     List<String> ranks = ranks(6, 100, "s", 6);

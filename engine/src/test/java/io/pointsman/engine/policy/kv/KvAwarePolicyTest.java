@@ -124,7 +124,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void requestGoesWhereItsPromptWasAnnouncedWhoeverBroughtItThere() {
+  void requestFollowsTheEventsOfItsPromptFromAnySource() {
     announce(third, PROMPT);
     for (int i = 0; i < 10; i++) {
       assertThat(serve(asking(PROMPT))).isSameAs(third);
@@ -136,7 +136,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void pickSaysWhatItsLookUpCameTo() {
+  void notesContainTheResultOfTheLookup() {
     announce(third, PROMPT);
     serve(asking(PROMPT));
     assertThat(lastLookup).isEqualTo(KvTally.Outcome.HIT);
@@ -162,7 +162,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void promptsThatAreYetToBeComputedCountUntilTheirFirstToken() {
+  void promptsCountUntilTheirFirstToken() {
     Lease running = place(asking(prompt(2, 1000)));
     Worker busy = running.worker();
     for (Worker worker : fleet.pool().workers()) {
@@ -196,14 +196,14 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void onlyWhatIsNotHeldIsCharged() {
+  void onlyUncachedTokensAreCharged() {
     announce(first, PROMPT);
     Lease running = place(asking(PROMPT));
     assertThat(running.worker()).isSameAs(first);
     fleet.load(second, 1);
     fleet.load(third, 1);
 
-    // (100 + 1) * 2 there, 100 * 2 elsewhere; were the whole prompt charged, it would be 229 * 2.
+    // (100 + 1) * 2 there, 100 * 2 elsewhere; with the whole prompt charged it would be 229 * 2.
     assertThat(serve(asking(prompt(3, 100)))).isNotSameAs(first);
     fleet.load(second, 1);
     fleet.load(third, 1);
@@ -211,7 +211,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void idleFleetFillsEvenlyAlsoWithRequestsThatComeOneAfterTheOther() {
+  void idleFleetFillsEvenlyWithConsecutiveRequests() {
     Map<Worker, Integer> served = new HashMap<>();
     for (int i = 0; i < 300; i++) {
       served.merge(serve(asking(prompt(i, 100))), 1, Integer::sum);
@@ -229,19 +229,19 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void textWhoseIdsAreKnownFollowsAnnouncements() {
+  void textWithKnownIdsFollowsEvents() {
     announce(second, PROMPT);
     RoutingRequest text = Requests.prompt(5);
     texts.put(text.prefix(), TokenIds.key(0, PROMPT, PROMPT.length, PROMPT.length));
 
     assertThat(serve(text)).isSameAs(second);
     assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
-    // 128 of 129 tokens, told in the four blocks of the text.
+    // 128 of 129 tokens, in the four blocks of the text.
     assertThat(lastBlocks).isEqualTo(3);
   }
 
   @Test
-  void ofATextWhoseEndIsNotKnownTheBeginningCounts() {
+  void knownBeginningOfATextCounts() {
     announce(second, PROMPT);
     RoutingRequest text = Requests.prompt(5);
     texts.put(text.prefix(), TokenIds.key(0, PROMPT, 128, 1000));
@@ -250,7 +250,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void textWhoseIdsAreNotKnownGoesWhereItWasPlacedBefore() {
+  void textWithUnknownIdsFollowsItsPlacements() {
     Worker home = serve(Requests.prompt(5));
     for (int i = 0; i < 10; i++) {
       assertThat(serve(Requests.prompt(5))).isSameAs(home);
@@ -261,7 +261,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void saltedPromptsGetNoCreditForWhatWasAnnounced() {
+  void saltedPromptsGetNoCreditForEvents() {
     announce(third, PROMPT);
     PrefixBlocks known = key(PROMPT);
     PrefixBlocks salted =
@@ -272,7 +272,7 @@ class KvAwarePolicyTest {
     assertThat(index.tally().counted(KvTally.Outcome.UNKNOWN_TOKENS)).isEqualTo(1);
   }
 
-  /** Blocks that a worker is taken to hold of a prompt, asked without a lease that lasts. */
+  /** Prompt blocks that a worker is expected to hold, queried by a request that ends at once. */
   private int heldOn(Worker worker, RoutingRequest request) {
     fleet.pool().workers().forEach(each -> each.drain(each != worker));
     serve(request);
@@ -281,18 +281,18 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void promptThatIsPlacedCountsAsHeldBeforeItIsAnnounced() {
+  void placedPromptCountsAsHeldBeforeItsEvent() {
     Worker home = place(asking(PROMPT)).worker();
     for (Worker worker : fleet.pool().workers()) {
       fleet.load(worker, worker == home ? 0 : 2);
     }
-    // (1 + 129) * 2 there, 129 * 3 elsewhere; were it not held, (129 + 129) * 2.
+    // (1 + 129) * 2 there, 129 * 3 elsewhere; without the cached prompt (129 + 129) * 2.
     assertThat(serve(asking(PROMPT))).isSameAs(home);
     assertThat(lastReason).isEqualTo(PickReason.PREFIX_HIT);
   }
 
   @Test
-  void promptThatWaitsToBeComputedIsHeldHoweverLongUntilItsAnnouncementIsDue() {
+  void waitingPromptCountsAsHeldUntilItsEventIsDue() {
     fleet.clock.advance(Duration.ofMinutes(1));
     Lease waiting = place(asking(PROMPT));
     fleet.clock.advance(Duration.ofSeconds(90));
@@ -305,7 +305,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void promptsThatWaitWhenAnEngineAnnouncesThatItIsEmptyAreStillHeld() {
+  void waitingPromptsCountAsHeldAfterAClearEvent() {
     Worker home = serve(asking(prompt(2, 129)));
     fleet.clock.advance(Duration.ofSeconds(5));
     fleet.pool().workers().forEach(each -> each.drain(each != home));
@@ -318,7 +318,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void workerThatHangsHoldsWhatWasPlacedForTwoMinutes() {
+  void placementsOnAHangingWorkerCountForTwoMinutes() {
     fleet.clock.advance(Duration.ofMinutes(1));
     Worker home = place(asking(PROMPT)).worker();
     fleet.clock.advance(Duration.ofSeconds(122));
@@ -326,7 +326,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void placementsCountBeyondTheKnownIdsWhereAllOfThoseAreAnnounced() {
+  void placementsCountBeyondTheKnownIdsIfTheseAreAnnounced() {
     fleet.clock.advance(Duration.ofMinutes(1));
     RoutingRequest text = Requests.prompt(5);
     Worker home = serve(text);
@@ -341,14 +341,14 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void announcedEvictionsAreBelievedMoreThanOwnPlacements() {
+  void evictionEventsOverridePlacements() {
     Worker home = serve(asking(PROMPT));
     fleet.clock.advance(Duration.ofSeconds(17));
     fleet.load(home, 1);
     assertThat(serve(asking(PROMPT))).isNotSameAs(home);
   }
 
-  /** The connection to a worker's events blinks, and something else is heard of it afterwards. */
+  /** Interrupts a worker's event stream briefly; another event follows afterwards. */
   private void missSomethingOf(Worker worker) {
     fleet.clock.advance(Duration.ofMinutes(1));
     index.reset(worker, 0, KvFeed.Cause.MISSED);
@@ -364,7 +364,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void whatWasPlacedBeforeAGapMayBeHeldUntilItIsPlacedAgain() {
+  void placementsBeforeMissedEventsCountUntilTheNextPlacement() {
     Worker home = serve(asking(PROMPT));
     announce(home, PROMPT);
     missSomethingOf(home);
@@ -378,7 +378,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void whatAnEngineFindsAndHasNotAnnouncedSaysThatPlacementsCount() {
+  void unannouncedCacheHitsMakePlacementsCount() {
     int[] longer = prompt(1, 1025);
     Worker home = serve(asking(longer));
     missSomethingOf(home);
@@ -401,9 +401,9 @@ class KvAwarePolicyTest {
         .build();
   }
 
-  /** Of many holders together it is only known when any of them was used last. */
+  /** For a crowd only the last use by any of its workers is known. */
   @Test
-  void whatAnEngineFindsSaysThatPlacementsCountThoughOthersServeTheSamePrompt() {
+  void unannouncedCacheHitsMakePlacementsCountDespiteOtherHolders() {
     for (int i = 3; i < 8; i++) {
       index.live(fleet.add(TestFleet.spec("w" + i, TestFleet.MODEL)), 0, true);
     }
@@ -431,7 +431,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void whatWasPlacedBeforeARestartIsNotHeldThoughAnnouncementsWereMissing() {
+  void placementsBeforeARestartAreNotHeldDespiteMissedEvents() {
     Worker home = serve(asking(PROMPT));
     missSomethingOf(home);
     index.restarted(home, 0, fleet.clock.nanos());
@@ -441,7 +441,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void workersThatAnnounceNothingAreKnownByWhatWasPlacedOnThem() {
+  void workersWithoutEventsAreKnownByTheirPlacements() {
     for (Worker worker : fleet.pool().workers()) {
       index.live(worker, 0, false);
     }
@@ -468,7 +468,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void adapterIsAskedForByItsNameAsAModel() {
+  void adapterIsRequestedByItsNameAsAModel() {
     fleet.fleet.learnModels(first, Set.of(TestFleet.MODEL, "lora"));
     fleet.fleet.learnModels(second, Set.of(TestFleet.MODEL, "lora"));
     index.apply(first, 0, batch(announcer.stored("lora", PROMPT, 0, KvTier.DEVICE)));
@@ -480,7 +480,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void adapterThatNoneHasAnnouncedGoesByPlacementsAndNotByTheBaseModelsBlocks() {
+  void unannouncedAdapterFollowsPlacementsInsteadOfTheBaseModelsBlocks() {
     Set<String> models = Set.of(TestFleet.MODEL, TestFleet.MODEL + ":new", "lora");
     for (Worker worker : fleet.pool().workers()) {
       fleet.fleet.learnModels(worker, models);
@@ -501,7 +501,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void workerThatWasTriedIsNotTriedAgain() {
+  void triedWorkerIsNotTriedAgain() {
     announce(first, PROMPT);
     RoutingRequest retry = asking(PROMPT);
     retry.exclude(first);
@@ -509,7 +509,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void workerThatLeftIsForgotten() {
+  void departedWorkerIsForgotten() {
     announce(first, PROMPT);
     fleet.fleet.remove(first.id());
 
@@ -518,7 +518,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void temperatureTakesDearerWorkersByChance() {
+  void temperatureChoosesMoreExpensiveWorkersAtRandom() {
     fleet.fleet.remove(third.id());
     announce(first, PROMPT);
     int[] branch = branch(PROMPT, 64, prompt(7, 65));
@@ -533,7 +533,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void hugeTemperatureIsAsGoodAsRandomAndATinyOneTakesTheLeast() {
+  void hugeTemperatureIsRandomAndATinyOneChoosesTheCheapest() {
     announce(first, PROMPT);
     engine = engine(new KvAwareSettings(1e300, KvCredits.DEFAULTS, 1 << 20));
     Set<Worker> used = new HashSet<>();
@@ -595,7 +595,7 @@ class KvAwarePolicyTest {
   }
 
   @Test
-  void sessionsThatStayAreChargedWhatTheirWorkersDoNotHold() {
+  void stickySessionsAreChargedTheirUncachedTokens() {
     PolicySettings settings = PolicySettings.DEFAULTS.withAffinity(SessionAffinity.Mode.HARD);
     PolicyParts parts =
         new PolicyParts(
@@ -611,7 +611,7 @@ class KvAwarePolicyTest {
     fleet.load(second, 2);
     fleet.load(third, 2);
 
-    // (100 + 1) * 2 there, 100 * 3 elsewhere; were the whole prompt charged, it would be 229 * 2.
+    // (100 + 1) * 2 there, 100 * 3 elsewhere; with the whole prompt charged it would be 229 * 2.
     assertThat(serve(asking(prompt(3, 100)))).isSameAs(first);
     running.succeeded();
   }

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Sessions that stay, over a policy whose choice the tests script. */
+/** Session affinity over a policy with choices that the tests script. */
 class SessionAffinityTest {
   private static final Duration TTL = Duration.ofHours(2);
 
@@ -39,7 +39,7 @@ class SessionAffinityTest {
   private volatile PickReason lastReason = PickReason.FALLBACK;
   private int lastBlocks;
 
-  /** Whom the policy below chooses. */
+  /** The worker that the inner policy chooses. */
   private Worker chosen = fleet.worker(0);
 
   private final EngineListener listener =
@@ -91,7 +91,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void policyChoosesWhereASessionBegins() {
+  void policyChoosesTheFirstWorkerOfASession() {
     RoutingEngine engine = engine(Mode.HARD);
     chosen = fleet.worker(2);
     assertThat(serve(engine, "s")).isSameAs(fleet.worker(2));
@@ -105,7 +105,7 @@ class SessionAffinityTest {
 
   @ParameterizedTest
   @EnumSource(value = Mode.class, names = "OFF", mode = EnumSource.Mode.EXCLUDE)
-  void requestsOfNoSessionAreThePolicys(Mode mode) {
+  void requestsWithoutASessionUseThePolicy(Mode mode) {
     RoutingEngine engine = engine(mode);
     for (int i = 0; i < 4; i++) {
       chosen = fleet.worker(i);
@@ -119,7 +119,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void hardSessionStaysWhateverTheLoad() {
+  void hardSessionStaysAtAnyLoad() {
     RoutingEngine engine = engine(Mode.HARD);
     Worker home = serve(engine, "s");
     fleet.load(home, 500);
@@ -153,7 +153,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void softSessionOnAnIdleFleetMovesOnlyBehindARequest() {
+  void softSessionOnAnIdleFleetMovesOnlyAwayFromARequestInFlight() {
     RoutingEngine engine = engine(Mode.SOFT);
     Worker home = serve(engine, "s");
     chosen = fleet.worker(1);
@@ -165,7 +165,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void workersThatAreOutHaveNoShare() {
+  void ineligibleWorkersHaveNoShare() {
     RoutingEngine engine = engine(Mode.SOFT);
     Worker home = serve(engine, "s");
     chosen = fleet.worker(1);
@@ -179,7 +179,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void softSessionStaysWhereThePolicyStillWantsIt() {
+  void softSessionStaysIfThePolicyChoosesItsWorker() {
     RoutingEngine engine = engine(Mode.SOFT);
     Worker home = serve(engine, "s");
     fleet.load(home, 50);
@@ -204,7 +204,7 @@ class SessionAffinityTest {
 
   @ParameterizedTest
   @EnumSource(value = Mode.class, names = "OFF", mode = EnumSource.Mode.EXCLUDE)
-  void workerThatIsOutLosesItsSessionsForGood(Mode mode) {
+  void ineligibleWorkerLosesItsSessionsPermanently(Mode mode) {
     RoutingEngine engine = engine(mode);
     Worker home = serve(engine, "s");
     chosen = fleet.worker(2);
@@ -217,7 +217,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void hardSessionComesBackToAWorkerThatWasBusy() {
+  void hardSessionReturnsToItsWorkerWhenThatIsNoLongerBusy() {
     Worker limited = fleet.add(TestFleet.spec("limited", TestFleet.MODEL).withMaxInFlight(1));
     RoutingEngine engine = engine(Mode.HARD);
     chosen = limited;
@@ -232,7 +232,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void workerThatComesBackUnderItsIdHasNoneOfItsSessions() {
+  void workerReturningWithItsIdHasNoSessions() {
     RoutingEngine engine = engine(Mode.HARD);
     serve(engine, "s");
     fleet.fleet.remove("w0");
@@ -259,7 +259,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void sessionThatFindsNoPlaceIsServedByThePolicy() {
+  void sessionThatCannotBeStoredUsesThePolicy() {
     table = new SessionTable(1, TTL, fleet.clock::nanos);
     RoutingEngine engine = engine(Mode.HARD);
     Lease first = place(engine, Requests.session("a"));
@@ -285,7 +285,7 @@ class SessionAffinityTest {
 
   @ParameterizedTest
   @MethodSource("otherPolicies")
-  void everyPolicyKeepsSessionsThatWay(String name) {
+  void everyPolicyWorksWithAffinity(String name) {
     RoutingEngine engine = engine(setup(name, Mode.HARD));
     SplittableRandom random = new SplittableRandom(4);
     Worker[] homes = new Worker[20];
@@ -315,7 +315,7 @@ class SessionAffinityTest {
   }
 
   @Test
-  void policyThatKeepsSessionsItselfTakesNoOthers() {
+  void policyWithItsOwnSessionsRefusesAffinity() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> setup("sticky_least_loaded", Mode.SOFT))
         .withMessageStartingWith("session-affinity: soft (expected: off");

@@ -32,7 +32,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** {@code sticky_least_loaded} and the table of sessions that it reads, through the engine. */
+/** {@code sticky_least_loaded} and its session table, tested through the engine. */
 class SessionTableTest {
   private static final Duration TTL = Duration.ofHours(2);
 
@@ -76,7 +76,7 @@ class SessionTableTest {
     throw new AssertionError("rejected");
   }
 
-  /** Who serves a request that ends at once. */
+  /** The worker that serves a request, which ends at once. */
   private Worker serve(RoutingRequest request) {
     Lease lease = place(request);
     lease.succeeded();
@@ -88,7 +88,7 @@ class SessionTableTest {
   }
 
   @Test
-  void sessionStaysWithItsWorkerWhateverTheLoad() {
+  void sessionStaysWithItsWorkerAtAnyLoad() {
     Worker worker = serve("s");
     assertThat(lastReason).isEqualTo(PickReason.STICKY_BIND);
     fleet.load(worker, 500);
@@ -119,7 +119,7 @@ class SessionTableTest {
   }
 
   @Test
-  void requestsWithoutASessionGoToTheLeastLoadedAndAreNotKept() {
+  void requestsWithoutASessionGoToTheLeastLoadedAndAreNotStored() {
     for (int i = 0; i < 3; i++) {
       fleet.load(fleet.worker(i), 1);
     }
@@ -132,7 +132,7 @@ class SessionTableTest {
   }
 
   @Test
-  void overlongIdentityIsNotKept() {
+  void overlongIdentityIsNotStored() {
     serve("x".repeat(RoutingRequest.LONGEST_KEPT + 1));
     assertThat(table.size()).isZero();
 
@@ -141,7 +141,7 @@ class SessionTableTest {
   }
 
   @Test
-  void sessionWithAnOverlongModelIsNotKept() {
+  void sessionWithAnOverlongModelIsNotStored() {
     String longest = "m".repeat(RoutingRequest.LONGEST_KEPT);
     fleet.add(TestFleet.spec("other", longest, longest + "m"));
     serve(ofModel("s", longest + "m"));
@@ -195,7 +195,7 @@ class SessionTableTest {
   }
 
   @Test
-  void sessionMovesForGoodWhenItsWorkerIsOut() {
+  void sessionMovesPermanentlyWhenItsWorkerIsIneligible() {
     Worker first = serve("s");
     first.drain(true);
     Worker second = serve("s");
@@ -267,7 +267,7 @@ class SessionTableTest {
   }
 
   @Test
-  void finishEndsTheSessionWhereverItsIdWasSent() {
+  void finishEndsTheSessionForEverySourceOfItsId() {
     serve(Requests.session("s", "header:x-session-id", TestFleet.MODEL));
     serve(Requests.session("s", "body:user", TestFleet.MODEL));
     serve(Requests.session("other", "body:user", TestFleet.MODEL));
@@ -282,7 +282,7 @@ class SessionTableTest {
   }
 
   @Test
-  void finishedSessionsRequestsRunToTheirEndAndDoNotAgeItsSuccessor() {
+  void requestsOfAFinishedSessionDoNotAffectItsSuccessor() {
     Lease old = place(Requests.session("s"));
     table.finish("s");
     Lease young = place(Requests.session("s"));
@@ -297,7 +297,7 @@ class SessionTableTest {
   }
 
   @Test
-  void fullTableGivesUpTheSessionIdleForLongest() {
+  void fullTableRemovesTheSessionIdleForLongest() {
     atMost(3);
     serve("a");
     serve("b");
@@ -315,7 +315,7 @@ class SessionTableTest {
   }
 
   @Test
-  void fullTableOfSessionsInUseKeepsNoNewOne() {
+  void fullTableOfSessionsInUseStoresNoNewOne() {
     atMost(2);
     Lease a = place(Requests.session("a"));
     Lease b = place(Requests.session("b"));
@@ -332,7 +332,7 @@ class SessionTableTest {
   }
 
   @Test
-  void modelsHaveSessionsOfTheirOwn() {
+  void modelsHaveSeparateSessions() {
     Worker other = fleet.add(TestFleet.spec("other", "second"));
     Worker home = serve("s");
     assertThat(serve(Requests.session("s", "header:x-session-id", "second"))).isSameAs(other);
@@ -352,7 +352,7 @@ class SessionTableTest {
   }
 
   @Test
-  void workerThatLeavesTakesItsSessionsAlong() {
+  void departingWorkersSessionsAreRemoved() {
     Set<Worker> gone = new HashSet<>();
     for (int i = 0; i < 8; i++) {
       serve("s" + i);
@@ -372,7 +372,7 @@ class SessionTableTest {
   }
 
   @Test
-  void pickerThatIsBuiltLateDoesNotBringBackAWorkerThatHasLeft() {
+  void latePickerDoesNotRestoreADepartedWorker() {
     Worker present = fleet.worker(1);
     Worker gone = requireNonNull(fleet.fleet.remove("w0"), "w0");
 
@@ -381,7 +381,7 @@ class SessionTableTest {
   }
 
   @Test
-  void secondOfTwoThatBindOneSessionAtOnceIsToldTheFirstsWorker() {
+  void concurrentBindsOfASessionReturnTheFirstsWorker() {
     Set<Worker> members = Set.copyOf(fleet.pool().workers());
     Worker first = fleet.worker(0);
     Worker second = fleet.worker(1);
@@ -396,7 +396,7 @@ class SessionTableTest {
   }
 
   @Test
-  void threadsThatOpenOneSessionAtOnceAgreeOnItsWorker() throws Exception {
+  void threadsThatOpenASessionConcurrentlyAgreeOnItsWorker() throws Exception {
     atMost(20);
     Map<String, Set<Worker>> served = new HashMap<>();
     int threads = 4;
@@ -427,7 +427,7 @@ class SessionTableTest {
   }
 
   @Test
-  void tableStaysWithinItsBoundUnderConcurrentChurn() throws Exception {
+  void tableStaysWithinItsBoundUnderConcurrentLoad() throws Exception {
     atMost(10);
     int threads = 4;
     try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {

@@ -44,7 +44,7 @@ class AdapterPolicyTest {
     return Policies.names().stream();
   }
 
-  /** The engine with the policy behind the preference, over the fleet as it is. */
+  /** An engine with an adapter policy over the test fleet. */
   private final class Rig {
     private final AdapterTable table;
     private final RoutingEngine engine;
@@ -79,7 +79,7 @@ class AdapterPolicyTest {
       };
     }
 
-    /** A request that is served at once. */
+    /** A request that ends at once. */
     Worker served(String model, int session) {
       Lease lease = routed(model, session);
       lease.succeeded();
@@ -99,7 +99,7 @@ class AdapterPolicyTest {
 
   @ParameterizedTest
   @MethodSource("policies")
-  void afterItsFirstRequestAnAdapterStaysWhereItIsLoaded(String policy) {
+  void adapterStaysOnTheWorkerOfItsFirstRequest(String policy) {
     workers(4, 0);
     Rig rig = new Rig(policy, AdapterSettings.DEFAULTS);
     Worker first = rig.served("base:a", 0);
@@ -111,7 +111,7 @@ class AdapterPolicyTest {
 
   @ParameterizedTest
   @MethodSource("policies")
-  void whoListsTheAdapterIsPreferredAndOthersTakeWhatIsTooMuch(String policy) {
+  void workersThatListTheAdapterArePreferredUpToTheLoadGap(String policy) {
     worker("plain0", 0, BASE);
     Worker listing = worker("listing", 2, BASE, "base:a");
     worker("plain1", 0, BASE);
@@ -125,7 +125,7 @@ class AdapterPolicyTest {
   }
 
   @Test
-  void anAdapterWhoseWorkersAreMuchBusierIsLoadedElsewhere() {
+  void anAdapterOnBusyWorkersIsLoadedElsewhere() {
     workers(2, 0);
     Rig rig = new Rig("least_load", new AdapterSettings(3, 16, 100));
     Worker first = rig.served("base:a", 0);
@@ -150,7 +150,7 @@ class AdapterPolicyTest {
   }
 
   @Test
-  void theBaseModelIsSpreadByThePolicyAlone() {
+  void requestsForTheBaseModelUseThePolicyOnly() {
     workers(4, 0);
     Rig rig = new Rig("round_robin", AdapterSettings.DEFAULTS);
     rig.served("base:a", 0);
@@ -178,7 +178,7 @@ class AdapterPolicyTest {
   }
 
   @Test
-  void aWorkerKeepsSoManyAdaptersAndGivesUpTheOneNotAskedForLongest() {
+  void aWorkerKeepsTheMostRecentlyRequestedAdapters() {
     workers(1, 0);
     Rig rig = new Rig("random", new AdapterSettings(0, 2, 100));
     rig.served("base:a", 0);
@@ -193,7 +193,7 @@ class AdapterPolicyTest {
   }
 
   @Test
-  void soManyAdaptersAreRemembered() {
+  void theNumberOfAdaptersIsBounded() {
     workers(2, 0);
     Rig rig = new Rig("random", new AdapterSettings(0, 1000, 10));
 
@@ -209,7 +209,7 @@ class AdapterPolicyTest {
   }
 
   @Test
-  void aFailureForgetsWhatWasLearnedAndNotWhatIsListed() {
+  void aFailureRemovesLearnedAdaptersButNotListedOnes() {
     Worker listing = worker("listing", 0, BASE, "base:a");
     Rig rig = new Rig("random", AdapterSettings.DEFAULTS);
 
@@ -233,7 +233,7 @@ class AdapterPolicyTest {
   }
 
   @Test
-  void anAdapterThatAWorkerComesToListIsKnown() {
+  void anAdapterThatAWorkerListsLaterIsKnown() {
     workers(3, 0);
     Rig rig = new Rig("random", AdapterSettings.DEFAULTS);
     Worker lists = fleet.worker(2);
@@ -247,7 +247,7 @@ class AdapterPolicyTest {
     assertThat(rig.table.holders("base:z")).as("learned from the placements").hasSize(1);
   }
 
-  /** Counts the pickers over a part of the fleet, and may keep who builds one waiting. */
+  /** Counts the pickers for parts of the fleet, and can delay their construction. */
   private static final class CountingPolicy implements Policy {
     private final AtomicInteger built = new AtomicInteger();
     private final CountDownLatch building = new CountDownLatch(1);
@@ -310,7 +310,7 @@ class AdapterPolicyTest {
   }
 
   @Test
-  void nobodyWaitsForAPickerThatAnotherThreadBuilds() throws Exception {
+  void noRequestWaitsForAPickerUnderConstruction() throws Exception {
     Worker one = worker("one", 0, BASE, "base:a");
     Worker two = worker("two", 0, BASE, "base:b");
     worker("three", 0, BASE);

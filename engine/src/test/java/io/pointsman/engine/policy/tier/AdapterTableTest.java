@@ -18,7 +18,7 @@ import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** The table against lists that are searched from one end to the other. */
+/** The table compared with lists that are searched linearly. */
 class AdapterTableTest {
   private static final int PER_WORKER = 3;
   private static final int IN_ALL = 8;
@@ -27,10 +27,10 @@ class AdapterTableTest {
   private final TestFleet fleet = TestFleet.of(4);
   private final AdapterTable table = new AdapterTable(new AdapterSettings(0, PER_WORKER, IN_ALL));
 
-  /** When each worker was asked last for each adapter. */
+  /** Time of the last request on each worker, for each adapter. */
   private final Map<String, Map<Worker, Integer>> model = new LinkedHashMap<>();
 
-  /** When anybody was asked last for each adapter. */
+  /** Time of the last request on any worker, for each adapter. */
   private final Map<String, Integer> askedAt = new HashMap<>();
 
   private static RoutingRequest request(String adapter) {
@@ -77,7 +77,7 @@ class AdapterTableTest {
   }
 
   @Test
-  void whatWasNotAskedForLongestGivesWay() {
+  void leastRecentlyRequestedAdaptersAreRemoved() {
     Random random = new Random(5);
     Set<Integer> sizes = new HashSet<>();
     for (int step = 0; step < STEPS; step++) {
@@ -115,7 +115,7 @@ class AdapterTableTest {
   }
 
   @Test
-  void overlongIdIsNotKept() {
+  void overlongIdIsNotStored() {
     String longest = "base:" + "a".repeat(RoutingRequest.LONGEST_KEPT - 5);
     placed(longest + "a", fleet.worker(0));
     assertThat(table.size()).isZero();

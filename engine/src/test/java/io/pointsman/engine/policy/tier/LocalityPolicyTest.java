@@ -58,7 +58,7 @@ class LocalityPolicyTest {
     return picker.pick(request, fleet.now());
   }
 
-  /** Whom many requests of all kinds are given to. */
+  /** The workers that receive many requests of all kinds. */
   private Set<String> chosen(Picker picker) {
     Set<String> ids = new HashSet<>();
     for (int i = 0; i < REQUESTS; i++) {
@@ -70,7 +70,7 @@ class LocalityPolicyTest {
 
   @ParameterizedTest
   @MethodSource("policies")
-  void theNearestTierThatCanServeGetsAll(String policy) {
+  void theNearestAvailableTierReceivesAllRequests(String policy) {
     List<Worker> node = List.of(worker("n0", "me", "z", 1), worker("n1", "me", "z", 1));
     List<Worker> zone = List.of(worker("z0", "a", "z", 1), worker("z1", "b", "z", 1));
     List<Worker> far = List.of(worker("f0", "c", "y", 1), worker("f1", "d", "y", 1));
@@ -105,7 +105,7 @@ class LocalityPolicyTest {
   }
 
   @Test
-  void aTierThatIsMuchBusierGivesWay() {
+  void aMuchBusierTierIsSkipped() {
     Worker near = worker("n0", "me", "z", 0);
     Worker far = worker("f0", "a", "y", 0);
     Picker picker = picker("least_load", new LocalitySettings("me", "z", 4));
@@ -119,7 +119,7 @@ class LocalityPolicyTest {
   }
 
   @Test
-  void aBusyNearWorkerServesWhenNobodyElseCan() {
+  void aBusyNearWorkerServesIfNoOtherCan() {
     Worker near = worker("n0", "me", "z", 0);
     Worker far = worker("f0", "a", "y", 0);
     Picker picker = picker("least_load", new LocalitySettings("me", "", 1));
@@ -131,7 +131,7 @@ class LocalityPolicyTest {
   }
 
   @Test
-  void oneTierIsThePolicyAlone() {
+  void aSingleTierUsesThePolicyOnly() {
     worker("a", "x", "y", 0);
     worker("b", "x", "y", 0);
 

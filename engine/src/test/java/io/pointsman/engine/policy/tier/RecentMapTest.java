@@ -13,7 +13,7 @@ class RecentMapTest {
   }
 
   @Test
-  void whatWasNotReadGivesWayInTheOrderInWhichItCame() {
+  void unreadEntriesAreEvictedInInsertionOrder() {
     fill(0, 6);
 
     assertThat(map.size()).isEqualTo(4);
@@ -22,7 +22,7 @@ class RecentMapTest {
   }
 
   @Test
-  void whatIsReadStaysHoweverMuchPassesBy() {
+  void readEntriesStayWhileOthersAreEvicted() {
     fill(0, 4);
     for (int i = 4; i < 1_000; i++) {
       assertThat(map.get(0)).isEqualTo("v0");
@@ -32,7 +32,7 @@ class RecentMapTest {
   }
 
   @Test
-  void theBoundHoldsThoughEverythingIsRead() {
+  void theBoundHoldsEvenIfEverythingIsRead() {
     RecentMap<Integer, String> large = new RecentMap<>(100);
     for (int i = 0; i < 1_000; i++) {
       large.put(i, "v" + i);
@@ -44,7 +44,7 @@ class RecentMapTest {
   }
 
   @Test
-  void aValueIsReplacedWithoutAnythingElseLeaving() {
+  void replacingAValueEvictsNothing() {
     fill(0, 4);
     map.put(0, "new");
 
