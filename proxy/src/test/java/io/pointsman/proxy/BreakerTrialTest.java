@@ -18,7 +18,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A worker that recovers under long streams. */
+/** A worker that recovers during long streams. */
 @SuppressWarnings("try") // tests may be interrupted
 @ParameterizedClass
 @EnumSource(
@@ -51,7 +51,7 @@ class BreakerTrialTest {
   }
 
   @Test
-  void streamsThatBeginWellCloseItsBreakerWhileTheyGoOn() throws Exception {
+  void streamsThatStartSuccessfullyCloseTheBreakerBeforeTheirEnd() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock)) {
       ScriptedEngine engine = rig.closing(ScriptedEngine.start(goesOnUntilTheLast));
       Worker worker = open(rig.worker(engine.url()));
@@ -68,7 +68,7 @@ class BreakerTrialTest {
   }
 
   @Test
-  void answersThatBeginWithAnErrorDoNot() throws Exception {
+  void answersThatStartWithAnErrorDoNotCloseTheBreaker() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock)) {
       ScriptedEngine engine =
           rig.closing(

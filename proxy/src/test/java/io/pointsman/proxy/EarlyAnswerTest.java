@@ -20,8 +20,9 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Workers that answer a large upload before its end and reset the connection, as servers do that
- * close it with the rest unread. The router learns of both at once, with bytes of its own to send.
+ * Workers that answer a large upload before its end and then reset the connection. Servers do so if
+ * they close a connection with unread bytes. The router reads both together, while it has bytes to
+ * send.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @ParameterizedClass
@@ -75,11 +76,11 @@ class EarlyAnswerTest {
         sent.addAndGet(part.length);
       }
     } catch (IOException _) {
-      // Nobody takes it any more.
+      // The router accepts no more bytes.
     }
   }
 
-  /** Waits until all buffers on the way are full. */
+  /** Waits until all buffers on the path are full. */
   private static void awaitRest(AtomicLong sent) {
     AtomicLong before = new AtomicLong();
     AtomicInteger still = new AtomicInteger();
@@ -92,7 +93,7 @@ class EarlyAnswerTest {
         });
   }
 
-  /** Returns when the event loop does nothing any more. */
+  /** Returns when the event loop is blocked. */
   private static void occupy(ProxyRig rig, CountDownLatch until) throws InterruptedException {
     CountDownLatch occupied = new CountDownLatch(1);
     rig.server()
@@ -113,7 +114,7 @@ class EarlyAnswerTest {
   }
 
   @Test
-  void theAnswerReachesTheClientAndIsNoFailure() throws Exception {
+  void anEarlyAnswerReachesTheClientAndIsNoFailure() throws Exception {
     uploads(
         "HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}",
         413,
@@ -121,12 +122,12 @@ class EarlyAnswerTest {
   }
 
   @Test
-  void aResetWithoutAnAnswerIsOne() throws Exception {
+  void aResetWithoutAnAnswerIsAFailure() throws Exception {
     uploads("", 502, new Outcome.Failed(Failure.ERROR));
   }
 
   @Test
-  void aPartOfAnAnswerIsOneToo() throws Exception {
+  void aPartialAnswerIsAFailure() throws Exception {
     uploads("HTTP/1.1 413 Conte", 502, new Outcome.Failed(Failure.ERROR));
   }
 }

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The fault {@code SENDS_AHEAD}: clients go on sending while it is not their turn. Whatever their
- * requests wait for, the clients have to wait as well, since nothing that they send is read.
+ * The fault {@code SENDS_AHEAD}: clients send requests before their turn. The router reads none of
+ * these bytes, so the clients must wait with their requests.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @ParameterizedClass
@@ -36,9 +36,7 @@ class SentAheadTest {
   private static final int LARGE = 9 << 20;
   private static final long HUGE = 500L << 20;
 
-  /**
-   * The sockets of both sides hold 4 MB before anybody reads, and not much more behind an upload.
-   */
+  /** Bytes that the sockets can hold: 4 MB on both sides, and little more after an upload. */
   private static final long SOCKETS_HOLD = 24L << 20;
 
   private static final long SENT = 3 * SOCKETS_HOLD;
@@ -54,7 +52,7 @@ class SentAheadTest {
     return "POST /x HTTP/1.1\r\nhost: r\r\n" + more + "content-length: " + HUGE + "\r\n\r\n";
   }
 
-  /** Answers {@code /1} when it may, and nothing else. */
+  /** Answers {@code /1} on a signal, and no other request. */
   private static EngineScript answeringTheFirst(CountDownLatch when) {
     return (request, connection) -> {
       if (!request.line().startsWith("POST /1 ")) {
@@ -66,7 +64,7 @@ class SentAheadTest {
   }
 
   @Test
-  void behindAnUploadThatWasStreamed() throws Exception {
+  void sentAheadAfterAStreamedUpload() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(transport, SETTINGS);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
@@ -80,13 +78,13 @@ class SentAheadTest {
       assertWait(clients);
 
       rig.leave();
-      end.countDown(); // what was sent ahead hides until its turn that its client has left
+      end.countDown(); // the bytes sent ahead hide the client's close until their turn
       verify(aftermath, engine);
     }
   }
 
   @Test
-  void behindTheHeadOfARequestThatWaitsForAPlace() throws Exception {
+  void sentAheadAfterTheHeadOfAQueuedRequest() throws Exception {
     ProxySettings settings =
         SETTINGS.withAdmission(
             new AdmissionSettings(Residue.FOUND, 2 * Residue.FOUND, Duration.ofSeconds(50), 503));
@@ -110,7 +108,7 @@ class SentAheadTest {
   }
 
   @Test
-  void behindTheHeadOfARequestWhoseCallerIsAskedFor() throws Exception {
+  void sentAheadAfterTheHeadOfARequestWithAPendingCallerCheck() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     CountDownLatch asked = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(transport, SETTINGS);
@@ -133,7 +131,7 @@ class SentAheadTest {
     }
   }
 
-  /** The engine serves normal requests, and then does as its script says. */
+  /** Prepares the engine: it serves normal requests, then follows its script. */
   private static Aftermath before(ProxyRig rig, ScriptedEngine engine, EngineScript script)
       throws IOException {
     rig.worker(engine.url());
@@ -148,7 +146,7 @@ class SentAheadTest {
     aftermath.verify(engine);
   }
 
-  /** Many clients, each of which has sent {@code request}. */
+  /** Many clients that have sent {@code request}. */
   private static List<WireClient> many(ProxyRig rig, String request) throws IOException {
     List<WireClient> clients = new ArrayList<>();
     for (int i = 0; i < Residue.FOUND; i++) {
@@ -169,7 +167,7 @@ class SentAheadTest {
     }
   }
 
-  /** Knows callers without authorization, and refuses others in the end. */
+  /** Admits callers without authorization. Checks others until the end, then refuses them. */
   private record Asks(CountDownLatch end) implements CallerCheck {
     @Override
     public Verdict known(@Nullable String authorization) {
@@ -187,7 +185,7 @@ class SentAheadTest {
     }
   }
 
-  /** Send until nothing more is taken of any; that must be long before the end. */
+  /** Sends until the router reads nothing more. That must happen long before the end. */
   private static void assertWait(List<WireClient> clients) throws InterruptedException {
     List<Flood> floods = clients.stream().map(Flood::new).toList();
     long before = -1;

@@ -33,8 +33,8 @@ public record RetrySettings(
     double budgetPerSecond) {
 
   /**
-   * Time after which the end of a connection does not show whether the worker has started the
-   * request. A worker closes an idle connection within one round trip.
+   * Time after which the end of a connection has no meaning for the start of the request: the
+   * worker may have started it. A worker closes an idle connection within one round trip.
    */
   public static final Duration LATE = Duration.ofSeconds(1);
 

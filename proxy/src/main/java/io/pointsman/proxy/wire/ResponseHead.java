@@ -326,7 +326,7 @@ public final class ResponseHead {
     return eventStream;
   }
 
-  /** True if the body is compressed, so that nothing can be inserted. */
+  /** True if the body is compressed. The router then cannot insert anything. */
   public boolean encoded() {
     return encoded;
   }
