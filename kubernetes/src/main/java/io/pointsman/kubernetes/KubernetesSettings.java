@@ -14,7 +14,7 @@ import java.net.URI;
  * @param dataParallelSize number of data-parallel ranks of each engine; each rank is a worker. 1
  *     makes each pod one worker without a rank
  * @param url base URL of the cluster's API. Empty means the cluster in {@code KUBECONFIG} or {@code
- *     ~/.kube/config}, else the cluster in which the router runs
+ *     ~/.kube/config}, else the router's own cluster
  */
 public record KubernetesSettings(
     PodSelector selector,
