@@ -85,7 +85,7 @@ class EventReaderTest {
   }
 
   @Test
-  void otherErrorsAreBlamedOnTheClientOrIgnored() {
+  void otherErrorsAreTheClientsOrReportAnOverload() {
     assertThat(kind("data: {\"error\":{\"message\":\"m\",\"code\":400}}\n\n"))
         .isEqualTo(EventKind.REFUSED);
     assertThat(kind("data: {\"error\":{\"message\":\"too long\"}}\n\n"))

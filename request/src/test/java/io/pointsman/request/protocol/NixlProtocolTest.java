@@ -299,7 +299,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void anAnswerThatPromptsCannotRepeatIsNotRemembered() {
+  void anAnswerWithoutAMarkIsNotRemembered() {
     firstTurn(exchange, "c", TURN, null);
 
     assertThat(secondTurn("c")).contains("\"remote_block_ids\":null");

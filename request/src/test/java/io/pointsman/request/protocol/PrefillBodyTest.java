@@ -47,7 +47,7 @@ class PrefillBodyTest {
         "TOKEN_GENERATE|{\"token_ids\":[1]}"
             + "|{\"token_ids\":[1],\"sampling_params\":{\"max_tokens\":1},\"stream\":false}",
       })
-  void limitsAreLoweredAndMinimaTakenOut(Endpoint endpoint, String body, String expected) {
+  void limitsAreLoweredAndMinimaAreRemoved(Endpoint endpoint, String body, String expected) {
     assertThat(prefill(MinTokens.REMOVE, endpoint, body)).isEqualTo(expected);
   }
 

@@ -48,7 +48,7 @@ class SequentialProtocolsTest {
   }
 
   @Test
-  void orchestratedCarriesTheWholeAnswer() {
+  void orchestratedForwardsTheCompleteAnswer() {
     Exchange exchange = new Exchange("orchestrated");
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
     String answer = "{\"id\":\"x\", \"usage\":{\"prompt_tokens\":1E0},\"opaque\":[ ]}";

@@ -189,7 +189,7 @@ class SplitFactsReaderTest {
   }
 
   @Test
-  void charactersAreCodePointsWhateverTheirSpelling() {
+  void charactersAreCodePointsWithOrWithoutEscapes() {
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"中中中é\"}")).isEqualTo(1);
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"\\u4e2d\\n\\\"😀\"}")).isEqualTo(1);
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"\\ud83d\\uDE00abc\"}")).isEqualTo(1);
