@@ -7,15 +7,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells, once each time, that the API does not let pods be watched and that it does again. {@link
- * #failed} may be called from any thread, {@link #look} is the discovery thread's.
+ * State of the connection to the API. It logs once when pods cannot be watched, and once when they
+ * can again. Any thread may call {@link #failed}; only the discovery thread calls {@link #look}.
  */
 final class ApiOutage {
   private static final Logger log = LoggerFactory.getLogger(ApiOutage.class);
   private static final int LONGEST_CAUSE = 300;
   private static final String NO_ANSWER = "no answer";
 
-  /** A watch ends and begins anew every few minutes; that is no outage. */
+  /**
+   * Minimum length of an outage. A watch ends and restarts every few minutes, which is no outage.
+   */
   static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final String url;
@@ -30,7 +32,7 @@ final class ApiOutage {
     goodAt = ticker.nanos();
   }
 
-  /** Takes note of why. */
+  /** Records the reason of a failure. */
   void failed(Throwable failure) {
     cause = why(failure);
   }
@@ -48,7 +50,7 @@ final class ApiOutage {
     return text.length() > LONGEST_CAUSE ? text.substring(0, LONGEST_CAUSE) + "..." : text;
   }
 
-  /** Whether pods are watched at this moment. */
+  /** Records if pods are watched at this moment. */
   void look(boolean watching) {
     long now = ticker.nanos();
     Duration since = Duration.ofNanos(now - goodAt);
@@ -66,12 +68,12 @@ final class ApiOutage {
     }
   }
 
-  /** What the outage that is under way, or the next one, is put down to. */
+  /** The reason of the current or next outage. */
   String cause() {
     return cause;
   }
 
-  /** Whether pods could not be watched for longer than a watch needs to begin anew. */
+  /** True if pods were not watched for longer than the restart of a watch takes. */
   boolean away() {
     return away;
   }

@@ -4,18 +4,17 @@ import io.pointsman.engine.fleet.Role;
 import java.net.URI;
 
 /**
- * Which pods are workers.
+ * Settings of the discovery of workers as pods.
  *
- * @param selector labels that a pod must carry to serve whole requests
- * @param prefillSelector labels that a pod must carry to serve prompts; comes before the others
- * @param decodeSelector labels that a pod must carry to go on from there; comes before {@code
- *     selector}
- * @param namespace where they are; empty means in all namespaces
+ * @param selector labels of pods that serve complete requests
+ * @param prefillSelector labels of prefill pods; precedes the other selectors
+ * @param decodeSelector labels of decode pods; precedes {@code selector}
+ * @param namespace namespace of the pods; empty means all namespaces
  * @param port port of the engine in each pod
- * @param dataParallelSize data-parallel ranks of each engine: so many workers for each pod; 1 makes
- *     a pod a single worker without a rank
- * @param url base URL of the cluster's API; empty means the cluster that {@code KUBECONFIG} or
- *     {@code ~/.kube/config} names, else the one that the router runs in
+ * @param dataParallelSize number of data-parallel ranks of each engine; each rank is a worker. 1
+ *     makes each pod one worker without a rank
+ * @param url base URL of the cluster's API. Empty means the cluster in {@code KUBECONFIG} or {@code
+ *     ~/.kube/config}, else the router's own cluster
  */
 public record KubernetesSettings(
     PodSelector selector,
@@ -28,7 +27,7 @@ public record KubernetesSettings(
   public static final KubernetesSettings DEFAULTS =
       new KubernetesSettings(PodSelector.NONE, "", 8000, 1, "");
 
-  /** For pods that serve whole requests only. */
+  /** Settings for pods that serve complete requests only. */
   public KubernetesSettings(
       PodSelector selector, String namespace, int port, int dataParallelSize, String url) {
     this(selector, PodSelector.NONE, PodSelector.NONE, namespace, port, dataParallelSize, url);
@@ -45,7 +44,7 @@ public record KubernetesSettings(
     check(url.isEmpty() || isUrl(url), "url", url, "https://host:port");
   }
 
-  /** Whether it may be the base URL of an API. */
+  /** True if the text can be the base URL of an API. */
   public static boolean isUrl(String text) {
     try {
       URI uri = URI.create(text);
@@ -62,7 +61,7 @@ public record KubernetesSettings(
     }
   }
 
-  /** The labels by which pods of a role are found; empty if none are looked for. */
+  /** The labels of pods of a role; empty if the role is not discovered. */
   public PodSelector selector(Role role) {
     return switch (role) {
       case REGULAR -> selector;
@@ -71,12 +70,12 @@ public record KubernetesSettings(
     };
   }
 
-  /** Whether pods are looked for that have a role. */
+  /** True if pods of this role are discovered. */
   public boolean finds(Role role) {
     return !selector(role).isEmpty();
   }
 
-  /** Whether pods are looked for at all. */
+  /** True if pods of at least one role are discovered. */
   public boolean enabled() {
     return finds(Role.REGULAR) || finds(Role.PREFILL) || finds(Role.DECODE);
   }

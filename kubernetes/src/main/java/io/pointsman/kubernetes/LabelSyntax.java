@@ -2,7 +2,7 @@ package io.pointsman.kubernetes;
 
 import java.util.regex.Pattern;
 
-/** What Kubernetes takes as the name of a namespace, and as the key and the value of a label. */
+/** Syntax of Kubernetes namespaces and of the keys and values of labels. */
 public final class LabelSyntax {
   private static final int LONGEST_PREFIX = 253;
   private static final Pattern PREFIX =
@@ -13,7 +13,7 @@ public final class LabelSyntax {
 
   private LabelSyntax() {}
 
-  /** Whether it is a label's key: a name, with an optional domain and a slash before it. */
+  /** True for a valid key of a label: a name, optionally preceded by a domain and a slash. */
   public static boolean isKey(String text) {
     int slash = text.indexOf('/');
     return NAME.matcher(text.substring(slash + 1)).matches()
@@ -24,12 +24,12 @@ public final class LabelSyntax {
     return text.length() <= LONGEST_PREFIX && PREFIX.matcher(text).matches();
   }
 
-  /** Whether it is a label's value, which may be empty. */
+  /** True for a valid value of a label, which may be empty. */
   public static boolean isValue(String text) {
     return text.isEmpty() || NAME.matcher(text).matches();
   }
 
-  /** Whether it is the name of a namespace. */
+  /** True for a valid name of a namespace. */
   public static boolean isNamespace(String text) {
     return NAMESPACE.matcher(text).matches();
   }

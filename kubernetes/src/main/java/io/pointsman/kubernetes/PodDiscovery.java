@@ -22,15 +22,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes workers of the pods that a label selector finds, and follows them. Pods of each role are
- * listed and watched by an informer, whose callbacks only say that something has changed; a thread
- * of its own then compares the pods with the fleet. It starts whether or not the API answers: until
- * it does there are no pods, and while it is away those that were known stay.
+ * Discovery of workers as pods with certain labels. An informer per role lists and watches the
+ * pods. Its callbacks only signal a change; a separate thread then compares the pods with the
+ * fleet. It starts even if the API does not answer; until then there are no pods. During an outage
+ * the known pods stay.
  */
 public final class PodDiscovery implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PodDiscovery.class);
 
-  /** First pause before the API is asked again; it doubles five times, to 8 s. */
+  /** First delay before the next request to the API; it doubles five times, to 8 s. */
   private static final int FIRST_RETRY_MILLIS = 250;
 
   private final KubernetesClient client;
@@ -52,9 +52,9 @@ public final class PodDiscovery implements AutoCloseable {
   }
 
   /**
-   * Begins; whether the API answers shows later.
+   * Starts the discovery, without waiting for the API.
    *
-   * @throws IllegalArgumentException if what is configured of the cluster cannot be used
+   * @throws IllegalArgumentException if the configuration of the cluster is unusable
    */
   public static PodDiscovery start(KubernetesSettings settings, Fleet fleet, Ticker ticker) {
     try {
@@ -68,7 +68,7 @@ public final class PodDiscovery implements AutoCloseable {
     }
   }
 
-  /** Takes the client over: it is closed with the discovery, also with one that does not begin. */
+  /** Owns the client. It closes the client with the discovery, or if the start fails. */
   private static PodDiscovery beginWith(
       KubernetesClient client, KubernetesSettings settings, Fleet fleet, Ticker ticker) {
     try {
@@ -86,7 +86,7 @@ public final class PodDiscovery implements AutoCloseable {
     }
   }
 
-  /** Requests are not repeated by the client: the informer does that, and says why. */
+  /** The client does not repeat requests. The informer does, and reports the reason. */
   static Config config(KubernetesSettings settings) {
     ConfigBuilder config =
         new ConfigBuilder(Config.autoConfigure(null))
@@ -151,7 +151,8 @@ public final class PodDiscovery implements AutoCloseable {
 
   private void round() {
     try {
-      // One that is not told of all its pods yet would let those of another role take their place.
+      // Waits until all informers have all their pods. Otherwise pods of another role could take
+      // the place of missing ones.
       if (all(SharedIndexInformer::hasSynced) && !closed) {
         Map<Role, List<Pod>> selected = new EnumMap<>(Role.class);
         informers.forEach((role, informer) -> selected.put(role, informer.getStore().list()));
@@ -167,12 +168,12 @@ public final class PodDiscovery implements AutoCloseable {
     return informers.values().stream().allMatch(holds);
   }
 
-  /** Whether pods cannot be watched at present. */
+  /** True if pods cannot be watched at present. */
   boolean away() {
     return outage.away();
   }
 
-  /** Stops following pods; the workers that it has added stay. */
+  /** Stops the discovery. Its workers stay in the fleet. */
   @Override
   public void close() {
     closed = true;
@@ -181,7 +182,7 @@ public final class PodDiscovery implements AutoCloseable {
     client.close();
   }
 
-  /** Says that something has changed; what, is seen by looking. */
+  /** Signals a change. The discovery thread then reads the pods. */
   private record Signal(Semaphore changed) implements ResourceEventHandler<Pod> {
     @Override
     public void onAdd(Pod pod) {

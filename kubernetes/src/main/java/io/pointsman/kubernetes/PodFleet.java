@@ -20,14 +20,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the workers of the pods that serve in the fleet. It always compares everything, so an event
- * that was lost or came twice changes nothing. It touches only workers that it has added itself: an
- * engine that is known otherwise is not added again, and a worker that somebody removes by hand
- * stays out for as long as its pod stays the same. Used by one thread.
+ * Keeps the pods' workers in the fleet up to date. It always compares all pods, so a lost or
+ * repeated event changes nothing. It changes only workers that it has added itself. An engine that
+ * is already in the fleet is not added again. A worker that was removed by hand stays out until its
+ * pod changes. One thread.
  *
- * <p>A pod that is merely not ready keeps its worker while that has requests in flight. An engine
- * that misses its readiness probe is often one with too much to do: if it came back as a new
- * worker, without its load, its breaker and its prefixes, it would be given still more.
+ * <p>A pod that becomes unready keeps its worker while the worker has requests in flight. Such an
+ * engine is often overloaded. A new worker would lose the load, breaker and prefixes of the old
+ * one, and would get still more requests.
  */
 final class PodFleet {
   private static final Logger log = LoggerFactory.getLogger(PodFleet.class);
@@ -38,15 +38,15 @@ final class PodFleet {
   private final PodWorkers workers;
   private final Map<String, Own> own = new HashMap<>();
 
-  /** Workers of pods that are in the fleet already, by somebody else's doing. */
+  /** Ids of workers with an address that another source has added to the fleet. */
   private final Set<String> knownOtherwise = new TreeSet<>();
 
   private int leftOut;
 
-  /** A worker that a pod is. */
+  /** A worker that a pod should have. */
   private record Wanted(WorkerSpec spec, boolean ready) {}
 
-  /** A worker, and what was asked for; the fleet may have added limits to it. */
+  /** A worker and its requested spec; the fleet may have added limits to the spec. */
   private record Own(WorkerSpec wanted, Worker worker) {}
 
   PodFleet(Fleet fleet, PodWorkers workers) {
@@ -54,14 +54,14 @@ final class PodFleet {
     this.workers = workers;
   }
 
-  /** The same where all pods serve whole requests. */
+  /** Follows pods that serve complete requests. */
   void follow(Collection<Pod> pods) {
     follow(Map.of(Role.REGULAR, pods));
   }
 
   /**
-   * Makes the fleet follow: these are all pods that are selected, and there are no others. One that
-   * is selected for several roles has the first of prefill, decode, regular.
+   * Adapts the fleet to these pods, which are all selected pods. A pod that is selected for several
+   * roles gets the first of prefill, decode and regular.
    */
   void follow(Map<Role, ? extends Collection<Pod>> pods) {
     Map<String, Wanted> wanted = new TreeMap<>();
@@ -137,7 +137,7 @@ final class PodFleet {
     return spec.url() + "@" + spec.rank();
   }
 
-  /** Whether both are of one pod: its unique id is among the labels. */
+  /** True if both specs are of the same pod. The pod's unique id is among the labels. */
   private static boolean same(WorkerSpec one, WorkerSpec other) {
     return address(one).equals(address(other)) && one.labels().equals(other.labels());
   }
@@ -171,12 +171,14 @@ final class PodFleet {
     }
   }
 
-  /** Names of workers of pods that are not added because their engines are known otherwise. */
+  /** Ids of pods' workers that are not added because another source has added their engines. */
   Set<String> knownOtherwise() {
     return Set.copyOf(knownOtherwise);
   }
 
-  /** Workers of pods that are not in the fleet because it has no place for them. */
+  /**
+   * Number of pods' workers that are missing because the fleet is full or their names are in use.
+   */
   int leftOut() {
     return leftOut;
   }

@@ -9,18 +9,18 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The labels by which pods are found.
+ * The labels of the pods to find.
  *
- * @param labels by its key, the values of which a label must have one; a pod must carry all of
- *     them, and none at all finds no pod
+ * @param labels permitted values by key. A pod must have each label with one of its values. An
+ *     empty map finds no pod
  */
 public record PodSelector(Map<String, Set<String>> labels) {
   public static final PodSelector NONE = new PodSelector(Map.of());
 
   /**
-   * Labels that may have one value each.
+   * A selector with one value per label.
    *
-   * @throws IllegalArgumentException if one is no label of Kubernetes
+   * @throws IllegalArgumentException if a label is invalid in Kubernetes
    */
   public static PodSelector of(Map<String, String> labels) {
     Map<String, Set<String>> sets = new TreeMap<>();
@@ -52,7 +52,7 @@ public record PodSelector(Map<String, Set<String>> labels) {
     return labels.isEmpty();
   }
 
-  /** What is asked of each label: {@code app=vllm} or {@code role in (a,b)}. */
+  /** The requirement of each label: {@code app=vllm} or {@code role in (a,b)}. */
   public List<String> requirements() {
     return labels.entrySet().stream()
         .map(label -> requirement(label.getKey(), label.getValue()))
@@ -65,7 +65,7 @@ public record PodSelector(Map<String, Set<String>> labels) {
         : key + " in (" + String.join(",", values) + ")";
   }
 
-  /** As the API takes it. */
+  /** The selector in the API's form. */
   @Override
   public String toString() {
     return String.join(",", requirements());

@@ -14,15 +14,15 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers that a pod is, ready or not: none unless it runs, has an address and is not being
- * deleted. A pod's unique id is among the labels of its workers, so that a pod of the same name
- * that takes its place is other workers.
+ * The workers of a pod, ready or not. A pod has none unless it is running, has an address and is
+ * not being deleted. The labels of its workers contain its unique id. A new pod of the same name
+ * therefore has other workers.
  */
 final class PodWorkers {
-  /** Annotation of a prefill pod: the port of its engine's bootstrap server. */
+  /** Annotation of a prefill pod with the port of its engine's bootstrap server. */
   static final String BOOTSTRAP_PORT = "vllm.ai/bootstrap-port";
 
-  /** Label of a pod that names its zone; Kubernetes 1.35 and newer copy it from the node. */
+  /** Label of a pod with its zone. Kubernetes 1.35 and later copy it from the node. */
   static final String ZONE = "topology.kubernetes.io/zone";
 
   private static final Pattern ADDRESS = Pattern.compile("[0-9A-Fa-f.:]{2,45}");
@@ -35,12 +35,12 @@ final class PodWorkers {
     dataParallelSize = settings.dataParallelSize();
   }
 
-  /** The same for a pod that serves whole requests. */
+  /** The workers of a pod that serves complete requests. */
   List<WorkerSpec> of(Pod pod) {
     return of(pod, Role.REGULAR);
   }
 
-  /** One worker for each rank of the engine in the pod; models are to be learned from it. */
+  /** The workers of a pod, one per rank of its engine. Their models are unknown. */
   List<WorkerSpec> of(Pod pod, Role role) {
     if (!runs(pod)) {
       return List.of();
@@ -94,7 +94,7 @@ final class PodWorkers {
         && ADDRESS.matcher(orEmpty(status.getPodIP())).matches();
   }
 
-  /** Whether new requests may be placed on the pod's workers. */
+  /** True if the pod's workers may get new requests. */
   static boolean ready(Pod pod) {
     PodStatus status = pod.getStatus();
     return status != null

@@ -1,4 +1,4 @@
-/** Workers found as pods of a Kubernetes cluster. */
+/** Discovery of workers as pods of a Kubernetes cluster. */
 @NullMarked
 package io.pointsman.kubernetes;
 

@@ -11,7 +11,7 @@ class ApiOutageTest {
   private final ApiOutage outage = new ApiOutage("http://api", clock::nanos);
 
   @Test
-  void outageBeginsAfterPatienceAndEndsAtOnce() {
+  void outageStartsAfterPatienceAndEndsImmediately() {
     clock.advance(ApiOutage.PATIENCE.minus(Duration.ofMillis(1)));
     outage.look(false);
     assertThat(outage.away()).isFalse();
@@ -23,7 +23,7 @@ class ApiOutageTest {
   }
 
   @Test
-  void causeOfAnOutageThatIsOverIsNotThatOfTheNext() {
+  void causeOfAPastOutageIsNotReportedForTheNext() {
     String unknown = outage.cause();
     outage.failed(new IllegalStateException("refused"));
     assertThat(outage.cause()).contains("refused");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which cluster is asked. Properties of the process stand for its environment. */
+/** The cluster that the client uses. System properties replace the environment. */
 class ClusterTest {
   private static final String KUBECONFIG =
       """
@@ -61,18 +61,18 @@ class ClusterTest {
   }
 
   @Test
-  void itIsTheOneThatTheRouterRunsIn() {
+  void theDefaultIsTheClusterOfTheRouter() {
     assertThat(asked("")).isEqualTo("https://10.96.0.1:443/");
   }
 
   @Test
-  void aKubeconfigComesBeforeIt() throws IOException {
+  void aKubeconfigPrecedesTheClusterOfTheRouter() throws IOException {
     Files.writeString(directory.resolve("kubeconfig"), KUBECONFIG);
     assertThat(asked("")).isEqualTo("https://named.example:6443/");
   }
 
   @Test
-  void aUrlThatIsConfiguredComesFirst() throws IOException {
+  void aConfiguredUrlPrecedesBoth() throws IOException {
     Files.writeString(directory.resolve("kubeconfig"), KUBECONFIG);
     assertThat(asked("https://told.example:1")).startsWith("https://told.example:1");
   }

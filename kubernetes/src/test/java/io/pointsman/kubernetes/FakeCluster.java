@@ -37,11 +37,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cluster's API with pods in memory and two doors: one for the test, always open, and one for the
- * discovery, which the test closes, opens and disturbs.
+ * A cluster's API with pods in memory and two servers. The inner one is for the test and always
+ * available. The outer one is for the discovery; the test stops, starts and disturbs it.
  */
 final class FakeCluster implements AutoCloseable {
-  /** Kept, so that its level is; it would tell of each request. */
+  /** A strong reference that keeps the level. Otherwise the server logs each request. */
   private static final Logger CHATTER = Logger.getLogger(MockWebServer.class.getName());
 
   private static final Pattern SELECTOR = Pattern.compile("[?&]labelSelector=([^&]*)");
@@ -57,7 +57,7 @@ final class FakeCluster implements AutoCloseable {
   private final RefusedPort port = RefusedPort.openShared();
   private @Nullable KubernetesMockServer outer;
 
-  /** A cluster whose door is closed. */
+  /** A cluster without its outer server. */
   FakeCluster() throws IOException {
     inner.init();
     client = inner.createClient();
@@ -72,7 +72,7 @@ final class FakeCluster implements AutoCloseable {
     return port.url();
   }
 
-  /** Lets the discovery in. */
+  /** Starts the outer server. */
   FakeCluster open() {
     KubernetesMockServer server = server(door);
     server.init(InetAddress.getLoopbackAddress(), port.port());
@@ -80,7 +80,7 @@ final class FakeCluster implements AutoCloseable {
     return this;
   }
 
-  /** Nobody listens any more; watches end, and will have to begin with a new list. */
+  /** Stops the outer server. Watches end and must start again with a new list. */
   void shut() {
     if (outer != null) {
       door.compacted.set(true);
@@ -90,7 +90,7 @@ final class FakeCluster implements AutoCloseable {
     }
   }
 
-  /** Creates the pod, or replaces it. */
+  /** Creates or replaces the pod. */
   void put(Pod pod) {
     var resource = client.pods().inNamespace(pod.getMetadata().getNamespace()).resource(pod);
     if (resource.get() == null) {
@@ -100,7 +100,7 @@ final class FakeCluster implements AutoCloseable {
     }
   }
 
-  /** The client asks again where an answer is late, although the pod has been made. */
+  /** Creates the pod. The client repeats a late request, although the pod exists by then. */
   private static void create(Resource<Pod> resource) {
     try {
       resource.create();
@@ -115,19 +115,19 @@ final class FakeCluster implements AutoCloseable {
     client.pods().inNamespace("a").withName(name).withGracePeriod(0).delete();
   }
 
-  /** Answers {@code status} to everything; 0 answers as it should. */
+  /** Answers all requests with {@code status}; 0 answers normally. */
   void refuse(int status) {
     door.refusal.set(status);
   }
 
-  /** Ends all watches in order, as an API does every few minutes. */
+  /** Ends all watches normally, as an API does every few minutes. */
   void endWatches() {
     for (WebSocket watch : door.taken()) {
       watch.close(1000, "timeout");
     }
   }
 
-  /** Tells all watches that what they ask for has been compacted away. */
+  /** Reports to all watches that their version was compacted. */
   void tellWatchesGone() {
     for (WebSocket watch : door.taken()) {
       watch.send(gone());
@@ -149,7 +149,7 @@ final class FakeCluster implements AutoCloseable {
     return door.lists.get();
   }
 
-  /** The selectors of lists and watches that the discovery has asked for. */
+  /** Label selectors of the discovery's lists and watches. */
   Set<String> asked() {
     return Set.copyOf(door.asked);
   }
@@ -208,7 +208,7 @@ final class FakeCluster implements AutoCloseable {
     }
   }
 
-  /** Says to a watch that it cannot go on from where it was. */
+  /** Reports to a watch that it cannot continue from its version. */
   private static final class TooOld extends WebSocketListener {
     @Override
     public void onOpen(WebSocket socket, Response response) {
@@ -217,8 +217,8 @@ final class FakeCluster implements AutoCloseable {
   }
 
   /**
-   * Notes the watches that are open. That one has ended is told on a thread of its own: the pods'
-   * dispatcher then waits for what it still sends, and would hold up the loop that sends it.
+   * Records the open watches. It reports the end of a watch on a separate thread. The pods'
+   * dispatcher then waits for pending output and would block the loop that sends it.
    */
   private static final class Noting extends WebSocketListener {
     private final WebSocketListener next;

@@ -16,20 +16,20 @@ class KubernetesSettingsTest {
   }
 
   @Test
-  void withoutASelectorNothingIsLookedFor() {
+  void withoutASelectorDiscoveryIsDisabled() {
     assertThat(KubernetesSettings.DEFAULTS.enabled()).isFalse();
     assertThat(settings("app", "vllm", "").enabled()).isTrue();
   }
 
   @ParameterizedTest
   @CsvSource({"app,vllm", "app.kubernetes.io/name,vllm-0.1_x", "A,''", "a/b,1"})
-  void labelsOfKubernetesAreTaken(String key, String value) {
+  void validLabelsAreAccepted(String key, String value) {
     assertThat(settings(key, value, "team-1").selector()).hasToString(key + "=" + value);
   }
 
   @ParameterizedTest
   @CsvSource({"'',x", "a b,x", "-a,x", "app,-x", "app,x y", "A.b/c,x", "a/b/c,x", "/a,x"})
-  void whatIsNoLabelIsRefused(String key, String value) {
+  void invalidLabelsAreRefused(String key, String value) {
     assertThatThrownBy(() -> settings(key, value, ""))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(key + "=" + value + " (expected: label=value or label in (a, b))");
@@ -44,7 +44,7 @@ class KubernetesSettingsTest {
   }
 
   @Test
-  void aLabelWithoutValuesOrWithNothingBesideOthersIsRefused() {
+  void aLabelWithoutValuesOrWithAnEmptyValueAmongOthersIsRefused() {
     assertThatThrownBy(() -> new PodSelector(Map.of("role", Set.of())))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("role in () (expected: ");
@@ -64,7 +64,7 @@ class KubernetesSettingsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"Team", "a.b", "-a", "a b", "a/b"})
-  void whatIsNoNamespaceIsRefused(String namespace) {
+  void invalidNamespacesAreRefused(String namespace) {
     assertThatThrownBy(() -> settings("app", "vllm", namespace))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("namespace: " + namespace + " (expected: ");
@@ -73,7 +73,7 @@ class KubernetesSettingsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"cluster", "ftp://a", "https://", "http://a b", "http://u@a", "http://a?b"})
-  void whatIsNoUrlIsRefused(String url) {
+  void invalidUrlsAreRefused(String url) {
     assertThatThrownBy(() -> new KubernetesSettings(PodSelector.NONE, "", 8000, 1, url))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("url: ");

@@ -61,12 +61,12 @@ class PodDiscoveryTest {
     return discovery;
   }
 
-  /** Waits; time stands still, so that nothing becomes an outage by the waiting. */
+  /** Waits while the clock stands still, so the wait cannot become an outage. */
   private static void await(String what, BooleanSupplier condition) {
     Await.until(what, condition);
   }
 
-  /** Waits until the outage is told; time goes on meanwhile. */
+  /** Advances the clock and waits until the outage is reported. */
   private void awaitAway(PodDiscovery discovery) {
     await(
         "the API is away",
@@ -123,9 +123,9 @@ class PodDiscoveryTest {
                 == 2);
   }
 
-  /** Whether a pod matches is for the API to say, which the one of this test does not know. */
+  /** The API selects the pods. The API of this test does not support sets of values. */
   @Test
-  void theApiIsAskedForPodsWithOneOfSeveralValuesOfALabel() {
+  void theApiSelectsPodsByOneOfSeveralValuesOfALabel() {
     cluster.open();
     KubernetesSettings settings =
         new KubernetesSettings(
@@ -147,7 +147,7 @@ class PodDiscoveryTest {
   }
 
   @Test
-  void podsThatAreThereAndReadyAreWorkers() {
+  void existingReadyPodsAreWorkers() {
     cluster.put(Pods.ready("one", "10.0.0.1"));
     cluster.put(Pods.pending("two"));
     cluster.put(labelled(Pods.ready("three", "10.0.0.3"), "other"));
@@ -173,7 +173,7 @@ class PodDiscoveryTest {
   }
 
   @Test
-  void aPodThatIsLabelledOtherwiseLeavesAndComesBack() {
+  void aPodWithAnotherLabelLeavesAndReturnsWithTheLabel() {
     watched("a");
     cluster.put(Pods.ready("one", "10.0.0.1"));
     awaitWorkers("a/one");
@@ -214,7 +214,7 @@ class PodDiscoveryTest {
   }
 
   @Test
-  void anApiThatIsAwayAtTheStartIsToldAndPodsAppearWhenItComes() {
+  void anOutageAtTheStartIsReportedAndPodsAppearAfterIt() {
     cluster.put(Pods.ready("one", "10.0.0.1"));
     PodDiscovery discovery = discover("a");
     awaitAway(discovery);
@@ -225,7 +225,7 @@ class PodDiscoveryTest {
   }
 
   @Test
-  void whileTheApiIsAwayWorkersStayAndThenCatchUp() {
+  void workersStayDuringAnOutageAndAreUpdatedAfterIt() {
     PodDiscovery discovery = watched("a");
     cluster.put(Pods.ready("one", "10.0.0.1"));
     cluster.put(Pods.ready("two", "10.0.0.2"));
@@ -241,7 +241,7 @@ class PodDiscoveryTest {
   }
 
   @Test
-  void missingRightsAreAnOutageThatEndsWhenTheyAreGiven() {
+  void missingPermissionsAreAnOutageUntilTheyAreGranted() {
     cluster.put(Pods.ready("one", "10.0.0.1"));
     cluster.refuse(403);
     cluster.open();
@@ -253,7 +253,7 @@ class PodDiscoveryTest {
   }
 
   @Test
-  void aWatchThatIsToldThatItIsTooOldListsAnewAndMissesNothing() {
+  void anExpiredWatchListsAgainAndMissesNoChange() {
     watched("a");
     cluster.put(Pods.ready("one", "10.0.0.1"));
     cluster.put(Pods.ready("two", "10.0.0.2"));
@@ -269,7 +269,7 @@ class PodDiscoveryTest {
   }
 
   @Test
-  void aWatchThatEndsInOrderGoesOn() {
+  void aWatchThatEndsNormallyRestarts() {
     PodDiscovery discovery = watched("a");
     cluster.put(Pods.ready("one", "10.0.0.1"));
     awaitWorkers("a/one");

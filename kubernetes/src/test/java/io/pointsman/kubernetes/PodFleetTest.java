@@ -66,7 +66,7 @@ class PodFleetTest {
   }
 
   @Test
-  void aPodWhoseRoleChangesIsANewWorker() {
+  void aPodWithANewRoleIsANewWorker() {
     Pod one = Pods.ready("one", "10.0.0.1");
     pods.follow(Map.of(Role.PREFILL, List.of(one), Role.DECODE, List.of()));
     Worker before = worker("a/one");
@@ -76,7 +76,7 @@ class PodFleetTest {
   }
 
   @Test
-  void whatHasNotChangedIsNotTouched() {
+  void unchangedPodsAreNotTouched() {
     pods.follow(List.of(Pods.ready("one", "10.0.0.1")));
     Worker worker = worker("a/one");
     long version = fleet.snapshot().version();
@@ -108,7 +108,7 @@ class PodFleetTest {
   }
 
   @Test
-  void aPodThatIsNotReadyForAMomentKeepsItsWorkerAndItsLoad() {
+  void aPodThatIsBrieflyUnreadyKeepsItsWorkerAndItsLoad() {
     Pod ready = Pods.ready("one", "10.0.0.1");
     pods.follow(List.of(ready));
     Worker worker = worker("a/one");
@@ -138,7 +138,7 @@ class PodFleetTest {
   }
 
   @Test
-  void aPodThatIsDeletedLeavesThoughItHasRequests() {
+  void aDeletedPodLeavesEvenWithRequestsInFlight() {
     Pod ready = Pods.ready("one", "10.0.0.1");
     pods.follow(List.of(ready));
     Lease lease = lease(worker("a/one"));
@@ -147,9 +147,9 @@ class PodFleetTest {
     lease.ignored();
   }
 
-  /** The informer of another role may have heard less than that of the pod's own. */
+  /** The informer of another role may have older pods than the informer of the pod's own role. */
   @Test
-  void aPodThatIsNotReadyDoesNotTakeAnotherRoleMeanwhile() {
+  void anUnreadyPodDoesNotGetAnotherRole() {
     Pod ready = Pods.ready("one", "10.0.0.1");
     pods.follow(Map.of(Role.PREFILL, List.of(ready), Role.REGULAR, List.of(ready)));
     Pod unready = Pods.ready(ready, "10.0.0.1", "False");
@@ -158,7 +158,7 @@ class PodFleetTest {
   }
 
   @Test
-  void workersOfOthersAreLeftAlone() {
+  void workersOfOtherSourcesAreNotChanged() {
     fleet.add(WorkerSpec.of("http://10.0.0.5:8000"));
     fleet.add(WorkerSpec.of("http://10.0.0.6:8000"));
     pods.follow(List.of(Pods.ready("one", "10.0.0.1")));
@@ -167,7 +167,7 @@ class PodFleetTest {
   }
 
   @Test
-  void anEngineThatIsKnownOtherwiseIsNotAddedASecondTime() {
+  void anEngineOfAnotherSourceIsNotAddedAgain() {
     fleet.add(WorkerSpec.of("http://10.0.0.5:8000"));
     Pod same = Pods.ready("same", "10.0.0.5");
     pods.follow(List.of(same));
@@ -192,7 +192,7 @@ class PodFleetTest {
   }
 
   @Test
-  void aWorkerThatSomebodyPutInThePlaceOfAPodIsNotRemovedWithIt() {
+  void aWorkerThatReplacedAPodsWorkerIsNotRemovedWithThePod() {
     Pod pod = Pods.ready("one", "10.0.0.1");
     pods.follow(List.of(pod));
     fleet.remove("a/one");
@@ -203,7 +203,7 @@ class PodFleetTest {
   }
 
   @Test
-  void aFullFleetTakesWhatItCanAndTheRestWhenThereIsRoom() {
+  void aFullFleetAddsTheRemainingPodsWhenThereIsRoom() {
     Fleet small = fleet(2);
     PodFleet follower = new PodFleet(small, new PodWorkers(SETTINGS));
     List<Pod> three =
@@ -222,7 +222,7 @@ class PodFleetTest {
   }
 
   @Test
-  void aNameThatIsTakenIsLeftToItsOwner() {
+  void aNameInUseStaysWithItsOwner() {
     fleet.add(WorkerSpec.of("http://a/one"));
     pods.follow(List.of(Pods.ready("one", "10.0.0.1")));
     assertThat(pods.leftOut()).isEqualTo(1);

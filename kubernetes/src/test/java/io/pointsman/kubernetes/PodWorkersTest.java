@@ -25,7 +25,7 @@ class PodWorkersTest {
   }
 
   @Test
-  void aReadyPodIsOneWorkerWhoseModelsAreToBeLearned() {
+  void aReadyPodIsOneWorkerWithUnknownModels() {
     assertThat(workers(Pods.ready("p", "10.0.0.7")))
         .containsExactly(
             new WorkerSpec(
@@ -46,7 +46,7 @@ class PodWorkersTest {
   }
 
   @Test
-  void theBootstrapPortOfAPrefillPodStandsInItsAnnotation() {
+  void theBootstrapPortOfAPrefillPodIsInItsAnnotation() {
     Pod pod = Pods.annotated(Pods.ready("p", "10.0.0.7"), "vllm.ai/bootstrap-port", "8999");
     PodWorkers workers = new PodWorkers(KubernetesSettings.DEFAULTS);
     assertThat(workers.of(pod, Role.PREFILL).getFirst())
@@ -58,7 +58,7 @@ class PodWorkersTest {
   }
 
   @Test
-  void aPodTellsItsNodeAndItsZone() {
+  void nodeAndZoneOfAPodBecomeLabels() {
     Pod labelled = Pods.labelled(Pods.ready("p", "10.0.0.7"), "topology.kubernetes.io/zone", "z1");
     Pod pod = new PodBuilder(labelled).withNewSpec().withNodeName("node-7").endSpec().build();
 
@@ -78,7 +78,7 @@ class PodWorkersTest {
   }
 
   @Test
-  void aPodThatTakesThePlaceOfAnotherIsAnotherWorkerOfTheSameName() {
+  void aReplacementPodOfTheSameNameIsAnotherWorker() {
     Pod pod = Pods.ready("p", "10.0.0.7");
     WorkerSpec before = workers(pod).getFirst();
     WorkerSpec after = workers(Pods.reborn(pod)).getFirst();
@@ -87,7 +87,7 @@ class PodWorkersTest {
   }
 
   @Test
-  void aPodThatDoesNotRunYetIsNone() {
+  void aPodBeforeItRunsIsNoWorker() {
     assertThat(workers(Pods.pending("p"))).isEmpty();
     assertThat(workers(new PodBuilder(Pods.pending("p")).withStatus(null).build())).isEmpty();
   }
@@ -110,13 +110,13 @@ class PodWorkersTest {
   }
 
   @Test
-  void aPodThatIsBeingDeletedIsNone() {
+  void aPodDuringItsDeletionIsNoWorker() {
     assertThat(workers(Pods.terminating(Pods.ready("p", "10.0.0.7")))).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"Pending", "Succeeded", "Failed", "Unknown"})
-  void aPodOfAnotherPhaseIsNone(String phase) {
+  void aPodOfAnotherPhaseIsNoWorker(String phase) {
     Pod pod = Pods.ready("p", "10.0.0.7");
     pod.getStatus().setPhase(phase);
     assertThat(workers(pod)).isEmpty();
@@ -124,7 +124,7 @@ class PodWorkersTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "host.example", "10.0.0.7/x", "1@2"})
-  void aPodWithoutAnAddressIsNone(String address) {
+  void aPodWithoutAnAddressIsNoWorker(String address) {
     assertThat(workers(Pods.ready("p", address))).isEmpty();
   }
 }

@@ -3,11 +3,11 @@ package io.pointsman.kubernetes;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 
-/** Pods as a cluster would show them. */
+/** Pods as a cluster shows them. */
 final class Pods {
   private Pods() {}
 
-  /** A pod of namespace {@code a} with the label {@code app=vllm} that has been created only. */
+  /** A pod of namespace {@code a} with the label {@code app=vllm}, before it runs. */
   static Pod pending(String name) {
     return new PodBuilder()
         .withNewMetadata()
@@ -22,12 +22,16 @@ final class Pods {
         .build();
   }
 
-  /** The same, running and ready. */
+  /** A running and ready pod of the same kind. */
   static Pod ready(String name, String address) {
     return ready(pending(name), address, "True");
   }
 
-  /** The pod, running at an address. */
+  /**
+   * The pod, running at an address.
+   *
+   * @param ready status of the condition {@code Ready}
+   */
   static Pod ready(Pod pod, String address, String ready) {
     return new PodBuilder(pod)
         .withNewStatus()
@@ -45,7 +49,7 @@ final class Pods {
         .build();
   }
 
-  /** The pod, being deleted. */
+  /** The pod during its deletion. */
   static Pod terminating(Pod pod) {
     return new PodBuilder(pod)
         .editMetadata()
@@ -54,7 +58,7 @@ final class Pods {
         .build();
   }
 
-  /** The pod with another unique id: the next one of the same name. */
+  /** The pod with another unique id, as a later pod of the same name. */
   static Pod reborn(Pod pod) {
     return new PodBuilder(pod).editMetadata().withUid("another").endMetadata().build();
   }

@@ -10,27 +10,28 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets a loop with many open streams sleep for a moment before it waits for sockets, so that it
- * wakes for several chunks at once, as drivers of network cards do with interrupts: to fall asleep
- * and to be woken costs more than a chunk does. It sleeps only while events come often, and while
- * what one request waits for between two of its events is many times as long.
+ * I/O handler that lets a busy event loop sleep briefly before it waits for sockets. It then wakes
+ * once for several chunks, as network drivers do with interrupts. To sleep and wake costs more than
+ * to relay a chunk. The loop sleeps only if events are frequent, and if the sleep is short compared
+ * with the interval between two events of one request. Only the loop's thread runs it; any thread
+ * may call {@link #wakeup}.
  */
 final class Coalescing implements IoHandler {
-  /** A thousand streams of 20 tokens/s have five chunks meanwhile. */
+  /** Maximum sleep. A thousand streams of 20 tokens/s send five chunks in this time. */
   static final long SLEEP_NANOS = 250_000;
 
-  /** Events that came in so long tell whether to sleep. */
+  /** Length of the window over which the event rate is measured. */
   static final long WINDOW_NANOS = 10_000_000;
 
   /**
-   * Per second; a chunk has two, that it has come and that it was sent. With fewer of them a sleep
-   * collects too little to pay for its own timer.
+   * Minimum event rate for a sleep, per second. A chunk has two events: received and sent. Below
+   * this rate a sleep collects too few events to pay for its timer.
    */
   static final long LEAST_EVENTS = 25_000;
 
   /**
-   * Per second and request; a stream of 100 tokens/s has 200. With more of them, each would feel
-   * the sleep: small answers of fast engines, one behind the other.
+   * Maximum event rate per request for a sleep, per second. A stream of 100 tokens/s has 200. Above
+   * this rate a sleep delays each request: fast engines send many small answers in sequence.
    */
   static final long MOST_EVENTS_OF_ONE = 500;
 
@@ -44,9 +45,9 @@ final class Coalescing implements IoHandler {
   private volatile @Nullable Thread asleep;
 
   /**
-   * @param sockets how the loop waits
-   * @param running requests under way on this loop
-   * @param sleepNanos how long it sleeps at most
+   * @param sockets handler that waits for the sockets
+   * @param running number of requests in progress on this loop
+   * @param sleepNanos maximum sleep in nanoseconds
    */
   Coalescing(IoHandler sockets, IntSupplier running, Ticker ticker, long sleepNanos) {
     this.sockets = sockets;
@@ -63,7 +64,7 @@ final class Coalescing implements IoHandler {
     return handled;
   }
 
-  /** What is written is sent before the sleep, and what has come already does not wait for it. */
+  /** Sends pending writes before the sleep. Events that are ready do not wait for the sleep. */
   private int runRested(IoHandlerContext context) {
     int handled = sockets.run(new AtOnce(context));
     if (handled > 0) {
@@ -124,7 +125,7 @@ final class Coalescing implements IoHandler {
     return sockets.isCompatible(type);
   }
 
-  /** As if there were tasks to do. */
+  /** Context that never blocks, as if tasks were pending. */
   private record AtOnce(IoHandlerContext context) implements IoHandlerContext {
     @Override
     public boolean canBlock() {

@@ -8,29 +8,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the clients that are connected, and stops accepting while they are as many as may be: who
- * comes then waits in the system's queue until one has left. So idle clients do not take the
- * descriptors that connections to workers need. For the pipeline of one listener.
+ * Limit on the number of connected clients. At the limit it stops accepting; further clients wait
+ * in the listen backlog until one disconnects. Idle clients therefore cannot use up the descriptors
+ * for connections to workers. One per listener, in the listener's pipeline.
  */
-@SuppressWarnings(
-    "FutureReturnValueIgnored") // that a channel has closed is heard of, not waited for
+@SuppressWarnings("FutureReturnValueIgnored") // a listener handles the close; nobody waits for it
 final class ConnectionLimit extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionLimit.class);
 
   private final int most;
   private final AtomicInteger open = new AtomicInteger();
 
-  /** Only for the listener's loop: each flood is told of once. */
+  /**
+   * True if the warning was logged. It is logged again after the count has fallen to half. Only the
+   * listener's loop uses it.
+   */
   private boolean told;
 
   /**
-   * @param most 0 means as many as come
+   * @param most maximum number of clients; 0 for no limit
    */
   ConnectionLimit(int most) {
     this.most = most == 0 ? Integer.MAX_VALUE : most;
   }
 
-  /** Clients that are connected; any thread. */
+  /** Number of connected clients. Any thread. */
   int open() {
     return open.get();
   }
@@ -40,7 +42,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     Channel listener = context.channel();
     int connected = open.incrementAndGet();
     told &= connected > most / 2;
-    // A few more may come that the system has accepted by now: reading stops behind them.
+    // The system may already have accepted a few more. Reading stops after these.
     if (connected >= most) {
       listener.config().setAutoRead(false);
       tell();
@@ -57,15 +59,15 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** On the loop of the client that has left. */
+  /** Runs on the loop of the client that disconnected. */
   private void left(Channel listener) {
     if (open.decrementAndGet() == most - 1 && listener.isOpen()) {
-      // Behind the stop if that is under way, or it would be the last word.
+      // Runs after a pending stop; otherwise the stop would take effect last.
       listener.eventLoop().execute(() -> resume(listener));
     }
   }
 
-  /** Others may have come since, each of whom was counted before. */
+  /** Resumes only below the limit, because other clients may have connected in between. */
   private void resume(Channel listener) {
     if (open.get() < most) {
       listener.config().setAutoRead(true);

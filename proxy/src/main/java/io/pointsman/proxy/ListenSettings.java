@@ -3,16 +3,16 @@ package io.pointsman.proxy;
 import static java.util.Objects.requireNonNull;
 
 /**
- * Where the router listens, and with how many event loops.
+ * The address of the listener and its event loops.
  *
- * @param host address or name to bind; {@code 0.0.0.0} for all
+ * @param host address or name to bind; {@code 0.0.0.0} for all addresses
  * @param port port to bind; 0 lets the system choose
- * @param eventLoops threads that move bytes; 0 means one per core
- * @param transport how sockets are waited for
- * @param backlog connections that may wait to be accepted; at least 1. The system has a bound of
- *     its own ({@code net.core.somaxconn}).
- * @param maxConnections most clients that are connected at a time, but for a few that are being
- *     accepted; 0 means as many as come. Those beyond it wait to be accepted.
+ * @param eventLoops number of threads for network I/O; 0 means one per core
+ * @param transport system interface for socket events
+ * @param backlog maximum number of connections that wait to be accepted; at least 1. The system has
+ *     its own limit ({@code net.core.somaxconn})
+ * @param maxConnections maximum number of connected clients; 0 means no limit. Further clients wait
+ *     in the backlog. A few that are being accepted may exceed the limit
  */
 public record ListenSettings(
     String host, int port, int eventLoops, Transport transport, int backlog, int maxConnections) {
@@ -39,27 +39,27 @@ public record ListenSettings(
     }
   }
 
-  /** Threads that move bytes, at least 1. */
+  /** Number of event loops, at least 1. */
   public int loops() {
     return eventLoops > 0 ? eventLoops : Runtime.getRuntime().availableProcessors();
   }
 
-  /** The same at another address. */
+  /** Copy with another address. */
   public ListenSettings at(String host, int port) {
     return new ListenSettings(host, port, eventLoops, transport, backlog, maxConnections);
   }
 
-  /** The same with another transport. */
+  /** Copy with another transport. */
   public ListenSettings over(Transport transport) {
     return new ListenSettings(host, port, eventLoops, transport, backlog, maxConnections);
   }
 
-  /** The same with another bound of connections. */
+  /** Copy with another maximum number of connections. */
   public ListenSettings withMaxConnections(int most) {
     return new ListenSettings(host, port, eventLoops, transport, backlog, most);
   }
 
-  /** The same with another number of event loops. */
+  /** Copy with another number of event loops. */
   public ListenSettings withEventLoops(int eventLoops) {
     return new ListenSettings(host, port, eventLoops, transport, backlog, maxConnections);
   }

@@ -9,12 +9,12 @@ import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.GlobalEventExecutor;
 
 /**
- * The open channels of event loops, which are stopped behind them. With io_uring a channel closes
- * only when the kernel has ended what it was asked to do for it, and then has a task for its loop,
- * which a loop that has stopped meanwhile refuses. Safe for use by several threads.
+ * The open channels of a group of event loops. It stops the loops after their channels have closed.
+ * With io_uring a channel closes only when the kernel has completed its operations. The completion
+ * is a task for the loop, and a stopped loop refuses tasks. Thread-safe.
  */
 final class OpenChannels {
-  /** How long channels may take that close by themselves once their last bytes are written. */
+  /** Time for channels that close on their own after their last bytes are written. */
   private static final long MOST_WRITING_MILLIS = 100;
 
   private static final long MOST_CLOSING_MILLIS = 2_000;
@@ -27,14 +27,14 @@ final class OpenChannels {
     this.loops = loops;
   }
 
-  /** Adds a channel that is registered with one of the loops; closes it if they are stopping. */
+  /** Adds a channel of one of the loops. Closes it if the channels are closing. */
   void add(Channel channel) {
     open.add(channel);
   }
 
   /**
-   * Waits for channels that are closing, closes the others, and stops the loops when all have
-   * closed, or after two seconds. Not to be called on one of them.
+   * Waits for channels that are closing, then closes the others. Stops the loops when all have
+   * closed, or after two seconds. Blocks; do not call it on one of the loops.
    */
   void closeAndStopLoops() {
     open.newCloseFuture().awaitUninterruptibly(MOST_WRITING_MILLIS, MILLISECONDS);

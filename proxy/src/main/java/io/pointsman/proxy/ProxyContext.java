@@ -16,18 +16,19 @@ import io.pointsman.request.AffinitySettings;
 import java.net.InetAddress;
 
 /**
- * What the data plane works with.
+ * The collaborators of the data plane.
  *
- * @param engine who decides
- * @param affinity where requests say whom they belong to
- * @param routes what the router answers itself
- * @param callers who may send requests
- * @param tracer who follows requests one by one
- * @param prompts who wants to know what was sent to workers
- * @param ticker the clock of all timeouts; the same as the engine's
- * @param dice jitter of retries, and request ids
- * @param lookup finds the addresses of workers' names
- * @param courses leads requests where one worker may not be enough
+ * @param engine engine that chooses workers
+ * @param affinity headers and fields that identify sessions
+ * @param routes endpoints that the router answers itself
+ * @param callers check of the callers' permission
+ * @param listener receiver of events for metrics and logs
+ * @param tracer factory of traces of single requests
+ * @param prompts receiver of the prompts that workers get
+ * @param ticker clock of all timeouts; the same as the engine's
+ * @param dice random numbers for the jitter of retries and for request ids
+ * @param lookup resolver of workers' host names
+ * @param courses factory of handlers for requests to more than one worker
  */
 public record ProxyContext(
     RoutingEngine engine,
@@ -55,7 +56,7 @@ public record ProxyContext(
     requireNonNull(courses, "courses");
   }
 
-  /** A context in which everybody may send requests, and nobody follows them. */
+  /** A context without a check of callers, traces or handlers for two workers. */
   public ProxyContext(
       RoutingEngine engine,
       AffinitySettings affinity,

@@ -43,17 +43,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The running data plane. It accepts connections before any worker is up. */
-@SuppressWarnings("FutureReturnValueIgnored") // closing is not waited for, or has no failure
+@SuppressWarnings("FutureReturnValueIgnored") // closing is not waited for, or cannot fail
 public final class ProxyServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ProxyServer.class);
 
   /**
-   * Unsent bytes for one client above which its worker is read no further, and below which again.
+   * Unsent bytes for one client. Above the high mark the router stops reading from the worker;
+   * below the low mark it resumes.
    */
   private static final WriteBufferWaterMark CLIENT_WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 128 << 10);
 
-  /** The part of what may be kept of bodies that may lie on the heap, which is half as large. */
+  /**
+   * Divisor of the limit on buffered bodies, for bodies on the heap. By default the heap has half
+   * the size of direct memory.
+   */
   private static final int HEAP_SHARE = 4;
 
   private static final int STORED_RESPONSES = 100_000;
@@ -104,16 +108,16 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   /**
-   * Binds the port and begins to serve.
+   * Binds the port and starts to serve.
    *
    * @throws IOException if the port cannot be bound
-   * @throws IllegalArgumentException if the transport is not available
+   * @throws IllegalArgumentException if the transport is unavailable
    */
   public static ProxyServer start(ProxySettings settings, ProxyContext context) throws IOException {
     return new ProxyServer(settings, context);
   }
 
-  /** The event loops, and the sockets that they wait for. */
+  /** The event loops and their kind of sockets. */
   record Waiting(Sockets sockets, EventLoopGroup loops) {}
 
   private static Waiting waiting(
@@ -124,7 +128,9 @@ public final class ProxyServer implements AutoCloseable {
         : new Waiting(sockets, loops(sockets, count, ofRings));
   }
 
-  /** A system that offers io_uring may still make no ring: for want of memory, perhaps. */
+  /**
+   * Uses another transport if io_uring cannot create a ring, for example because memory is short.
+   */
   static Waiting waitingByRingsIfPossible(
       Sockets rings, int count, UnaryOperator<IoHandlerFactory> ofRings) {
     try {
@@ -152,7 +158,7 @@ public final class ProxyServer implements AutoCloseable {
             waiting.newHandler(loop), () -> running(loop), plane.ticker(), Coalescing.SLEEP_NANOS);
   }
 
-  /** Read by the loop itself, which runs no sooner than all have their state. */
+  /** Runs on the loop. A loop may run before all loops have a state; it then counts no requests. */
   private int running(Executor loop) {
     LoopState state = states.get(loop);
     return state == null ? 0 : state.running();
@@ -211,7 +217,9 @@ public final class ProxyServer implements AutoCloseable {
     return new Bootstrap().channel(sockets.connected()).handler(opened(_ -> {}));
   }
 
-  /** Counts a channel among the open ones, and then does with it what is to be done. */
+  /**
+   * A handler that records a new channel among the open ones and then passes it to {@code then}.
+   */
   private ChannelHandler opened(Consumer<Channel> then) {
     return new ChannelInitializer<Channel>() {
       @Override
@@ -230,43 +238,43 @@ public final class ProxyServer implements AutoCloseable {
     return state;
   }
 
-  /** The port that is listened on. */
+  /** The bound port. */
   public int port() {
     return ((InetSocketAddress) listener.localAddress()).getPort();
   }
 
-  /** Clients that are connected. */
+  /** Number of connected clients. */
   public int clients() {
     return clients.open();
   }
 
-  /** How many clients may be connected; 0 for as many as come. */
+  /** Maximum number of connected clients; 0 for no limit. */
   public int clientsLimit() {
     return settings.listen().maxConnections();
   }
 
-  /** Requests for workers that are under way, those that wait for admission included. */
+  /** Number of requests to workers in progress, including requests that wait for admission. */
   public int running() {
     return states.values().stream().mapToInt(LoopState::running).sum();
   }
 
-  /** Requests that wait for admission. */
+  /** Number of requests that wait for admission. */
   public int queued() {
     return plane.admissions().queued();
   }
 
-  /** Requests that are held back because every worker is full. */
+  /** Number of requests that are deferred because all workers are full. */
   public int heldBack() {
     return plane.holdBack().held();
   }
 
-  /** What is kept of requests' bodies. */
+  /** The buffered bytes of request bodies, and their limit. */
   public BodyBudget bodies() {
     return plane.bodies();
   }
 
   /**
-   * Has each event loop run a task of a few microseconds, and does not wait for it.
+   * Runs a task of a few microseconds on each event loop, without waiting for it.
    *
    * @throws java.util.concurrent.RejectedExecutionException if the server is closed
    */
@@ -275,23 +283,25 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   /**
-   * Stops accepting connections, closes idle ones, and lets requests that are under way, or whose
-   * head has begun to come, end. Returns at once; calling it again changes nothing.
+   * Stops accepting connections and closes idle ones. Requests in progress can end, including
+   * requests with a partly received head. Does not wait. Further calls have no effect.
    */
   public void beginDrain() {
     plane.gate().stop();
     listener.close().awaitUninterruptibly();
-    // Loops run this behind the beginning of each connection that was accepted: all are counted.
+    // This task runs after the initialization of each accepted connection, so all connections are
+    // counted.
     onEachLoop(_ -> {});
-    // Before loops look for idle connections: one that becomes idle later is closed by that.
+    // Set before the loops search for idle connections. The flag closes connections that become
+    // idle later.
     plane.gate().drain();
     onEachLoop(LoopState::drain);
   }
 
   /**
-   * Serves on for the drain delay, each answer saying that its connection closes; then drains,
-   * waits until all requests have ended or the drain timeout is over, cuts off the rest (a stream
-   * of events with an error event), and stops the event loops.
+   * Stops the server. It serves for the drain delay, and each answer announces that its connection
+   * closes. It then drains, until all requests have ended or the drain timeout is over. It cuts the
+   * remaining requests, event streams with an error event, and stops the loops. Blocks.
    */
   @Override
   public void close() {
@@ -307,7 +317,8 @@ public final class ProxyServer implements AutoCloseable {
   }
 
   /**
-   * Waits until the last connection has gone, for so long at most; before draining just so long.
+   * Waits until the last connection has closed, at most for the given time. Before draining it
+   * waits for the complete time.
    */
   private void await(Duration most) {
     try {

@@ -13,15 +13,15 @@ import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;
 
 /**
- * Everything that can be set about the data plane.
+ * All settings of the data plane.
  *
- * @param sseKeepalive silence of a worker, within a stream of events, after which the client gets a
- *     comment line to keep its connection; 0 sends none
- * @param drainTimeout how long requests may take to end after the router was told to stop; what is
- *     left then is cut off
- * @param drainDelay how long after that it still takes connections, as a part of {@code
- *     drainTimeout}, or past it if it is longer: until all who send to it have learned that it
- *     stops
+ * @param sseKeepalive interval without bytes from the worker in an event stream, after which the
+ *     client gets a comment line that keeps its connection open; 0 sends none
+ * @param drainTimeout maximum time for requests to end after the stop of the router; the rest is
+ *     cut
+ * @param drainDelay time after the stop during which the router still accepts connections, until
+ *     all clients know of the stop. It is part of {@code drainTimeout}, or extends it if it is
+ *     longer
  */
 public record ProxySettings(
     ListenSettings listen,
@@ -73,7 +73,7 @@ public record ProxySettings(
     }
   }
 
-  /** The same with another {@code listen}. */
+  /** Copy with another {@code listen}. */
   public ProxySettings withListen(ListenSettings listen) {
     return new ProxySettings(
         listen,
@@ -90,7 +90,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code limits}. */
+  /** Copy with another {@code limits}. */
   public ProxySettings withLimits(LimitSettings limits) {
     return new ProxySettings(
         listen,
@@ -107,7 +107,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code timeouts}. */
+  /** Copy with another {@code timeouts}. */
   public ProxySettings withTimeouts(TimeoutSettings timeouts) {
     return new ProxySettings(
         listen,
@@ -124,7 +124,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code admission}. */
+  /** Copy with another {@code admission}. */
   public ProxySettings withAdmission(AdmissionSettings admission) {
     return new ProxySettings(
         listen,
@@ -141,7 +141,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code holdBack}. */
+  /** Copy with another {@code holdBack}. */
   public ProxySettings withHoldBack(HoldBackSettings holdBack) {
     return new ProxySettings(
         listen,
@@ -158,7 +158,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code retry}. */
+  /** Copy with another {@code retry}. */
   public ProxySettings withRetry(RetrySettings retry) {
     return new ProxySettings(
         listen,
@@ -175,7 +175,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code upstream}. */
+  /** Copy with another {@code upstream}. */
   public ProxySettings withUpstream(UpstreamSettings upstream) {
     return new ProxySettings(
         listen,
@@ -192,7 +192,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code cors}. */
+  /** Copy with another {@code cors}. */
   public ProxySettings withCors(CorsSettings cors) {
     return new ProxySettings(
         listen,
@@ -209,7 +209,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code sseKeepalive}. */
+  /** Copy with another {@code sseKeepalive}. */
   public ProxySettings withSseKeepalive(Duration sseKeepalive) {
     return new ProxySettings(
         listen,
@@ -226,7 +226,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code drainTimeout}. */
+  /** Copy with another {@code drainTimeout}. */
   public ProxySettings withDrainTimeout(Duration drainTimeout) {
     return new ProxySettings(
         listen,
@@ -243,7 +243,7 @@ public record ProxySettings(
         drainDelay);
   }
 
-  /** The same with another {@code drainDelay}. */
+  /** Copy with another {@code drainDelay}. */
   public ProxySettings withDrainDelay(Duration drainDelay) {
     return new ProxySettings(
         listen,

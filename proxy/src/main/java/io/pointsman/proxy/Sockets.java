@@ -19,9 +19,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the event loops wait for sockets, and the sockets that go with it.
+ * The Netty classes of one transport.
  *
  * @param transport never {@link Transport#AUTO}
+ * @param waiting factory of the handlers that wait for socket events
+ * @param listening class of the listening channel
+ * @param connected class of connected channels
  */
 record Sockets(
     Transport transport,
@@ -29,27 +32,27 @@ record Sockets(
     Class<? extends ServerChannel> listening,
     Class<? extends Channel> connected) {
   /**
-   * Operations that are collected before the kernel is told of them in the middle of a turn of the
-   * loop; a turn with more of them takes more calls.
+   * Size of the submission queue: operations per call to the kernel within a turn of the loop. More
+   * operations need more calls.
    */
   private static final int RING_SIZE = 1024;
 
   /**
-   * What Netty leaves posted in the ring for more than one completion, and must not. Each is set to
-   * false unless it is set already.
+   * Netty's switches for operations that stay in the ring after a completion. This class sets each
+   * to false unless it is already set.
    */
   private static final List<String> LASTING =
       List.of(
-          // Such polls tell of a socket once each time that something comes: of a reset right
-          // behind the last bytes together with these, after which Netty reads only the bytes, and
-          // the connection would never be heard of again. A poll posted anew sees the reset.
+          // Such a poll reports each arrival once. It reports a reset directly after the last bytes
+          // together with these bytes. Netty then reads only the bytes and never learns of the
+          // reset. A new poll reports it.
           "io.netty.iouring.pollAddMultishotEnabled",
-          // Such an accept ends when there is no descriptor, and Netty posts it anew at once, over
-          // and over, though reading was paused.
+          // Such an accept ends if no descriptor is free. Netty then posts it again in a loop,
+          // although reading is paused.
           "io.netty.iouring.acceptMultiShotEnabled");
 
   static {
-    // Read by Netty once, when it first looks for io_uring.
+    // Netty reads them once, when it first checks for io_uring.
     for (String property : LASTING) {
       if (System.getProperty(property) == null) {
         System.setProperty(property, "false");
@@ -60,7 +63,7 @@ record Sockets(
   /**
    * The sockets of a transport.
    *
-   * @throws IllegalArgumentException if the system does not offer it
+   * @throws IllegalArgumentException if the system does not support it
    */
   static Sockets of(Transport transport) {
     return switch (transport) {
@@ -95,15 +98,15 @@ record Sockets(
   }
 
   private static Transport best() {
-    // Older kernels have io_uring without what makes it cheaper than epoll, or with known defects.
-    // What is asked for came with 6.12.
+    // On older kernels io_uring is not cheaper than epoll, or has known defects. Kernel 6.12
+    // introduced the tested feature.
     if (IoUring.isAvailable() && IoUring.isRegisterBufferRingIncSupported() && !leavesPosted()) {
       return Transport.IO_URING;
     }
     return withoutRings();
   }
 
-  /** What is best where io_uring is not to be had. */
+  /** The best transport without io_uring. */
   static Transport withoutRings() {
     return Epoll.isAvailable() ? Transport.EPOLL : Transport.NIO;
   }

@@ -1,10 +1,10 @@
 package io.pointsman.proxy;
 
-/** Which of the system's ways of waiting for sockets is used. */
+/** System interface that reports socket events. */
 public enum Transport {
-  /** The first of io_uring (Linux 6.12 and newer), epoll and NIO that the system allows. */
+  /** The first of io_uring (Linux 6.12 and later), epoll and NIO that the system supports. */
   AUTO,
-  /** Sends and receipts of many connections go to the kernel, and come back, in one call. */
+  /** Submits and completes operations of many connections in one system call. */
   IO_URING,
   EPOLL,
   NIO

@@ -1,4 +1,4 @@
-/** The built-in data plane: HTTP in, decide, HTTP out, stream. */
+/** The built-in data plane: receives requests by HTTP, chooses a worker, forwards and streams. */
 @NullMarked
 package io.pointsman.proxy;
 

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
 /**
- * A client that leaves is noticed in every phase: the engine is told at once, and nothing is
- * counted against it.
+ * A client that leaves is noticed in each phase. The engine request is cancelled immediately and
+ * does not count as a failure.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
@@ -32,7 +32,7 @@ class AbortTest {
   private void leaves(
       String request, io.pointsman.testkit.engine.EngineScript script, boolean reset)
       throws Exception {
-    // Its time stands still: no timeout can be what ends the request.
+    // The clock stands still, so no timeout can end the request.
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, new FakeClock());
         ScriptedEngine engine = ScriptedEngine.start(script)) {
       Worker worker = rig.worker(engine.url());
@@ -55,17 +55,17 @@ class AbortTest {
   }
 
   @Test
-  void beforeTheHead() throws Exception {
+  void clientLeavesBeforeTheHead() throws Exception {
     leaves(ProxyRig.post(CHAT, BODY), new HangBeforeHeaders(), false);
   }
 
   @Test
-  void beforeTheHeadWithAReset() throws Exception {
+  void clientResetsBeforeTheHead() throws Exception {
     leaves(ProxyRig.post(CHAT, BODY), new HangBeforeHeaders(), true);
   }
 
   @Test
-  void inTheMiddleOfAStream() throws Exception {
+  void clientLeavesInTheMiddleOfAStream() throws Exception {
     leaves(
         ProxyRig.post(CHAT, BODY),
         new HangAfter(
@@ -78,7 +78,7 @@ class AbortTest {
   }
 
   @Test
-  void inTheMiddleOfAnAnswerWithLength() throws Exception {
+  void clientLeavesInTheMiddleOfAnAnswerWithLength() throws Exception {
     leaves(
         ProxyRig.post(CHAT, BODY),
         new HangAfter("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart"),
@@ -86,7 +86,7 @@ class AbortTest {
   }
 
   @Test
-  void whileItSendsItsBody() throws Exception {
+  void clientLeavesWhileItSendsItsBody() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -100,9 +100,9 @@ class AbortTest {
     }
   }
 
-  /** The reset is there before anything is read, and must not hide behind the bytes. */
+  /** The reset arrives before the router reads the bytes, which must not hide it. */
   @Test
-  void withAResetRightBehindItsBytes() throws Exception {
+  void clientResetsDirectlyAfterItsBytes() throws Exception {
     int clients = 100;
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
@@ -113,7 +113,7 @@ class AbortTest {
             .reset();
       }
 
-      // Connections are taken in order: this one after all others.
+      // Connections are accepted in order; this one follows all others.
       assertThat(rig.ask(ProxyRig.post(CHAT, BODY)).status()).isEqualTo(200);
       ProxyRig.await("every end is seen", () -> rig.ended.size() == clients + 1);
       ProxyRig.await("nobody is connected", () -> rig.server().running() == 0);
@@ -123,7 +123,7 @@ class AbortTest {
   }
 
   @Test
-  void whileItWaitsInTheQueue() throws Exception {
+  void clientLeavesWhileItWaitsInTheQueue() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withAdmission(
             new AdmissionSettings(1, 10, Duration.ofSeconds(30), 503));
@@ -147,7 +147,7 @@ class AbortTest {
   }
 
   @Test
-  void whileARetryIsPutOff() throws Exception {
+  void clientLeavesDuringTheDelayOfARetry() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withRetry(
             RetrySettings.DEFAULTS.withBackoff(Duration.ofSeconds(20), Duration.ofSeconds(30)));

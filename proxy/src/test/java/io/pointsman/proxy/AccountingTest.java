@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
 /**
- * Many requests at once over engines that fail in every way, with clients that leave: at the end
- * every lease is settled and every buffer released, which the rig checks.
+ * Many concurrent requests to engines that fail in all ways, with clients that leave. At the end
+ * every lease is settled and every buffer released, as the rig checks.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
@@ -37,7 +37,7 @@ class AccountingTest {
 
   @Parameter Transport transport = Transport.AUTO;
 
-  /** Fails in one of many ways, or serves. */
+  /** Fails in a random way, or serves. */
   private static final class Moody implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
@@ -58,7 +58,7 @@ class AccountingTest {
   }
 
   @Test
-  void everyLeaseIsSettledWhateverHappens() throws Exception {
+  void everyLeaseIsSettledAfterAnyFault() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withRetry(
             RetrySettings.DEFAULTS.withBackoff(Duration.ofMillis(1), Duration.ofMillis(5)));
@@ -98,7 +98,7 @@ class AccountingTest {
           default -> client.read();
         }
       } catch (IOException _) {
-        // A broken answer is one of the ways.
+        // A broken answer is one of the possible results.
       }
     }
   }

@@ -17,16 +17,19 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 /**
- * What must hold after every fault that is played on a {@link ProxyRig}, beside what closing that
- * checks: the proxy serves, no connection to an engine is left, threads and descriptors are as they
- * were before. The rig must have {@link #POOLS}, or ones that are as impatient.
+ * Checks after each fault on a {@link ProxyRig}, beyond those of its close. The proxy serves, no
+ * connection to an engine remains, and threads and descriptors are as before. The rig must use
+ * {@link #POOLS}, or pools with an equally short timeout.
  */
 final class Aftermath {
-  /** Connections that nobody uses are closed soon, so that it can be seen that they are. */
+  /** Closes idle connections early, so the test can see that they close. */
   static final UpstreamSettings POOLS =
       UpstreamSettings.DEFAULTS.withPoolIdleTimeout(Duration.ofMillis(200));
 
-  /** Normal requests before anything is counted: what comes with the first ones stays. */
+  /**
+   * Number of normal requests before the first count. The first requests create lasting threads and
+   * descriptors.
+   */
   private static final int WARMING_UP = 4;
 
   private final ProxyRig rig;
@@ -43,15 +46,15 @@ final class Aftermath {
   }
 
   /**
-   * Counts what there is before a fault.
+   * Counts threads and descriptors before a fault.
    *
-   * @param normal a request that is served, before the fault and after it
+   * @param normal a request that is served before and after the fault
    */
   static Aftermath of(ProxyRig rig, String normal) throws IOException {
     return new Aftermath(rig, normal);
   }
 
-  /** Has clients leave, and looks at what is left of the fault. */
+  /** Closes the clients and checks the state after the fault. */
   void verify(ScriptedEngine... engines) throws Exception {
     rig.leave();
     Await.until(
@@ -68,7 +71,9 @@ final class Aftermath {
     return Stream.of(engines).mapToInt(ScriptedEngine::openConnections).sum();
   }
 
-  /** Has so many clients do it at once that a thing lost with each of them is found. */
+  /**
+   * Runs {@code doing} on many clients at the same time. A leak per client then becomes visible.
+   */
   static <T> List<T> byMany(Callable<T> doing) throws InterruptedException, ExecutionException {
     List<Future<T>> futures = new ArrayList<>();
     try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** A worker that recovers under long streams. */
+/** A worker that recovers during long streams. */
 @SuppressWarnings("try") // tests may be interrupted
 @EveryTransport
 @Timeout(120)
@@ -46,7 +46,7 @@ class BreakerTrialTest {
   }
 
   @Test
-  void streamsThatBeginWellCloseItsBreakerWhileTheyGoOn() throws Exception {
+  void streamsThatStartSuccessfullyCloseTheBreakerBeforeTheirEnd() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock)) {
       ScriptedEngine engine = rig.closing(ScriptedEngine.start(goesOnUntilTheLast));
       Worker worker = open(rig.worker(engine.url()));
@@ -63,7 +63,7 @@ class BreakerTrialTest {
   }
 
   @Test
-  void answersThatBeginWithAnErrorDoNot() throws Exception {
+  void answersThatStartWithAnErrorDoNotCloseTheBreaker() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock)) {
       ScriptedEngine engine =
           rig.closing(

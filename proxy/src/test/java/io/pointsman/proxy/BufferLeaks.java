@@ -11,13 +11,13 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
 /**
- * Watches every buffer for being let go without having been released, by what Netty logs of them:
- * here that is the JDK's log, whatever was loaded before.
+ * Detector of buffers that are collected without a release. It reads Netty's log messages, which go
+ * to the JDK's log here.
  */
 final class BufferLeaks {
   private static final Queue<String> FOUND = new ConcurrentLinkedQueue<>();
 
-  /** Referred to, because the log itself forgets loggers that nobody refers to. */
+  /** A strong reference, because the log manager drops unreferenced loggers. */
   private static final Logger LOG = Logger.getLogger(ResourceLeakDetector.class.getName());
 
   static {
@@ -26,15 +26,15 @@ final class BufferLeaks {
 
   private BufferLeaks() {}
 
-  /** From now on. */
+  /** Starts the detection. */
   static void watch() {
     ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.PARANOID);
   }
 
-  /** What has been lost since the last call. */
+  /** The leaks since the last call. */
   static List<String> found() {
     Garbage.collect();
-    ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty looks when it makes a new one
+    ByteBufAllocator.DEFAULT.buffer(1).release(); // Netty checks for leaks at an allocation
     List<String> found = List.copyOf(FOUND);
     FOUND.clear();
     return found;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.buffer.ByteBufAllocator;
 import org.junit.jupiter.api.Test;
 
-/** What every test of the proxy ends with finds what it looks for. */
+/** The check at the end of each test of the proxy finds leaks. */
 class BufferLeaksTest {
   @Test
   void aBufferThatNobodyReleasesIsFoundOnce() {

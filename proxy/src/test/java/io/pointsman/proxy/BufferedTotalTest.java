@@ -16,7 +16,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of requests when all that may be kept of bodies is kept. */
+/** Requests at the limit on the buffered bytes of all bodies. */
 @Timeout(60)
 @SuppressWarnings("try") // closing may be interrupted, as tests may
 class BufferedTotalTest {
@@ -24,7 +24,7 @@ class BufferedTotalTest {
   private static final int MIB = 1 << 20;
   private static final int BODY = 400_000;
 
-  /** Room for five of {@link #BODY}; nearly reached within the fourth. */
+  /** Room for five bodies of {@link #BODY}; the fourth exceeds three quarters. */
   private static final ProxySettings SMALL =
       ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedTotal(2 * MIB));
 
@@ -50,7 +50,7 @@ class BufferedTotalTest {
   }
 
   @Test
-  void largeBodiesAreStreamedOnWhereMuchIsKeptAlready() throws Exception {
+  void largeBodiesAreStreamedAboveThreeQuartersOfTheLimit() throws Exception {
     CountDownLatch gate = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, SMALL);
         ScriptedEngine engine = ScriptedEngine.start(onceOpen(gate))) {
@@ -74,7 +74,7 @@ class BufferedTotalTest {
   }
 
   @Test
-  void smallBodiesAreRefusedWhereNothingMoreMayBeKept() throws Exception {
+  void smallBodiesAreRefusedAtTheLimit() throws Exception {
     CountDownLatch gate = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, SMALL);
         ScriptedEngine engine = ScriptedEngine.start(onceOpen(gate))) {
@@ -104,9 +104,9 @@ class BufferedTotalTest {
     }
   }
 
-  /** As much as is kept of a body lies in the connection to a worker that does not read. */
+  /** The connection to a worker that does not read holds as much memory as the body. */
   @Test
-  void whatAWorkerDoesNotTakeIsGivenBackWhenItsConnectionEnds() throws Exception {
+  void unsentBytesAreReleasedWhenTheWorkersConnectionEnds() throws Exception {
     int kept = LimitSettings.DEFAULTS.maxBufferedBody();
     String chunk = "{\"model\":\"m\",\"prompt\":\"" + "x".repeat(kept);
     String upload =
@@ -129,7 +129,7 @@ class BufferedTotalTest {
   }
 
   @Test
-  void bodiesOfClientsThatLeaveAreGivenBack() throws Exception {
+  void bodiesOfClientsThatLeaveAreReleased() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, SMALL)) {
       WireClient client = rig.connect();
       client.send(ProxyRig.post(CHAT, prompt(BODY)).substring(0, BODY / 2));
@@ -140,7 +140,7 @@ class BufferedTotalTest {
   }
 
   @Test
-  void splitRequestsAreRefusedWhereNothingMoreMayBeKept() throws Exception {
+  void splitRequestsAreRefusedAtTheLimit() throws Exception {
     CountDownLatch gate = new CountDownLatch(1);
     String reply = "{\"kv_transfer_params\":{\"do_remote_prefill\":true,\"remote_port\":1}}";
     EngineScript prefilling =

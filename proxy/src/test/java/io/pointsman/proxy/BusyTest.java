@@ -19,7 +19,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Engines that say that they are busy are not broken. */
+/** An engine that reports that it is busy has not failed. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -29,7 +29,7 @@ class BusyTest {
 
   @Parameter Transport transport = Transport.AUTO;
 
-  /** Stands still, so that who rests does so for as long as a test takes. */
+  /** Stands still, so a rest lasts for the complete test. */
   private final FakeClock clock = new FakeClock();
 
   private ProxyRig rig() throws IOException {
@@ -68,22 +68,22 @@ class BusyTest {
   }
 
   @Test
-  void next429() throws Exception {
+  void after429TheNextWorkerServes() throws Exception {
     nextOneServes(new Answer(429, "{}"));
   }
 
   @Test
-  void next503WithRetryAfter() throws Exception {
+  void after503WithRetryAfterTheNextWorkerServes() throws Exception {
     nextOneServes(busy(503, 5));
   }
 
   @Test
-  void next503OfAFullQueue() throws Exception {
+  void after503OfAFullQueueTheNextWorkerServes() throws Exception {
     nextOneServes(new Answer(503, QUEUE_FULL));
   }
 
   @Test
-  void workerRestsAsLongAsItSays() throws Exception {
+  void workerRestsForItsRetryAfter() throws Exception {
     try (ProxyRig rig = rig();
         ScriptedEngine full = ScriptedEngine.start(busy(429, 7))) {
       Worker resting = rig.worker(full.url());
@@ -93,10 +93,10 @@ class BusyTest {
     }
   }
 
-  /** A day, and more seconds than there are nanoseconds in a long. */
+  /** A day, and values that overflow a long in nanoseconds. */
   @ParameterizedTest
   @ValueSource(longs = {86_400, 9_300_000_000L, 999_999_999_999_999_999L})
-  void workerRestsNoLongerThanIsHonoured(long seconds) throws Exception {
+  void workerRestsAtMostForTheHonouredMaximum(long seconds) throws Exception {
     try (ProxyRig rig = rig();
         ScriptedEngine full = ScriptedEngine.start(busy(429, seconds))) {
       Worker resting = rig.worker(full.url());
@@ -127,7 +127,7 @@ class BusyTest {
   }
 
   @Test
-  void allOthersAreAskedHoweverManyAreBusy() throws Exception {
+  void allOtherWorkersAreTriedWhileWorkersAreBusy() throws Exception {
     try (ProxyRig rig = rig();
         ScriptedEngine free = ScriptedEngine.start(Answer.ok())) {
       for (int i = 0; i < 7; i++) {
@@ -140,7 +140,7 @@ class BusyTest {
   }
 
   @Test
-  void busyWorkerIsNotBrokenEvenIfNoOtherMayBeTried() throws Exception {
+  void busyWorkerHasNotFailedEvenIfNoOtherMayBeTried() throws Exception {
     ProxySettings once =
         ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withMaxAttempts(1));
     try (ProxyRig rig = new ProxyRig(transport, once, clock);
@@ -158,7 +158,7 @@ class BusyTest {
   }
 
   @Test
-  void anEmptyErrorLeavesNothingBehindItOnItsConnection() throws Exception {
+  void anEmptyErrorLeavesNoBytesOnItsConnection() throws Exception {
     String error = "HTTP/1.1 429 Busy\r\ncontent-length: 0\r\n\r\n";
     try (ProxyRig rig = rig();
         ScriptedEngine engine = ScriptedEngine.start(new Raw(error))) {

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A turn in which a loop sleeps first looks without waiting, and waits behind the sleep. */
+/** A turn with a sleep first polls without waiting, and waits after the sleep. */
 @Timeout(30)
 class CoalescingTest {
   private static final long NO_TASK = TimeUnit.SECONDS.toNanos(1);
@@ -25,7 +25,7 @@ class CoalescingTest {
       new Coalescing(waits, () -> running, () -> now, Coalescing.SLEEP_NANOS);
 
   @Test
-  void aLoopWithManyStreamsLooksSleepsAndThenWaits() {
+  void aLoopWithManyStreamsPollsSleepsAndThenWaits() {
     busy(Coalescing.LEAST_EVENTS);
 
     turn(true, 0);
@@ -34,7 +34,7 @@ class CoalescingTest {
   }
 
   @Test
-  void whatHasComeAlreadyIsHandledAtOnce() {
+  void readyEventsAreHandledWithoutASleep() {
     busy(Coalescing.LEAST_EVENTS);
 
     turn(true, 3);
@@ -52,7 +52,7 @@ class CoalescingTest {
   }
 
   @Test
-  void aLoopWithFewEventsWaitsRightAway() {
+  void aLoopWithFewEventsWaitsWithoutASleep() {
     busy(Coalescing.LEAST_EVENTS - 100);
 
     turn(true, 0);
@@ -61,7 +61,7 @@ class CoalescingTest {
   }
 
   @Test
-  void fewRequestsWithManyEventsEachAreNotHeldUp() {
+  void fewRequestsWithManyEventsEachAreNotDelayed() {
     running = (int) (Coalescing.LEAST_EVENTS / Coalescing.MOST_EVENTS_OF_ONE) - 1;
     busy(Coalescing.LEAST_EVENTS);
 
@@ -71,7 +71,7 @@ class CoalescingTest {
   }
 
   @Test
-  void theSleepEndsOnceEventsAreFew() {
+  void theLoopStopsSleepingWhenEventsAreFew() {
     busy(Coalescing.LEAST_EVENTS);
     now += 10 * Coalescing.WINDOW_NANOS;
     turn(true, 1);
@@ -83,7 +83,7 @@ class CoalescingTest {
   }
 
   @Test
-  void aDueTaskIsNotSleptThrough() {
+  void theSleepEndsBeforeTheNextTask() {
     Coalescing longSleep = busyWithLongSleep();
     waits.due = 0;
 
@@ -93,7 +93,7 @@ class CoalescingTest {
   }
 
   @Test
-  void whoWakesTheLoopEndsItsSleep() throws InterruptedException {
+  void aWakeupEndsTheSleep() throws InterruptedException {
     Coalescing longSleep = busyWithLongSleep();
     Thread loop = Thread.ofPlatform().daemon().start(() -> longSleep.run(waits.context(true)));
 
@@ -106,7 +106,7 @@ class CoalescingTest {
     assertThat(waits.woken).isTrue();
   }
 
-  /** With it a sleep that nothing ends fails the test. */
+  /** A sleep that nothing ends makes the test fail. */
   private Coalescing busyWithLongSleep() {
     coalescing = new Coalescing(waits, () -> running, () -> now, TimeUnit.HOURS.toNanos(1));
     busy(Coalescing.LEAST_EVENTS);
@@ -115,7 +115,7 @@ class CoalescingTest {
     return coalescing;
   }
 
-  /** One window with events at this rate, per second. */
+  /** Runs one window with this event rate per second. */
   private void busy(long rate) {
     now += Coalescing.WINDOW_NANOS;
     turn(true, (int) (rate * Coalescing.WINDOW_NANOS / 1_000_000_000));
@@ -127,7 +127,7 @@ class CoalescingTest {
     coalescing.run(waits.context(canBlock));
   }
 
-  /** Sockets that tell how they were waited for. */
+  /** Socket handler that records its calls. */
   private static final class Waits implements IoHandler {
     private final List<Boolean> blocking = new ArrayList<>();
     private int found;

@@ -17,12 +17,15 @@ import org.junit.jupiter.params.Parameter;
 class ConnectionLimitTest {
   private static final int MOST = 4;
 
-  /** What a listener may have accepted by the time that it stops. */
+  /** Number of clients that a listener may accept before it stops. */
   private static final int UNDER_WAY = 16;
 
   private static final int FLOOD = 3 * (MOST + UNDER_WAY);
 
-  /** Requests in a row, in which a loop that went on accepting would have accepted all. */
+  /**
+   * Number of sequential requests. A loop that did not stop accepting would accept all clients
+   * within them.
+   */
   private static final int TURNS = 100;
 
   private static final String REQUEST = ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}");
@@ -30,7 +33,7 @@ class ConnectionLimitTest {
   @Parameter Transport transport = Transport.AUTO;
 
   @Test
-  void whoComesBeyondItWaitsUntilOthersHaveLeft() throws Exception {
+  void clientsAboveTheLimitWaitUntilOthersHaveLeft() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, settings(MOST));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -57,7 +60,7 @@ class ConnectionLimitTest {
   }
 
   @Test
-  void withoutOneAllAreServed() throws Exception {
+  void withoutALimitAllClientsAreServed() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, settings(0));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What throws where nothing should costs one client a 500, and leaves nothing behind. */
+/** An unexpected exception costs one client a status 500 and leaks nothing. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class DefectTest {
@@ -44,7 +44,7 @@ class DefectTest {
         };
   }
 
-  /** The client is told that the router failed, and its next request is served. */
+  /** Checks that the client gets the router's error and that its next request is served. */
   private static void assertToldAndServedAgain(ProxyRig rig) throws IOException {
     WireClient client = rig.connect();
 
@@ -57,7 +57,7 @@ class DefectTest {
   }
 
   @Test
-  void inTheDecision() throws Exception {
+  void defectInTheDecision() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -67,7 +67,7 @@ class DefectTest {
   }
 
   @Test
-  void inTheDecisionOfARetryThatWasPutOff() throws Exception {
+  void defectInTheDecisionOfADelayedRetry() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine broken = ScriptedEngine.start(new Answer(500, "{}"));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
@@ -87,7 +87,7 @@ class DefectTest {
   }
 
   @Test
-  void inTheDecisionOfARequestThatWaitedInTheQueue() throws Exception {
+  void defectInTheDecisionOfAQueuedRequest() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withAdmission(
             new AdmissionSettings(1, 10, Duration.ofSeconds(30), 503));
@@ -110,7 +110,7 @@ class DefectTest {
     ANSWERING
   }
 
-  /** Follows requests, and throws once at one place. */
+  /** Trace that throws once, at one place. */
   private static final class Throwing implements RequestTrace {
     private final Place where;
     private boolean thrown;
@@ -157,7 +157,7 @@ class DefectTest {
 
   @ParameterizedTest
   @EnumSource(Place.class)
-  void whereAnAttemptIsMade(Place where) throws Exception {
+  void defectAtTheStartOfAnAttempt(Place where) throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -168,7 +168,7 @@ class DefectTest {
   }
 
   @Test
-  void behindAnAnswerWhichIsNotFollowedByAnother() throws Exception {
+  void defectAfterAnAnswerSendsNoSecondAnswer() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -185,7 +185,7 @@ class DefectTest {
   }
 
   @Test
-  void inWhatTheRouterAnswersItself() throws Exception {
+  void defectInALocalEndpoint() throws Exception {
     LocalRoutes routes =
         LocalRoutes.builder()
             .on(
@@ -201,7 +201,7 @@ class DefectTest {
   }
 
   @Test
-  void whatTheRouterAnswersItselfIsGivenUpInTime() throws Exception {
+  void aLocalEndpointHasATimeout() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     LocalRoutes routes =
         LocalRoutes.builder()
@@ -224,7 +224,7 @@ class DefectTest {
   }
 
   @Test
-  void oneClientWhoseTimeoutsCannotBeCheckedCostsNoOtherItsOwn() throws Exception {
+  void aDefectInTheTimeoutCheckOfAClientAffectsNoOtherClient() throws Exception {
     TimeoutSettings soon =
         TimeoutSettings.DEFAULTS.withAnswer(Duration.ofMillis(500), Duration.ZERO);
     AtomicBoolean thrown = new AtomicBoolean();

@@ -20,7 +20,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** Stopping: what is under way ends, what is idle closes, what stays too long is cut. */
+/**
+ * Stop of the server: requests in progress end, idle connections close, requests beyond the timeout
+ * are cut.
+ */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -40,7 +43,7 @@ class DrainTest {
   }
 
   @Test
-  void streamUnderWayRunsToItsEnd() throws Exception {
+  void streamInProgressRunsToItsEnd() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     ProxyRig rig = new ProxyRig(transport, within(Duration.ofSeconds(30)));
     try (ScriptedEngine engine =
@@ -81,7 +84,7 @@ class DrainTest {
   }
 
   @Test
-  void untilTheDelayIsOverEveryConnectionAndRequestIsServed() throws Exception {
+  void duringTheDelayEveryConnectionAndRequestIsServed() throws Exception {
     ProxyRig rig =
         new ProxyRig(transport, within(Duration.ofHours(2)).withDrainDelay(Duration.ofHours(1)));
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
@@ -104,19 +107,19 @@ class DrainTest {
       for (Thread client : clients) {
         client.join();
       }
-      closing.interrupt(); // ends the delay, and what follows it
+      closing.interrupt(); // ends the delay and the drain
       closing.join();
       assertThat(load.failures).isEmpty();
       rig.close();
     }
   }
 
-  /** Clients that send one request after the other. */
+  /** Clients that send requests one after another. */
   private static final class Load {
     private final int port;
     final AtomicInteger served = new AtomicInteger();
 
-    /** Answers that said that their connection closes. */
+    /** Number of answers that announced the close of their connection. */
     final AtomicInteger last = new AtomicInteger();
 
     final Queue<Object> failures = new ConcurrentLinkedQueue<>();
@@ -127,7 +130,7 @@ class DrainTest {
     }
 
     /**
-     * @param keeps whether a connection is used for as long as its answers let it be
+     * @param keeps true to reuse a connection while its answers allow it
      */
     void run(boolean keeps) {
       while (!over) {
@@ -157,7 +160,7 @@ class DrainTest {
   }
 
   @Test
-  void requestWhoseHeadHasBegunIsServed() throws Exception {
+  void requestWithAPartOfItsHeadIsServed() throws Exception {
     ProxySettings settings =
         within(Duration.ofSeconds(30)).withListen(ListenSettings.DEFAULTS.withEventLoops(1));
     ProxyRig rig = new ProxyRig(transport, settings);
@@ -169,7 +172,7 @@ class DrainTest {
       WireClient client = rig.connect().send(request);
       client.read();
       client.send(request.substring(0, 20));
-      // There is one event loop: what answers this has read what came before it.
+      // There is one event loop. This answer proves that it has read the earlier bytes.
       idle.send(request).read();
 
       rig.server().beginDrain();
@@ -182,7 +185,7 @@ class DrainTest {
   }
 
   @Test
-  void requestThatLiesUnreadIsServed() throws Exception {
+  void unreadRequestIsServed() throws Exception {
     ProxySettings settings =
         within(Duration.ofSeconds(30)).withListen(ListenSettings.DEFAULTS.withEventLoops(1));
     ProxyRig rig = new ProxyRig(transport, settings);
@@ -197,7 +200,7 @@ class DrainTest {
       ProxyRig.await("it waits to close", () -> waitsIn(draining, "beginDrain"));
       rig.server().executeOnLoops(() -> await(second));
       first.countDown();
-      // A ring ends a socket only in the loop's next round: there the request comes before that.
+      // A ring closes a socket only in the loop's next round, and the request arrives before it.
       String step = transport == Transport.AUTO ? "beginDrain" : "onEachLoop";
       ProxyRig.await("it waits to drain", () -> waitsIn(draining, step));
       client.send(ProxyRig.post(CHAT, BODY));
@@ -223,7 +226,7 @@ class DrainTest {
   }
 
   @Test
-  void whatIsLeftIsCutWithAnErrorEvent() throws Exception {
+  void remainingStreamIsCutWithAnErrorEvent() throws Exception {
     ProxyRig rig = new ProxyRig(transport, within(Duration.ofMillis(200)));
     try (ScriptedEngine engine = ScriptedEngine.start(new HangAfter(ONE_EVENT))) {
       rig.worker(engine.url());
@@ -242,7 +245,7 @@ class DrainTest {
   }
 
   @Test
-  void whatHasNoAnswerYetIsCutWith503() throws Exception {
+  void requestWithoutAnAnswerIsCutWith503() throws Exception {
     ProxyRig rig = new ProxyRig(transport, within(Duration.ofMillis(200)));
     try (ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
       rig.worker(engine.url());
@@ -257,7 +260,7 @@ class DrainTest {
   }
 
   @Test
-  void loopsStopWhenTheConnectionsOfStreamsThatAreCutHaveClosed() throws Exception {
+  void loopsStopAfterTheConnectionsOfCutStreamsHaveClosed() throws Exception {
     ProxyRig rig = new ProxyRig(transport, within(Duration.ZERO));
     try (ScriptedEngine engine = ScriptedEngine.start(new HangAfter(ONE_EVENT));
         RefusedTasks refused = new RefusedTasks()) {
@@ -278,7 +281,7 @@ class DrainTest {
   }
 
   @Test
-  void answersWhileDrainingSayThatTheConnectionCloses() throws Exception {
+  void answersDuringADrainAnnounceTheCloseOfTheConnection() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     ProxyRig rig = new ProxyRig(transport, within(Duration.ofSeconds(30)));
     try (ScriptedEngine engine =

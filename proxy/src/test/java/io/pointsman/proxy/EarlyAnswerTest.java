@@ -18,8 +18,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
 /**
- * Workers that answer a large upload before its end and reset the connection, as servers do that
- * close it with the rest unread. The router learns of both at once, with bytes of its own to send.
+ * Workers that answer a large upload before its end and then reset the connection. Servers do so if
+ * they close a connection with unread bytes. The router reads both together, while it has bytes to
+ * send.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
@@ -70,11 +71,11 @@ class EarlyAnswerTest {
         sent.addAndGet(part.length);
       }
     } catch (IOException _) {
-      // Nobody takes it any more.
+      // The router accepts no more bytes.
     }
   }
 
-  /** Waits until all buffers on the way are full. */
+  /** Waits until all buffers on the path are full. */
   private static void awaitRest(AtomicLong sent) {
     AtomicLong before = new AtomicLong();
     AtomicInteger still = new AtomicInteger();
@@ -87,7 +88,7 @@ class EarlyAnswerTest {
         });
   }
 
-  /** Returns when the event loop does nothing any more. */
+  /** Returns when the event loop is blocked. */
   private static void occupy(ProxyRig rig, CountDownLatch until) throws InterruptedException {
     CountDownLatch occupied = new CountDownLatch(1);
     rig.server()
@@ -108,7 +109,7 @@ class EarlyAnswerTest {
   }
 
   @Test
-  void theAnswerReachesTheClientAndIsNoFailure() throws Exception {
+  void anEarlyAnswerReachesTheClientAndIsNoFailure() throws Exception {
     uploads(
         "HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}",
         413,
@@ -116,12 +117,12 @@ class EarlyAnswerTest {
   }
 
   @Test
-  void aResetWithoutAnAnswerIsOne() throws Exception {
+  void aResetWithoutAnAnswerIsAFailure() throws Exception {
     uploads("", 502, new Outcome.Failed(Failure.ERROR));
   }
 
   @Test
-  void aPartOfAnAnswerIsOneToo() throws Exception {
+  void aPartialAnswerIsAFailure() throws Exception {
     uploads("HTTP/1.1 413 Conte", 502, new Outcome.Failed(Failure.ERROR));
   }
 }

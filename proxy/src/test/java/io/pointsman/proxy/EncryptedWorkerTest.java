@@ -27,7 +27,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Workers behind {@code https}: trusted by the system's store, and by their name. */
+/** Workers behind {@code https}: their certificate must be trusted and have their name. */
 @SuppressWarnings("try") // tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -110,10 +110,10 @@ class EncryptedWorkerTest {
     }
   }
 
-  /** Only TLS can tell that a connection did not end where somebody cut it. */
+  /** TLS alone can show that no attacker ended the connection. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void answerThatEndsWithItsConnectionIsWholeIfTlsSaysSo(boolean said) throws Exception {
+  void answerThatEndsWithItsConnectionIsCompleteOnlyAfterATlsClose(boolean said) throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ServerSocket engine = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
       rig.worker("https://localhost:" + engine.getLocalPort());
@@ -137,7 +137,7 @@ class EncryptedWorkerTest {
   }
 
   @Test
-  void workerWithAnothersNameIsRefused() throws Exception {
+  void workerWithACertificateForAnotherNameIsRefused() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = engine()) {
       rig.worker("https://127.0.0.1:" + engine.port());

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** What travels, in both directions, and what does not. */
+/** The parts of requests and answers that are forwarded, and the parts that are not. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -63,14 +63,14 @@ class FidelityTest {
   }
 
   @Test
-  void pathAndQueryStringTravel() throws Exception {
+  void pathAndQueryStringAreForwarded() throws Exception {
     rig.ask("GET /some/path%20x?a=b&c=%2F&d HTTP/1.1\r\nhost: r\r\n\r\n");
 
     assertThat(reached().line()).isEqualTo("GET /some/path%20x?a=b&c=%2F&d HTTP/1.1");
   }
 
   @Test
-  void hostIsTheWorkersAndHopHeadersStayBehind() throws Exception {
+  void hostIsTheWorkersAndHopHeadersAreNotForwarded() throws Exception {
     rig.ask(
         ProxyRig.post(
             CHAT,
@@ -94,7 +94,7 @@ class FidelityTest {
   }
 
   @Test
-  void requestIdIsMadeAndTold() throws Exception {
+  void requestIdIsGeneratedAndReturned() throws Exception {
     WireResponse response = rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\"}"));
 
     assertThat(response.header("x-request-id")).matches("chatcmpl-[A-Za-z0-9]{24}");
@@ -111,7 +111,7 @@ class FidelityTest {
   }
 
   @Test
-  void responseHeadersTravelAsTheyCame() throws Exception {
+  void responseHeadersAreForwardedUnchanged() throws Exception {
     engine.now(
         new Raw(
             "HTTP/1.1 200 Fine\r\n"
@@ -137,7 +137,7 @@ class FidelityTest {
   }
 
   @Test
-  void compressedBodiesTravelUntouched() throws Exception {
+  void compressedBodiesAreForwardedUnchanged() throws Exception {
     engine.now(
         new Raw(
             "HTTP/1.1 200 OK\r\n"
@@ -160,7 +160,7 @@ class FidelityTest {
   }
 
   @Test
-  void chunkedRequestArrivesWhole() throws Exception {
+  void chunkedRequestArrivesCompletely() throws Exception {
     WireClient client = rig.connect();
     client.send(
         "POST /v1/chat/completions HTTP/1.1\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -175,7 +175,7 @@ class FidelityTest {
   }
 
   @Test
-  void multipartTravelsByteForByte() throws Exception {
+  void multipartIsForwardedByteForByte() throws Exception {
     String body =
         "--b\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nm\r\n--b\r\n"
             + "content-disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\n"
@@ -210,7 +210,7 @@ class FidelityTest {
   }
 
   @Test
-  void optionsAndUnusualMethodsTravel() throws Exception {
+  void optionsAndUnusualMethodsAreForwarded() throws Exception {
     assertThat(rig.ask("OPTIONS /x HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(200);
     assertThat(rig.ask("PATCH /x HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(200);
     assertThat(reached().line()).startsWith("OPTIONS");
@@ -229,7 +229,7 @@ class FidelityTest {
   }
 
   @Test
-  void interimAnswersArePassedOnButForContinue() throws Exception {
+  void interimAnswersExceptContinueAreForwarded() throws Exception {
     engine.now(
         new Raw(
             "HTTP/1.1 103 Early\r\nlink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
@@ -280,7 +280,7 @@ class FidelityTest {
   }
 
   @Test
-  void oldClientGetsAnAnswerWithoutChunks() throws Exception {
+  void http10ClientGetsAnAnswerWithoutChunks() throws Exception {
     engine.now(
         new Raw(
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -295,7 +295,7 @@ class FidelityTest {
   }
 
   @Test
-  void oldClientMayKeepItsConnection() throws Exception {
+  void http10ClientMayKeepItsConnection() throws Exception {
     WireClient client = rig.connect();
     String request = "GET /x HTTP/1.0\r\nconnection: keep-alive\r\n\r\n";
 
@@ -306,7 +306,7 @@ class FidelityTest {
   }
 
   @Test
-  void errorsOfEnginesPassAsTheyAre() throws Exception {
+  void errorsOfEnginesAreForwardedUnchanged() throws Exception {
     engine.now(new Answer(422, "{\"detail\":\"no\"}"));
 
     WireResponse response = rig.ask(ProxyRig.post(CHAT, "{\"model\":\"m\"}"));
@@ -346,7 +346,7 @@ class FidelityTest {
   }
 
   @Test
-  void theWorkersKeyReplacesTheClientsIfItShall() throws Exception {
+  void theWorkersKeyReplacesTheClientsIfConfigured() throws Exception {
     for (boolean replace : List.of(false, true)) {
       ProxySettings settings =
           ProxySettings.DEFAULTS.withUpstream(
@@ -365,7 +365,7 @@ class FidelityTest {
   }
 
   @Test
-  void whatIsAskedOfAWorkerAsAWholeGoesBesideItsPath() throws Exception {
+  void optionsForTheCompleteServerIgnoreTheWorkersBasePath() throws Exception {
     try (ProxyRig own = new ProxyRig(transport)) {
       own.worker(WorkerSpec.of(engine.url() + "/base").withModels(Set.of("m")));
 
@@ -376,7 +376,7 @@ class FidelityTest {
   }
 
   @Test
-  void workersNameIsLookedUp() throws Exception {
+  void workersNameIsResolved() throws Exception {
     try (ProxyRig own = new ProxyRig(transport)) {
       own.worker("http://localhost:" + engine.port());
 
@@ -388,7 +388,7 @@ class FidelityTest {
   }
 
   @Test
-  void workerThatSpeaksNoTlsCannotBeReachedByIt() throws Exception {
+  void httpsToAWorkerWithoutTlsFails() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withUpstream(
             UpstreamSettings.DEFAULTS.withConnectTimeout(Duration.ofMillis(500)));

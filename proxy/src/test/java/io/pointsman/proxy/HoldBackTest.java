@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** Requests that are held back while every worker is full. */
+/** Requests that are deferred while all workers are full. */
 @SuppressWarnings("try") // closing may be interrupted, as tests may
 @EveryTransport
 @Timeout(60)
@@ -38,7 +38,7 @@ class HoldBackTest {
     return ProxySettings.DEFAULTS.withHoldBack(new HoldBackSettings(BEYOND, longest, most));
   }
 
-  /** Every worker is full from each placement on. */
+  /** Makes all workers full after each placement. */
   private static void full(ProxyRig rig) {
     rig.waitMillis = 1000;
     rig.inDecision = () -> rig.waitMillis = 1000;
@@ -51,7 +51,7 @@ class HoldBackTest {
   }
 
   @Test
-  void requestsGoInOrderAsWorkersHaveRoom() throws Exception {
+  void deferredRequestsGoInOrderWhenWorkersHaveRoom() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, most(9, LONG));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -73,7 +73,7 @@ class HoldBackTest {
   }
 
   @Test
-  void nobodyIsHeldBackWhileAWorkerHasRoom() throws Exception {
+  void noRequestIsDeferredWhileAWorkerHasRoom() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, most(9, LONG));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -85,7 +85,7 @@ class HoldBackTest {
   }
 
   @Test
-  void clientThatLeavesWhileHeldBackIsForgotten() throws Exception {
+  void deferredRequestOfAClientThatLeavesIsDropped() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, most(9, LONG));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -107,7 +107,7 @@ class HoldBackTest {
   }
 
   @Test
-  void furtherOnesTakeThePlaceOfTheFirst() throws Exception {
+  void aDeferralAboveTheMaximumPlacesTheFirst() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, most(1, LONG));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -123,7 +123,7 @@ class HoldBackTest {
   }
 
   @Test
-  void requestIsPlacedAfterTheLongestTimeThoughEveryWorkerIsFull() throws Exception {
+  void requestIsPlacedAfterTheMaximumDeferralEvenIfAllWorkersAreFull() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, most(9, Duration.ofMillis(100)));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -135,7 +135,7 @@ class HoldBackTest {
   }
 
   @Test
-  void requestHeldBackIsServedWhileTheRouterDrains() throws Exception {
+  void deferredRequestIsServedDuringADrain() throws Exception {
     ProxyRig rig = new ProxyRig(transport, most(9, LONG));
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -155,7 +155,7 @@ class HoldBackTest {
   }
 
   @Test
-  void requestStillHeldBackWhenTheDrainIsOverIsToldSo() throws Exception {
+  void deferredRequestAtTheEndOfTheDrainGetsAnError() throws Exception {
     Duration soon = Duration.ofMillis(100);
     ProxyRig rig = new ProxyRig(transport, most(9, LONG).withDrainTimeout(soon));
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
@@ -172,7 +172,7 @@ class HoldBackTest {
   }
 
   @Test
-  void requestWhoseTimeIsOverWhileItIsHeldBackIsToldSo() throws Exception {
+  void deferredRequestAfterItsTimeoutGetsAnError() throws Exception {
     FakeClock clock = new FakeClock();
     try (ProxyRig rig = new ProxyRig(transport, TIMED, clock);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
@@ -203,7 +203,7 @@ class HoldBackTest {
   }
 
   @Test
-  void decisionForAClientThatHasLeftMeanwhileIsGivenBack() throws Exception {
+  void leaseForAClientThatHasLeftIsReleased() throws Exception {
     ProxyRig rig = new ProxyRig(transport, onTwoLoops(most(9, LONG)));
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -219,7 +219,7 @@ class HoldBackTest {
   }
 
   @Test
-  void decisionForARequestWhoseTimeIsOverMeanwhileIsGivenBack() throws Exception {
+  void leaseForARequestAfterItsTimeoutIsReleased() throws Exception {
     FakeClock clock = new FakeClock();
     ProxyRig rig = new ProxyRig(transport, onTwoLoops(TIMED), clock);
     try (ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
@@ -239,7 +239,10 @@ class HoldBackTest {
     return settings.withListen(settings.listen().withEventLoops(2));
   }
 
-  /** Clients take turns on the event loops; that of the first who is held back decides for all. */
+  /**
+   * Clients alternate between the event loops. The loop of the first deferred request decides for
+   * all.
+   */
   private static WireClient heldAndDecidedOnElsewhere(ProxyRig rig) throws Exception {
     full(rig);
     WireClient first = held(rig, "/1", 0);
@@ -250,9 +253,9 @@ class HoldBackTest {
   }
 
   /**
-   * Has the request decided on, and its own event loop let go of it before it hears so.
+   * Decides about the request, while its own event loop cancels it before it gets the decision.
    *
-   * @param lettingGo has the event loop do that
+   * @param lettingGo makes the event loop cancel it
    */
   private static void whileItIsDecidedOn(ProxyRig rig, Runnable lettingGo) {
     rig.inDecision =
@@ -264,7 +267,7 @@ class HoldBackTest {
     ProxyRig.await("it is let go", () -> rig.server().running() == 0);
   }
 
-  /** Whether somebody leaves the line while its lock is held, which is so during a decision. */
+  /** True if a thread waits to leave the queue while a decision holds its lock. */
   private static boolean lettingGoWaits() {
     return Thread.getAllStackTraces().entrySet().stream().anyMatch(HoldBackTest::waitsToLeave);
   }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** Requests that two servers might read differently are refused before anything is sent on. */
+/** Requests that two servers could read differently are refused before any byte is forwarded. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -44,20 +44,20 @@ class HostileClientTest {
   }
 
   @Test
-  void lengthAndChunksAtOnce() throws Exception {
+  void lengthTogetherWithChunksIsRefused() throws Exception {
     refused(400, with("content-length: 5\r\ntransfer-encoding: chunked\r\n"));
     refused(400, with("transfer-encoding: chunked\r\ncontent-length: 5\r\n"));
   }
 
   @Test
-  void severalLengths() throws Exception {
+  void severalLengthsAreRefused() throws Exception {
     refused(400, with("content-length: 5\r\ncontent-length: 6\r\n"));
     refused(400, with("content-length: 5\r\ncontent-length: 5\r\n"));
     refused(400, with("content-length: 5, 5\r\n"));
   }
 
   @Test
-  void lengthThatIsNoNumber() throws Exception {
+  void lengthThatIsNoNumberIsRefused() throws Exception {
     refused(400, with("content-length: +5\r\n"));
     refused(400, with("content-length: -5\r\n"));
     refused(400, with("content-length: 0x5\r\n"));
@@ -65,7 +65,7 @@ class HostileClientTest {
   }
 
   @Test
-  void otherTransferCodings() throws Exception {
+  void otherTransferCodingsAreRefused() throws Exception {
     refused(400, with("transfer-encoding: gzip, chunked\r\n"));
     refused(400, with("transfer-encoding: chunked, chunked\r\n"));
     refused(400, with("transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n"));
@@ -74,24 +74,24 @@ class HostileClientTest {
   }
 
   @Test
-  void chunksFromAnOldClient() throws Exception {
+  void chunksFromAnHttp10ClientAreRefused() throws Exception {
     refused(400, "POST /x HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n");
   }
 
   @Test
-  void hostMissingOrTwice() throws Exception {
+  void missingOrRepeatedHostIsRefused() throws Exception {
     refused(400, "GET /x HTTP/1.1\r\n\r\n");
     refused(400, "GET /x HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n");
   }
 
   @Test
-  void foldedLinesAndBareLineFeeds() throws Exception {
+  void foldedLinesAndBareLineFeedsAreRefused() throws Exception {
     refused(400, "GET /x HTTP/1.1\r\nhost: r\nx: y\r\n\r\n");
     refused(400, "GET /x HTTP/1.1\r\nhost: r\r\nx: y\u0000z\r\n\r\n");
   }
 
   @Test
-  void otherVersions() throws Exception {
+  void otherVersionsAreRefused() throws Exception {
     refused(505, "GET /x HTTP/1.2\r\nhost: r\r\n\r\n");
   }
 
@@ -119,7 +119,7 @@ class HostileClientTest {
   }
 
   @Test
-  void pipelinedRequestsAreAnsweredInOrderOneAtATime() throws Exception {
+  void pipelinedRequestsAreAnsweredOneAfterAnother() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine =
             ScriptedEngine.start(
@@ -146,7 +146,7 @@ class HostileClientTest {
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
       WireClient client = rig.connect();
-      // Large reads are got used to first.
+      // The first answer makes the connection expect large reads.
       client.send(ProxyRig.post("/large", "x".repeat(4_000_000))).read();
       client.send("GET / HTTP/1.1\r\nhost: r\r\n\r\n".repeat(2000));
 

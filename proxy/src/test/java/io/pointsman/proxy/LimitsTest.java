@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** What is too large, too slow or too many, and what the client is told. */
+/** Requests that are too large, too slow or too many, and their answers. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -48,13 +48,13 @@ class LimitsTest {
   }
 
   @Test
-  void aSlowUploaderReadsTheRefusalBehindItsBody() throws Exception {
+  void aSlowUploaderReadsTheRefusalAfterItsBody() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withLimits(SMALL))) {
       WireClient client = rig.connect();
       client.send("POST " + CHAT + " HTTP/1.1\r\nhost: r\r\ncontent-length: 3000000\r\n\r\n");
       for (int i = 0; i < 30; i++) {
         client.send(" ".repeat(100_000));
-        Thread.sleep(100); // what makes it slow
+        Thread.sleep(100); // makes the upload slow
       }
 
       assertThat(client.read().status()).isEqualTo(413);
@@ -62,7 +62,7 @@ class LimitsTest {
   }
 
   @Test
-  void anUploaderWhoGoesOnForTooLongIsCutOff() throws Exception {
+  void anUploaderThatContinuesForTooLongIsCut() throws Exception {
     FakeClock clock = new FakeClock();
     ProxySettings settings = ProxySettings.DEFAULTS.withLimits(SMALL);
     try (ProxyRig rig = new ProxyRig(transport, settings, clock)) {
@@ -120,7 +120,7 @@ class LimitsTest {
   }
 
   @Test
-  void bodyAboveTheBufferIsStreamedOn() throws Exception {
+  void bodyAboveTheBufferIsStreamed() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
     String body = "{\"model\":\"m\",\"prompt\":\"" + "x".repeat(3_000_000) + "\"}";
@@ -138,7 +138,7 @@ class LimitsTest {
   }
 
   @Test
-  void chunkedBodyAboveTheBufferIsStreamedOnInChunks() throws Exception {
+  void chunkedBodyAboveTheBufferIsStreamedInChunks() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
     try (ProxyRig rig = new ProxyRig(transport, settings);
@@ -162,7 +162,7 @@ class LimitsTest {
   }
 
   @Test
-  void connectionIsReadAgainAfterABodyThatEndedAsItOutgrewTheBuffer() throws Exception {
+  void readingResumesAfterABodyThatEndsWhenItExceedsTheBuffer() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
     try (ProxyRig rig = new ProxyRig(transport, settings);
@@ -221,7 +221,7 @@ class LimitsTest {
   }
 
   @Test
-  void waitingTooLongIs503OrWhatIsSet() throws Exception {
+  void queueTimeoutIs503OrTheConfiguredStatus() throws Exception {
     for (int status : new int[] {503, 408}) {
       try (ProxyRig rig = new ProxyRig(transport, limited(1, 5, Duration.ofMillis(300), status));
           ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
@@ -241,7 +241,7 @@ class LimitsTest {
   }
 
   @Test
-  void placeIsHeldToTheEndOfTheStreamAndPassedOnInOrder() throws Exception {
+  void permitIsHeldToTheEndOfTheStreamAndGrantedInOrder() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(transport, limited(1, 5, Duration.ofSeconds(20), 503));
         ScriptedEngine engine =
@@ -272,7 +272,7 @@ class LimitsTest {
   }
 
   @Test
-  void whoGetsAPlaceBeforeTheRateAllowsItIsLetInLater() throws Exception {
+  void aFreePermitWaitsForTheRate() throws Exception {
     AdmissionSettings settings = new AdmissionSettings(1, 5, Duration.ofSeconds(20), 503, 2);
     CountDownLatch end = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS.withAdmission(settings));
@@ -361,7 +361,7 @@ class LimitsTest {
       WireClient fourth = rig.connect().send(ProxyRig.post(CHAT, BODY));
       ProxyRig.await("asked four times", () -> engine.requests().size() == 4);
       clock.advance(total.plusMillis(1));
-      // What ends this one has looked at the stream as well: there is one event loop.
+      // There is one event loop. The sweep that ends this request has checked the stream too.
       assertThat(fourth.read().status()).isEqualTo(504);
       late.countDown();
       assertThat(third.chunk()).isEmpty();
@@ -393,7 +393,7 @@ class LimitsTest {
   }
 
   @Test
-  void unusedWorkerConnectionIsClosedInTime() throws Exception {
+  void idleWorkerConnectionIsClosedAfterItsTimeout() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withUpstream(
             io.pointsman.proxy.upstream.UpstreamSettings.DEFAULTS.withPoolIdleTimeout(

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** What the router answers itself. */
+/** Endpoints that the router answers itself. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -44,7 +44,7 @@ class LocalEndpointTest {
               })
           .build();
 
-  /** Answers what it got of a body, and whether that was all. */
+  /** Answers with the received part of the body, and if it was complete. */
   private static final class HeadReader implements LocalEndpoint {
     @Override
     public boolean takesHeadOfBody() {
@@ -67,7 +67,7 @@ class LocalEndpointTest {
   }
 
   @Test
-  void areMatchedByMethodAndPath() throws Exception {
+  void localEndpointsAreMatchedByMethodAndPath() throws Exception {
     try (ProxyRig rig = rig(ProxySettings.DEFAULTS)) {
       WireClient client = rig.connect();
 
@@ -90,7 +90,7 @@ class LocalEndpointTest {
   }
 
   @Test
-  void otherMethodsAreRefusedWithThoseAllowed() throws Exception {
+  void otherMethodsAreRefusedWithTheAllowedOnes() throws Exception {
     try (ProxyRig rig = rig(ProxySettings.DEFAULTS)) {
       WireResponse response = rig.ask("PUT /health HTTP/1.1\r\nhost: r\r\n\r\n");
 
@@ -120,7 +120,7 @@ class LocalEndpointTest {
   }
 
   @Test
-  void endpointsTakeNoMoreThanTheyHaveUseFor() throws Exception {
+  void endpointsLimitTheirBodies() throws Exception {
     try (ProxyRig rig = rig(ProxySettings.DEFAULTS)) {
       WireResponse refused = rig.ask(ProxyRig.post("/echo", "1".repeat(65_537)));
       assertThat(refused.status()).isEqualTo(413);
@@ -132,7 +132,7 @@ class LocalEndpointTest {
   }
 
   @Test
-  void bodiesAreRefusedWhereNothingMoreMayBeKept() throws Exception {
+  void bodiesAreRefusedAtTheLimitOfBufferedBytes() throws Exception {
     LimitSettings limits = LimitSettings.DEFAULTS.withMaxBufferedTotal(1 << 20);
     try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withLimits(limits))) {
       WireClient stalled = rig.connect();
@@ -152,7 +152,7 @@ class LocalEndpointTest {
   }
 
   @Test
-  void theHeadOfALargeBodyIsEnoughForThoseWhoMakeDoWithIt() throws Exception {
+  void endpointsCanAcceptTheFirstPartOfALargeBody() throws Exception {
     LimitSettings limits = LimitSettings.DEFAULTS.withMaxBufferedBody(10).withMaxBodyBytes(300_000);
     try (ProxyRig rig = rig(ProxySettings.DEFAULTS.withLimits(limits))) {
       WireClient client = rig.connect();
@@ -168,7 +168,7 @@ class LocalEndpointTest {
   }
 
   @Test
-  void preflightIsAnsweredWhereOriginsAreAllowed() throws Exception {
+  void preflightIsAnsweredForAllowedOrigins() throws Exception {
     String preflight =
         "OPTIONS /v1/x HTTP/1.1\r\nhost: r\r\norigin: https://a.example\r\n"
             + "access-control-request-method: POST\r\n\r\n";

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What must hold though a round of the event loop lasts. */
+/** Guarantees during a long round of the event loop. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 final class LongRoundTest {
@@ -23,20 +23,20 @@ final class LongRoundTest {
 
   private static final String BAD = "GET /x HTTP/1.1\r\nhost: r\r\nno colon\r\n\r\n";
 
-  /** More than the loop answers one by one. */
+  /** More answers than the loop flushes one by one. */
   private static final int MANY = 8;
 
-  /** Longer than one that is told to go may be silent. */
+  /** Longer than the permitted silence of a lingering client. */
   private static final Duration ROUND = Duration.ofSeconds(3);
 
-  /** The shortest timeout, by which the router looks for all of them: ten times within it. */
+  /** The shortest timeout. The router checks all timeouts ten times within it. */
   private static final Duration SHORTEST = Duration.ofMillis(100);
 
   private final FakeClock clock = new FakeClock();
   private final Semaphore held = new Semaphore(0);
   private final Semaphore go = new Semaphore(0);
 
-  /** Holds the loop up. */
+  /** Blocks the event loop. */
   private final class Holds implements CallerCheck {
     @Override
     public Verdict known(@Nullable String authorization) {
@@ -61,7 +61,7 @@ final class LongRoundTest {
     return clients;
   }
 
-  /** Sends requests that meet the loop in its next round, which the last of them holds up. */
+  /** Sends requests for the loop's next round. The last one blocks the loop. */
   private void sendForNextRound(List<WireClient> refused, WireClient last) throws Exception {
     assertThat(held.tryAcquire(15, TimeUnit.SECONDS)).isTrue();
     for (WireClient each : refused) {
@@ -71,7 +71,7 @@ final class LongRoundTest {
   }
 
   @Test
-  void clientsThatAreToldToGoGetTheirAnswer() throws Exception {
+  void clientsGetTheirAnswerBeforeTheClose() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS
             .withListen(ListenSettings.DEFAULTS.withEventLoops(1))
@@ -83,7 +83,7 @@ final class LongRoundTest {
       rig.callers = new Holds();
       try {
         holding.get(0).send(GOOD);
-        // After a round of many answers, those of the next one go out together at its end.
+        // After a round with many answers, the next round sends its answers together at its end.
         sendForNextRound(before, holding.get(1));
         go.release();
         sendForNextRound(refused, holding.get(2));

@@ -25,25 +25,25 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Faults of workers' names, seen by clients. {@code NameTableTest} has the table's own. */
+/** Faults of workers' names, as clients see them. {@code NameTableTest} tests the table itself. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class NameFaultsTest {
   private static final String REQUEST = ProxyRig.post("/v1/chat/completions", "{\"model\":\"m\"}");
 
-  /** Served by a worker of its own, whose name nothing befalls. */
+  /** A separate worker serves it; its name has no fault. */
   private static final String NORMAL =
       ProxyRig.post("/v1/chat/completions", "{\"model\":\"normal\"}");
 
   private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
   private static final InetAddress ELSEWHERE = InetAddress.ofLiteral("127.0.0.2");
 
-  /** For whom the failure of another's request has taken the worker out. */
+  /** Status if another request has already taken the worker out. */
   private static final int OUT_ALREADY = 503;
 
   private static final ProxySettings FORGETFUL = forgetful(Duration.ofSeconds(30));
 
-  /** Gives a look-up up, and all that it is for, while others connect in far less. */
+  /** Cancels a lookup after its timeout, which is much longer than a connect takes. */
   private static final ProxySettings IMPATIENT = forgetful(Duration.ofSeconds(2));
 
   private static ProxySettings forgetful(Duration connectTimeout) {
@@ -61,7 +61,7 @@ class NameFaultsTest {
   @EnumSource(
       mode = EnumSource.Mode.EXCLUDE,
       names = {"ALL_DIE_AT_ONCE", "FLAPS"})
-  void harmsOnlyWhoHasTheName(FleetFault fault) throws Exception {
+  void aNameFaultAffectsOnlyTheWorkerWithTheName(FleetFault fault) throws Exception {
     switch (fault) {
       case NAME_MOVES -> moves();
       case NAME_IS_UNKNOWN -> unknown();
@@ -75,9 +75,8 @@ class NameFaultsTest {
   }
 
   /**
-   * Connections to the old address go when they have been idle for their time, and the next one
-   * goes to where the name is then; if nobody is left at the old address, clients see 502 until the
-   * name is looked up anew.
+   * Connections to the old address close after their idle timeout. Later ones use the new address.
+   * If no server is left at the old address, clients get 502 until the next lookup.
    */
   private static void moves() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL);
@@ -114,9 +113,9 @@ class NameFaultsTest {
     }
   }
 
-  /** Told where a look-up fails, since the ports of a whole machine cannot be used up in a test. */
+  /** The lookup reports the shortage, because a test cannot use up the ports of a machine. */
   @Test
-  void wantOfPortsIsNotBlamedOnWorkers() throws Exception {
+  void missingPortsAreNotBlamedOnWorkers() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL)) {
       rig.lookup =
           _ -> {
@@ -155,7 +154,7 @@ class NameFaultsTest {
     return Aftermath.of(rig, NORMAL);
   }
 
-  /** What many clients see that ask at once, with the worker thought well. */
+  /** Answers to many concurrent clients, with the worker in service. */
   private static List<Integer> answered(ProxyRig rig, Worker worker) {
     recover(worker);
     try {
@@ -171,7 +170,7 @@ class NameFaultsTest {
     }
   }
 
-  /** The request goes elsewhere; with nobody else, it is a bad gateway. */
+  /** The request goes to another worker; without one, the status is 502. */
   private static void unknown() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, FORGETFUL);
         ScriptedEngine normal = ScriptedEngine.start(Answer.ok());
@@ -195,7 +194,7 @@ class NameFaultsTest {
     }
   }
 
-  /** The worker in front was picked, at first. */
+  /** The first choice was the worker with the fault. */
   private static void assertTriedElsewhere(ProxyRig rig) {
     assertThat(rig.outcomes).hasSize(2);
     assertThat(rig.outcomes.getFirst()).isInstanceOf(Outcome.Failed.class);
@@ -203,7 +202,10 @@ class NameFaultsTest {
     assertThat(rig.retried).hasSize(1);
   }
 
-  /** The request goes elsewhere after the connect timeout, and the loop serves on meanwhile. */
+  /**
+   * The request goes to another worker after the connect timeout. The loop serves other requests
+   * during it.
+   */
   private static void hangs() throws Exception {
     CountDownLatch answered = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, IMPATIENT);

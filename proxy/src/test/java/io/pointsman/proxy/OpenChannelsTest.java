@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Event loops that are stopped while channels of theirs are open. */
+/** Stop of event loops with open channels. */
 @SuppressWarnings("FutureReturnValueIgnored") // closing does not fail
 @Timeout(60)
 class OpenChannelsTest {
@@ -49,7 +49,7 @@ class OpenChannelsTest {
   }
 
   @Test
-  void channelThatDoesNotCloseIsNotWaitedForForEver() {
+  void theWaitForAChannelThatDoesNotCloseIsBounded() {
     open(new Closing());
 
     channels.closeAndStopLoops();
@@ -58,7 +58,7 @@ class OpenChannelsTest {
   }
 
   @Test
-  void channelThatComesTooLateIsClosed() {
+  void channelThatOpensTooLateIsClosed() {
     channels.closeAndStopLoops();
     EmbeddedChannel late = new EmbeddedChannel();
 
@@ -80,7 +80,7 @@ class OpenChannelsTest {
     return channel;
   }
 
-  /** Keeps a channel from closing. */
+  /** Prevents a channel from closing. */
   private static final class Closing extends ChannelOutboundHandlerAdapter {
     final CompletableFuture<Runnable> begun = new CompletableFuture<>();
 

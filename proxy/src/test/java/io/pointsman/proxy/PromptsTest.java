@@ -10,7 +10,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who wants to know prompts hears of them once they are on their way. */
+/** The prompt listener gets prompts when they are sent. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class PromptsTest {
@@ -22,7 +22,7 @@ class PromptsTest {
   }
 
   @Test
-  void promptIsHeardOfOnceWithTheWorkerThatHasIt() throws Exception {
+  void promptIsReportedOnceWithItsWorker() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       serves(rig, engine);
@@ -36,7 +36,7 @@ class PromptsTest {
   }
 
   @Test
-  void promptThatIsTriedAgainIsHeardOfOnce() throws Exception {
+  void promptOfARetriedRequestIsReportedOnce() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine broken = ScriptedEngine.start(new Answer(500, "{}"));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
@@ -48,7 +48,7 @@ class PromptsTest {
   }
 
   @Test
-  void promptThatNobodyWantsIsNotCopied() throws Exception {
+  void unwantedPromptIsNotCopied() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       serves(rig, engine);
@@ -58,7 +58,7 @@ class PromptsTest {
   }
 
   @Test
-  void bodyThatIsTooLargeToBeKeptIsNotHeardOf() throws Exception {
+  void bodyTooLargeToBufferIsNotReported() throws Exception {
     LimitSettings small = new LimitSettings(1 << 20, 1024, 256, 1000, 1 << 20);
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, ProxySettings.DEFAULTS.withLimits(small));
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {

@@ -47,9 +47,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A proxy in front of scripted engines, which it tries in the order in which they were added. On
- * closing it checks that every lease is settled, every request ended once and held one lease at a
- * time, and no buffer was lost.
+ * A proxy in front of scripted engines, which it tries in the order in which they were added. Its
+ * close checks that every lease is settled and no buffer is lost. It also checks that every request
+ * ended once and held one lease at a time.
  */
 @SuppressWarnings("try") // closing may be interrupted, as tests may
 final class ProxyRig implements AutoCloseable {
@@ -66,42 +66,45 @@ final class ProxyRig implements AutoCloseable {
   final List<RetryReason> retried = new CopyOnWriteArrayList<>();
   final List<Boolean> waits = new CopyOnWriteArrayList<>();
 
-  /** Of requests that were held back, whether they were decided on. */
+  /** For each deferred request, true if it was decided. */
   final List<Boolean> heldBack = new CopyOnWriteArrayList<>();
 
-  /** How long each request would wait on any worker, as the policy tells; in milliseconds. */
+  /** Wait of each request on any worker in milliseconds, as the policy reports it. */
   volatile double waitMillis = Double.NaN;
 
-  /** What learners heard of answers, in order: first tokens, and what was said of tokens. */
+  /** Signals to learners, in order: first tokens and token counts. */
   final List<Object> signals = new CopyOnWriteArrayList<>();
 
   private final Set<RoutingRequest> placed = ConcurrentHashMap.newKeySet();
 
-  /** Requests placed once more before their lease was settled: its learners see the later pick. */
+  /**
+   * Requests that were placed again before their lease was settled. Their learners would see the
+   * later choice.
+   */
   private final List<RoutingRequest> placedTwice = new CopyOnWriteArrayList<>();
 
-  /** Prompts that were heard of: those for the model {@code told}. */
+  /** Prompts that the listener received; it wants those for the model {@code told}. */
   final List<Prompt> prompts = new CopyOnWriteArrayList<>();
 
-  /** Happens in each decision, and may throw. */
+  /** Runs in each decision; may throw. */
   volatile Runnable inDecision = () -> {};
 
-  /** Happens when a lease has been settled, and may throw. */
+  /** Runs when a lease is settled; may throw. */
   volatile Runnable inSettled = () -> {};
 
-  /** Finds the addresses of names. */
+  /** Resolves host names. */
   volatile NameTable.Lookup lookup = InetAddress::getByName;
 
-  /** Follows requests. */
+  /** Traces requests. */
   volatile RequestTracer tracer = RequestTracer.NONE;
 
-  /** Decides who may send requests. */
+  /** Checks callers. */
   volatile CallerCheck callers = CallerCheck.NONE;
 
-  /** What was heard of a prompt. */
+  /** A prompt as the listener received it. */
   record Prompt(@Nullable String worker, @Nullable String authorization, String body) {}
 
-  /** What a request's report said. */
+  /** The values of a request's report. */
   record Ended(
       int status,
       String blame,
@@ -123,12 +126,12 @@ final class ProxyRig implements AutoCloseable {
     this(transport, settings, routes, System::nanoTime, _ -> CourseFactory.NONE);
   }
 
-  /** One whose time passes as the test says. */
+  /** A rig with a clock that the test advances. */
   ProxyRig(Transport transport, ProxySettings settings, FakeClock clock) throws IOException {
     this(transport, settings, LocalRoutes.NONE, clock::nanos, _ -> CourseFactory.NONE);
   }
 
-  /** One that may need more than one worker for a request. */
+  /** A rig with handlers for requests to more than one worker. */
   ProxyRig(ProxySettings settings, FakeClock clock, Function<RoutingEngine, CourseFactory> courses)
       throws IOException {
     this(Transport.AUTO, settings, LocalRoutes.NONE, clock::nanos, courses);
@@ -172,7 +175,7 @@ final class ProxyRig implements AutoCloseable {
                 courses.apply(engine)));
   }
 
-  /** Unless a test chooses otherwise: a slow machine must not make connections seem unused. */
+  /** Longer timeout unless a test sets its own. On a slow machine connections must not expire. */
   private static ProxySettings keepingConnections(ProxySettings settings) {
     UpstreamSettings upstream = settings.upstream();
     return upstream.poolIdleTimeout().equals(UpstreamSettings.DEFAULTS.poolIdleTimeout())
@@ -195,7 +198,7 @@ final class ProxyRig implements AutoCloseable {
     return null;
   }
 
-  /** Notes what policies learn from answers. */
+  /** Records the signals that policies learn from answers. */
   private final class Signals implements AnswerLearner {
     @Override
     public void placed(RoutingRequest request, Lease lease) {
@@ -245,7 +248,7 @@ final class ProxyRig implements AutoCloseable {
     }
   }
 
-  /** Adds a worker that is taken to be healthy. */
+  /** Adds a healthy worker. */
   Worker worker(WorkerSpec spec) {
     Worker worker = fleet.add(spec);
     worker.probed(true);
@@ -253,7 +256,7 @@ final class ProxyRig implements AutoCloseable {
     return worker;
   }
 
-  /** Adds a healthy worker that serves the model {@code m}. */
+  /** Adds a healthy worker with the model {@code m}. */
   Worker worker(String url) {
     return worker(WorkerSpec.of(url).withModels(Set.of("m")));
   }
@@ -271,14 +274,14 @@ final class ProxyRig implements AutoCloseable {
     return closing(new WireClient(server.port()));
   }
 
-  /** Sends one request on a connection of its own and reads the answer. */
+  /** Sends one request on a new connection and reads the answer. */
   WireResponse ask(String request) throws IOException {
     try (WireClient client = new WireClient(server.port())) {
       return client.send(request).read();
     }
   }
 
-  /** Has {@code resource} closed before the proxy is. */
+  /** Closes {@code resource} before the proxy. */
   <T extends AutoCloseable> T closing(T resource) {
     toClose.add(resource);
     return resource;
@@ -306,7 +309,7 @@ final class ProxyRig implements AutoCloseable {
     Await.until(what, condition);
   }
 
-  /** Closes what is to be closed before the proxy is, clients above all. */
+  /** Closes all resources that must close before the proxy, above all clients. */
   void leave() throws Exception {
     for (AutoCloseable resource : toClose) {
       resource.close();

@@ -12,7 +12,7 @@ import io.pointsman.proxy.upstream.UpstreamSettings;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** The defaults that documents name, and what is refused. */
+/** The documented defaults, and invalid values. */
 class ProxySettingsTest {
   @Test
   void defaultsAreThoseDocumented() {
@@ -32,7 +32,7 @@ class ProxySettingsTest {
   }
 
   @Test
-  void wrongValuesAreRefusedWithNameValueAndWhatIsExpected() {
+  void invalidValuesAreRefusedWithNameValueAndExpectation() {
     assertThatThrownBy(() -> RetrySettings.DEFAULTS.withMaxAttempts(0))
         .hasMessage("maxAttempts: 0 (expected: >= 1)");
     assertThatThrownBy(() -> RetrySettings.DEFAULTS.withBudget(1.5, 1))

@@ -8,7 +8,7 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** Listens to what Netty logs of channels whose event loops take no tasks any more. */
+/** Collects Netty's log messages about channels of stopped event loops. */
 final class RefusedTasks extends Handler implements AutoCloseable {
   private static final Logger LOG = Logger.getLogger(AbstractChannel.class.getName());
 

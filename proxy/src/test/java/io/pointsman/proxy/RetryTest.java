@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** What is tried again, on whom, and what the client gets when nobody does better. */
+/** Retries: their conditions, their workers, and the client's answer if none succeeds. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -62,7 +62,7 @@ class RetryTest {
   }
 
   @Test
-  void afterAnErrorStatus() throws Exception {
+  void nextWorkerServesAfterAnErrorStatus() throws Exception {
     nextOneServes(new Answer(500, "{}"), RetryReason.STATUS, ERROR);
     nextOneServes(new Answer(502, "{}"), RetryReason.STATUS, ERROR);
     nextOneServes(new Answer(504, "{}"), RetryReason.STATUS, ERROR);
@@ -70,12 +70,12 @@ class RetryTest {
   }
 
   @Test
-  void after408WhichIsNoFailure() throws Exception {
+  void nextWorkerServesAfter408WhichIsNoFailure() throws Exception {
     nextOneServes(new Answer(408, "{}"), RetryReason.STATUS, Outcome.REFUSED);
   }
 
   @Test
-  void afterAReset() throws Exception {
+  void nextWorkerServesAfterAReset() throws Exception {
     nextOneServes(new ResetAfterBytes(""), RetryReason.RESET, ERROR);
     nextOneServes(new ResetAfterBytes("HTTP/1.1 200 O"), RetryReason.RESET, ERROR);
     nextOneServes(new CloseAfter(""), RetryReason.RESET, ERROR);
@@ -85,12 +85,12 @@ class RetryTest {
       "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n";
 
   @Test
-  void afterABodyThatIsBrokenFromItsFirstByte() throws Exception {
+  void nextWorkerServesAfterABodyBrokenAtItsFirstByte() throws Exception {
     nextOneServes(new HangAfter(BROKEN_AT_ONCE), RetryReason.RESET, ERROR);
   }
 
   @Test
-  void aBodyThatIsBrokenFromItsFirstByteIs502IfThereIsNoOther() throws Exception {
+  void aBodyBrokenAtItsFirstByteIs502WithoutAnotherWorker() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine broken = ScriptedEngine.start(new HangAfter(BROKEN_AT_ONCE))) {
       rig.worker(broken.url());
@@ -102,7 +102,7 @@ class RetryTest {
   }
 
   @Test
-  void afterSomethingThatIsNotHttp() throws Exception {
+  void nextWorkerServesAfterAnAnswerThatIsNotHttp() throws Exception {
     nextOneServes(new Raw("SSH-2.0-OpenSSH\r\n\r\n"), RetryReason.PROTOCOL, ERROR);
     nextOneServes(
         new Raw("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx"),
@@ -115,7 +115,7 @@ class RetryTest {
   }
 
   @Test
-  void refusedConnectionIsTriedElsewhereAtOnce() throws Exception {
+  void refusedConnectionIsRetriedElsewhereWithoutDelay() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withRetry(
             RetrySettings.DEFAULTS.withBackoff(Duration.ofSeconds(30), Duration.ofSeconds(30)));
@@ -133,7 +133,7 @@ class RetryTest {
   }
 
   @Test
-  void lastErrorPassesAsItIsWhenAllWereTried() throws Exception {
+  void lastErrorIsForwardedUnchangedWhenAllWereTried() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine one = ScriptedEngine.start(new Answer(500, "{\"from\":1}"));
         ScriptedEngine two =
@@ -172,7 +172,7 @@ class RetryTest {
   }
 
   @Test
-  void budgetStopsAStormOfRetries() throws Exception {
+  void budgetStopsARetryStorm() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS
             .withRetry(RetrySettings.DEFAULTS.withBudget(0.25, 0))
@@ -191,7 +191,7 @@ class RetryTest {
   }
 
   @Test
-  void whatIsNotAdmittedEarnsNoRetries() throws Exception {
+  void requestsThatAreNotAdmittedAddNoRetries() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS
             .withRetry(RetrySettings.DEFAULTS.withBudget(0.25, 0))
@@ -211,7 +211,7 @@ class RetryTest {
   }
 
   @Test
-  void nothingIsTriedAgainOnceTheAnswerHasBegun() throws Exception {
+  void noRetryFollowsAfterTheStartOfTheAnswer() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine one =
             ScriptedEngine.start(
@@ -226,9 +226,9 @@ class RetryTest {
   }
 
   @Test
-  void stalePooledConnectionIsReplacedUnseen() throws Exception {
+  void stalePooledConnectionIsReplacedInvisibly() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport)) {
-      // Answers one request on each connection, and closes when the second one comes.
+      // Answers one request on each connection, and closes it at the second one.
       ScriptedEngine engine =
           rig.closing(
               ScriptedEngine.start(
@@ -264,7 +264,7 @@ class RetryTest {
   private static final ProxySettings NOT_AFTER_LATE_RESETS =
       ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withAfterLateReset(false));
 
-  /** Answers, but breaks the connection under the second request when told to. */
+  /** Answers, but breaks the connection during the second request on a signal. */
   private static EngineScript breaksUnderTheSecond(Semaphore told) {
     AtomicInteger requests = new AtomicInteger();
     return (request, connection) -> {
@@ -289,7 +289,7 @@ class RetryTest {
   }
 
   @Test
-  void connectionThatBreaksLateIsNoStaleOneAndItsRequestNotTriedElsewhere() throws Exception {
+  void lateResetIsNotStaleAndNotRetriedIfDisabled() throws Exception {
     FakeClock clock = new FakeClock();
     try (ProxyRig rig = new ProxyRig(transport, NOT_AFTER_LATE_RESETS, clock);
         ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
@@ -309,7 +309,7 @@ class RetryTest {
   }
 
   @Test
-  void requestOfAConnectionThatBreaksLateIsTriedElsewhere() throws Exception {
+  void requestIsRetriedAfterALateReset() throws Exception {
     FakeClock clock = new FakeClock();
     try (ProxyRig rig = new ProxyRig(transport, ProxySettings.DEFAULTS, clock);
         ScriptedEngine breaking = ScriptedEngine.start(breaksUnderTheSecond(told));
@@ -326,7 +326,7 @@ class RetryTest {
   }
 
   @Test
-  void requestUnderWhichTwoConnectionsBreakLateIsGivenUp() throws Exception {
+  void requestFailsAfterTwoLateResets() throws Exception {
     FakeClock clock = new FakeClock();
     EngineScript breaks =
         (request, connection) -> {
@@ -354,7 +354,7 @@ class RetryTest {
   }
 
   @Test
-  void staleConnectionIsReplacedWhereNothingIsTriedElsewhere() throws Exception {
+  void staleConnectionIsReplacedEvenWithoutRetries() throws Exception {
     ProxySettings settings =
         ProxySettings.DEFAULTS.withRetry(RetrySettings.DEFAULTS.withMaxAttempts(1));
     try (ProxyRig rig = new ProxyRig(transport, settings);
@@ -370,7 +370,7 @@ class RetryTest {
   }
 
   @Test
-  void requestThatMayNotBeRepeatedGoesOutOnAConnectionThatIsCertainlyAlive() throws Exception {
+  void unrepeatableRequestUsesANewConnection() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = ScriptedEngine.start(new OneRequestPerConnection(true))) {
       rig.worker(engine.url());
@@ -386,7 +386,7 @@ class RetryTest {
   }
 
   @Test
-  void requestThatMayNotBeRepeatedIsNotTriedElsewhereOnceItWasSent() throws Exception {
+  void unrepeatableRequestIsNotRetriedAfterItWasSent() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine broken = ScriptedEngine.start(new ResetAfterBytes(""));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
@@ -415,7 +415,7 @@ class RetryTest {
   }
 
   @Test
-  void requestThatMayNotBeRepeatedIsNotTriedElsewhereAfterAnError() throws Exception {
+  void unrepeatableRequestIsNotRetriedAfterAnError() throws Exception {
     isNotTriedElsewhereAfter(500, "{}");
     isNotTriedElsewhereAfter(502, "{}");
     isNotTriedElsewhereAfter(504, "{}");
@@ -424,7 +424,7 @@ class RetryTest {
   }
 
   @Test
-  void requestThatMayNotBeRepeatedIsTriedElsewhereAfterABusyWorker() throws Exception {
+  void unrepeatableRequestIsRetriedAfterABusyWorker() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine busy = ScriptedEngine.start(new Answer(429, "{}"));
         ScriptedEngine whole = ScriptedEngine.start(Answer.ok())) {
@@ -451,7 +451,7 @@ class RetryTest {
   }
 
   @Test
-  void noWorkerIsSaidWith503() throws Exception {
+  void noWorkerIs503() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport)) {
       WireResponse response = rig.ask(ProxyRig.post(CHAT, BODY));
 
@@ -463,7 +463,7 @@ class RetryTest {
   }
 
   @Test
-  void unknownModelIsSaidWith404() throws Exception {
+  void unknownModelIs404() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
       rig.worker(engine.url());
@@ -479,7 +479,7 @@ class RetryTest {
   }
 
   @Test
-  void unreachableWorkerIsSaidWith502() throws Exception {
+  void unreachableWorkerIs502() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport)) {
       rig.worker(rig.closing(RefusedPort.open()).url());
 

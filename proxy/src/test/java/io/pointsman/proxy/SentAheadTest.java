@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
 /**
- * The fault {@code SENDS_AHEAD}: clients go on sending while it is not their turn. Whatever their
- * requests wait for, the clients have to wait as well, since nothing that they send is read.
+ * The fault {@code SENDS_AHEAD}: clients send requests before their turn. The router reads none of
+ * these bytes, so the clients must wait with their requests.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
@@ -31,9 +31,7 @@ class SentAheadTest {
   private static final int LARGE = 9 << 20;
   private static final long HUGE = 500L << 20;
 
-  /**
-   * The sockets of both sides hold 4 MB before anybody reads, and not much more behind an upload.
-   */
+  /** Bytes that the sockets can hold: 4 MB on both sides, and little more after an upload. */
   private static final long SOCKETS_HOLD = 24L << 20;
 
   private static final long SENT = 3 * SOCKETS_HOLD;
@@ -49,7 +47,7 @@ class SentAheadTest {
     return "POST /x HTTP/1.1\r\nhost: r\r\n" + more + "content-length: " + HUGE + "\r\n\r\n";
   }
 
-  /** Answers {@code /1} when it may, and nothing else. */
+  /** Answers {@code /1} on a signal, and no other request. */
   private static EngineScript answeringTheFirst(CountDownLatch when) {
     return (request, connection) -> {
       if (!request.line().startsWith("POST /1 ")) {
@@ -61,7 +59,7 @@ class SentAheadTest {
   }
 
   @Test
-  void behindAnUploadThatWasStreamed() throws Exception {
+  void sentAheadAfterAStreamedUpload() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(transport, SETTINGS);
         ScriptedEngine engine = ScriptedEngine.start(Answer.ok())) {
@@ -75,13 +73,13 @@ class SentAheadTest {
       assertWait(clients);
 
       rig.leave();
-      end.countDown(); // what was sent ahead hides until its turn that its client has left
+      end.countDown(); // the bytes sent ahead hide the client's close until their turn
       verify(aftermath, engine);
     }
   }
 
   @Test
-  void behindTheHeadOfARequestThatWaitsForAPlace() throws Exception {
+  void sentAheadAfterTheHeadOfAQueuedRequest() throws Exception {
     ProxySettings settings =
         SETTINGS.withAdmission(
             new AdmissionSettings(Residue.FOUND, 2 * Residue.FOUND, Duration.ofSeconds(50), 503));
@@ -105,7 +103,7 @@ class SentAheadTest {
   }
 
   @Test
-  void behindTheHeadOfARequestWhoseCallerIsAskedFor() throws Exception {
+  void sentAheadAfterTheHeadOfARequestWithAPendingCallerCheck() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     CountDownLatch asked = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(transport, SETTINGS);
@@ -128,7 +126,7 @@ class SentAheadTest {
     }
   }
 
-  /** The engine serves normal requests, and then does as its script says. */
+  /** Prepares the engine: it serves normal requests, then follows its script. */
   private static Aftermath before(ProxyRig rig, ScriptedEngine engine, EngineScript script)
       throws IOException {
     rig.worker(engine.url());
@@ -143,7 +141,7 @@ class SentAheadTest {
     aftermath.verify(engine);
   }
 
-  /** Many clients, each of which has sent {@code request}. */
+  /** Many clients that have sent {@code request}. */
   private static List<WireClient> many(ProxyRig rig, String request) throws IOException {
     List<WireClient> clients = new ArrayList<>();
     for (int i = 0; i < Residue.FOUND; i++) {
@@ -164,7 +162,7 @@ class SentAheadTest {
     }
   }
 
-  /** Knows callers without authorization, and refuses others in the end. */
+  /** Admits callers without authorization. Checks others until the end, then refuses them. */
   private record Asks(CountDownLatch end) implements CallerCheck {
     @Override
     public Verdict known(@Nullable String authorization) {
@@ -182,7 +180,7 @@ class SentAheadTest {
     }
   }
 
-  /** Send until nothing more is taken of any; that must be long before the end. */
+  /** Sends until the router reads nothing more. That must happen long before the end. */
   private static void assertWait(List<WireClient> clients) throws InterruptedException {
     List<Flood> floods = clients.stream().map(Flood::new).toList();
     long before = -1;

@@ -11,7 +11,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What policies learn from answers that pass. */
+/** Signals that policies learn from relayed answers. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SignalsTest {
@@ -27,7 +27,7 @@ class SignalsTest {
   }
 
   @Test
-  void streamTellsItsFirstTokenAndItsUsage() throws Exception {
+  void streamReportsItsFirstTokenAndItsUsage() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine =
             ScriptedEngine.start(
@@ -63,7 +63,7 @@ class SignalsTest {
   }
 
   @Test
-  void eventsThatComeBeforeAnythingIsComputedAreNoFirstToken() throws Exception {
+  void eventsBeforeComputationAreNoFirstToken() throws Exception {
     CountDownLatch computed = new CountDownLatch(1);
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine =
@@ -104,7 +104,7 @@ class SignalsTest {
   }
 
   @Test
-  void answerInOnePieceTellsItsUsageAndNoFirstToken() throws Exception {
+  void answerInOnePieceReportsItsUsageAndNoFirstToken() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + USAGE))) {
       rig.worker(engine.url());
@@ -125,7 +125,7 @@ class SignalsTest {
   }
 
   @Test
-  void streamOfLinesTellsItsFirstTokenIfItWasAskedFor() throws Exception {
+  void streamOfLinesReportsItsFirstTokenIfAStreamWasRequested() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = lines()) {
       rig.worker(engine.url());
@@ -139,7 +139,7 @@ class SignalsTest {
   }
 
   @Test
-  void answerOfKnownLengthToARequestForAStreamTellsNoFirstToken() throws Exception {
+  void answerOfKnownLengthToAStreamingRequestReportsNoFirstToken() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + USAGE))) {
       rig.worker(engine.url());
@@ -162,7 +162,7 @@ class SignalsTest {
   }
 
   @Test
-  void compressedStreamTellsItsFirstTokenAlone() throws Exception {
+  void compressedStreamReportsOnlyItsFirstToken() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = compressed("text/event-stream", "z".repeat(40))) {
       rig.worker(engine.url());
@@ -173,7 +173,7 @@ class SignalsTest {
   }
 
   @Test
-  void whatACompressorWritesBeforehandIsNoFirstToken() throws Exception {
+  void headerOfACompressorIsNoFirstToken() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = compressed("text/event-stream", "z".repeat(18))) {
       rig.worker(engine.url());
@@ -184,7 +184,7 @@ class SignalsTest {
   }
 
   @Test
-  void compressedAnswerInOnePieceTellsNothing() throws Exception {
+  void compressedAnswerInOnePieceReportsNothing() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = compressed("application/json", "z".repeat(40))) {
       rig.worker(engine.url());
@@ -195,7 +195,7 @@ class SignalsTest {
   }
 
   @Test
-  void pathThatIsNotKnownTellsTheSame() throws Exception {
+  void unknownPathReportsTheSame() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine =
             ScriptedEngine.start(
@@ -209,7 +209,7 @@ class SignalsTest {
   }
 
   @Test
-  void errorTellsNothing() throws Exception {
+  void errorReportsNothing() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO);
         ScriptedEngine engine = ScriptedEngine.start(new Answer(400, "{\"id\":\"a\"," + USAGE))) {
       rig.worker(engine.url());

@@ -14,21 +14,21 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Which sockets a transport means on the system that the tests run on. */
+/** The sockets of each transport on the system of the tests. */
 class SocketsTest {
-  /** Before the first look at io_uring, which reads what is set here. */
+  /** Runs before the first use of io_uring, which reads the properties set here. */
   @BeforeAll
   static void settle() {
     Sockets.of(Transport.NIO);
   }
 
   @Test
-  void nioIsEverywhere() {
+  void nioIsAlwaysAvailable() {
     assertThat(Sockets.of(Transport.NIO).connected()).isEqualTo(NioSocketChannel.class);
   }
 
   @Test
-  void takesTheBestThatTheSystemOffers() {
+  void autoSelectsTheBestTransportOfTheSystem() {
     Class<?> best =
         IoUring.isRegisterBufferRingIncSupported()
             ? IoUringSocketChannel.class
@@ -41,7 +41,7 @@ class SocketsTest {
   }
 
   @Test
-  void goesOnWithoutRingsIfNoneCanBeMade() {
+  void withoutAvailableRingsAnotherTransportIsUsed() {
     Sockets broken =
         new Sockets(
             Transport.IO_URING,
@@ -59,12 +59,12 @@ class SocketsTest {
   }
 
   @Test
-  void leavesNoAcceptPosted() {
+  void noMultishotAcceptIsPosted() {
     assertThat(IoUring.isAcceptMultishotEnabled()).isFalse();
   }
 
   @Test
-  void whatIsNamedIsTakenOrRefusedWithTheReason() {
+  void aNamedTransportIsUsedOrRefusedWithTheReason() {
     if (IoUring.isAvailable()) {
       assertThat(Sockets.of(Transport.IO_URING).connected()).isEqualTo(IoUringSocketChannel.class);
     } else {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Streams of split requests that begin without output: with what comes before, or an error. */
+/** Streams of split requests that start without output: with earlier events, or with an error. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SplitFirstEventsTest {
@@ -40,7 +40,7 @@ class SplitFirstEventsTest {
     return "event: " + event + "\ndata: {\"response\":{\"id\":\"a\"}}\n\n";
   }
 
-  /** The first request gets {@code first}, all others {@code then}. */
+  /** The first request gets {@code first}, all others get {@code then}. */
   private static EngineScript once(EngineScript first, EngineScript then) {
     AtomicBoolean asked = new AtomicBoolean();
     return (request, connection) ->
@@ -53,7 +53,7 @@ class SplitFirstEventsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {ERROR, ABORT, BUSY})
-  void anErrorInPlaceOfDecodesFirstOutputIsDecidedAnew(String error) throws Exception {
+  void anErrorInPlaceOfDecodesFirstOutputIsRetried(String error) throws Exception {
     EngineScript decodes = once(new EventStream(List.of(ROLE, error)), stream());
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
@@ -73,7 +73,7 @@ class SplitFirstEventsTest {
   }
 
   @Test
-  void aDecodeThatIsBusyBehindItsHeadRests() throws Exception {
+  void aDecodeWorkerThatIsBusyAfterItsHeadRests() throws Exception {
     EngineScript decodes = once(new EventStream(List.of(BUSY)), stream());
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
@@ -91,7 +91,7 @@ class SplitFirstEventsTest {
   }
 
   @Test
-  void aClientIsToldToComeAgainIfDecodeStaysBusyBehindItsHead() throws Exception {
+  void aClientGetsRetryAfterIfDecodeStaysBusyAfterItsHead() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
         ScriptedEngine decode = ScriptedEngine.start(new EventStream(List.of(BUSY)))) {
@@ -109,7 +109,7 @@ class SplitFirstEventsTest {
   }
 
   @Test
-  void aClientsOwnErrorPasses() throws Exception {
+  void aClientsOwnErrorIsForwarded() throws Exception {
     String error = "{\"error\":{\"message\":\"too long\",\"code\":400}}";
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));
@@ -142,13 +142,13 @@ class SplitFirstEventsTest {
       assertThat(response.status()).isEqualTo(200);
       assertThat(decode.requests()).hasSize(2);
       assertThat(rig.heard).contains(error.equals(BUSY) ? "PREFILL_BUSY" : "PREFILL_ERROR");
-      // Decode's answer may be complete before that of the prefill beside it is read.
+      // Decode's answer may be complete before the concurrent prefill's answer is read.
       ProxyRig.await("prefill has ended", () -> rig.heard.contains("PREFILL_DONE"));
     }
   }
 
   @Test
-  void whatDecodeSendsBeforeItHasTheBlocksIsNoAnswerYet() throws Exception {
+  void eventsOfDecodeBeforeItHasTheBlocksAreNotForwarded() throws Exception {
     CountDownLatch fails = new CountDownLatch(1);
     EngineScript prefills =
         once(
@@ -189,7 +189,7 @@ class SplitFirstEventsTest {
   }
 
   @Test
-  void aRoleWithoutTextGoesOnAfterAMoment() throws Exception {
+  void aRoleWithoutTextIsForwardedAfterADelay() throws Exception {
     CountDownLatch goesOn = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PREFILLED));

@@ -14,14 +14,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Which hand-over the client's answer is made from when a decode worker has failed. The decode
- * engines here refuse none: they answer to each with its number, as one does that finds another
- * prompt's blocks in the place of those that were freed.
+ * The handover behind the client's answer after a decode worker has failed. These decode engines
+ * refuse none; each answers with the handover's number. A real engine may likewise find another
+ * prompt's blocks in place of freed ones.
  */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SplitHandOverTest {
-  /** How a decode engine fails that has read the whole request. */
+  /** Failure of a decode engine that has read the complete request. */
   enum AfterReading {
     ERROR,
     RESET,
@@ -54,7 +54,7 @@ class SplitHandOverTest {
 
   @ParameterizedTest
   @EnumSource
-  void oneThatMayHaveBeenFetchedAnswersNoClient(AfterReading failure) throws Exception {
+  void aHandoverThatMayHaveBeenFetchedIsNotReused(AfterReading failure) throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = numbering();
         ScriptedEngine fails = ScriptedEngine.start(failure.script());
@@ -72,7 +72,7 @@ class SplitHandOverTest {
   }
 
   @Test
-  void oneThatABusyWorkerWasOfferedGoesToAnother() throws Exception {
+  void aHandoverThatABusyWorkerRefusedGoesToAnother() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = numbering();
         ScriptedEngine busy = ScriptedEngine.start(new Answer(429, "{\"error\":{}}"));
@@ -90,7 +90,7 @@ class SplitHandOverTest {
   }
 
   @Test
-  void oneThatCouldNotBeSentGoesToAnother() throws Exception {
+  void aHandoverThatCouldNotBeSentGoesToAnother() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = numbering();
         ScriptedEngine gone = decoding();

@@ -12,13 +12,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Comments that keep streams alive, while decode waits for its prefill. */
+/** Comments that keep streams alive while decode waits for its prefill. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SplitKeepAliveTest {
   private static final Duration KEEPALIVE = Duration.ofMillis(20);
 
-  /** Far more than the router takes to look for silent streams. */
+  /** Much longer than the interval at which the router checks for silent streams. */
   private static final long SOME_LOOKS_MILLIS = 500;
 
   private final CountDownLatch fails = new CountDownLatch(1);
@@ -35,9 +35,9 @@ class SplitKeepAliveTest {
     };
   }
 
-  /** Decode's head has come, and no event: the answer may still become another one. */
+  /** Decode's head has arrived without an event, so another worker can still answer. */
   @Test
-  void aPrefillThatFailsLateCancelsDecodeAndIsTriedAgain() throws Exception {
+  void aPrefillThatFailsLateCancelsDecodeAndIsRetried() throws Exception {
     EngineScript prefills = breaksOffOnce();
     try (SplitRig rig = new SplitRig("sglang", ProxySettings.DEFAULTS.withSseKeepalive(KEEPALIVE));
         ScriptedEngine one = ScriptedEngine.start(prefills);

@@ -16,19 +16,22 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Stored responses whose worker is not known, as after a restart of the router, in fleets of
+ * Stored responses with an unknown worker, as after a restart of the router. The fleets have
  * regular, prefill and decode workers.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @Timeout(60)
 class SplitKeptTest {
-  /** A port that nobody listens on, or will while this runs. */
+  /** A port without a listener. */
   private static final String NOBODY = "http://127.0.0.1:1";
 
   private static final String NEXT =
       "{\"model\":\"m\",\"previous_response_id\":\"resp_1\",\"input\":\"a\"}";
 
-  /** Two workers share each request; none but regular ones and maybe prefill serves one whole. */
+  /**
+   * Two workers share each request. Only regular workers, and prefill workers if set, serve
+   * complete requests.
+   */
   private static SplitRig rig(boolean prefillServesWhole) throws Exception {
     SplitSettings settings = new SplitSettings(0, 0, 2, 8, 0, false, prefillServesWhole, false);
     return new SplitRig(SplitRig.named("nixl"), ProxySettings.DEFAULTS, settings);
@@ -38,7 +41,7 @@ class SplitKeptTest {
     return ScriptedEngine.start(script);
   }
 
-  /** Keeps one response, and knows no other. */
+  /** Has one response and answers 404 for others. */
   private static EngineScript keeper(String id) {
     return (request, connection) ->
         connection.reply(request.line().contains(id) ? 200 : 404, "application/json", "{}");
@@ -66,7 +69,7 @@ class SplitKeptTest {
         "POST /v1/responses/resp_1/cancel",
         "DELETE /v1/responses/resp_1"
       })
-  void decodeWorkersAreAskedAfterRegularOnes(String line) throws Exception {
+  void decodeWorkersAreTriedAfterRegularOnes(String line) throws Exception {
     try (SplitRig rig = rig(false);
         ScriptedEngine regular = start(nothing());
         ScriptedEngine prefill = start(nothing());
@@ -88,7 +91,7 @@ class SplitKeptTest {
   }
 
   @Test
-  void whoHasItIsRemembered() throws Exception {
+  void theOwnerOfAResponseIsRemembered() throws Exception {
     try (SplitRig rig = rig(false);
         ScriptedEngine regular = start(nothing());
         ScriptedEngine decode = start(keeper("resp_1"))) {
@@ -102,7 +105,7 @@ class SplitKeptTest {
   }
 
   @Test
-  void prefillWorkersAreAskedLastWhereTheyServeWholeRequests() throws Exception {
+  void prefillWorkersThatServeCompleteRequestsAreTriedLast() throws Exception {
     try (SplitRig rig = rig(true);
         ScriptedEngine prefill = start(keeper("resp_1"));
         ScriptedEngine decode = start(nothing())) {
@@ -119,7 +122,7 @@ class SplitKeptTest {
   /** By default a request has five attempts. */
   @ParameterizedTest
   @CsvSource({"resp_1, 200", "resp_2, 502"})
-  void thoseThatDoNotHaveItAreNoFailedAttempts(String id, int status) throws Exception {
+  void workersWithoutTheResponseDoNotCountAsAttempts(String id, int status) throws Exception {
     List<ScriptedEngine> others = new ArrayList<>();
     try (SplitRig rig = rig(false);
         ScriptedEngine decode = start(keeper("resp_1"))) {
@@ -142,7 +145,7 @@ class SplitKeptTest {
   }
 
   @Test
-  void anErrorIsNotHiddenByThoseThatDoNotHaveIt() throws Exception {
+  void anErrorIsNotReplacedByTheAnswersOfWorkersWithoutTheResponse() throws Exception {
     try (SplitRig rig = rig(false);
         ScriptedEngine broken =
             start(
@@ -159,7 +162,7 @@ class SplitKeptTest {
   }
 
   @Test
-  void whileSomeAreBusyItIsNotSaidToBeGone() throws Exception {
+  void whileWorkersAreBusyTheAnswerIsNot404() throws Exception {
     try (SplitRig rig = rig(false);
         ScriptedEngine busy =
             start(
@@ -179,9 +182,9 @@ class SplitKeptTest {
     }
   }
 
-  /** The worker may be the wrong one, but is one that can compute it. */
+  /** The worker may not have the response, but it can generate. */
   @Test
-  void whatBuildsOnOneGoesToAWorkerThatServesWholeRequests() throws Exception {
+  void aRequestThatContinuesAResponseGoesToAWorkerForCompleteRequests() throws Exception {
     try (SplitRig rig = rig(true);
         ScriptedEngine prefill = start(Answer.ok());
         ScriptedEngine decode = start(Answer.ok());
@@ -198,7 +201,7 @@ class SplitKeptTest {
   }
 
   @Test
-  void aKnownOwnerMayTellButNotGenerate() throws Exception {
+  void aKnownOwnerMayReturnItsResponseButNotGenerate() throws Exception {
     try (SplitRig rig = rig(false);
         ScriptedEngine decode = start(keeper("resp_1"));
         ScriptedEngine regular = start(nothing())) {

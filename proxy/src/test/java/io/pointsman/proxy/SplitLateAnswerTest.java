@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Prefills whose answers were under way when nobody waited for them any more, so that they are read
- * to their end, which is a break here.
+ * Prefills that no request needs, with answers in progress. The router reads the answer to its end,
+ * which is a broken connection here.
  */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
@@ -34,7 +34,9 @@ class SplitLateAnswerTest {
     };
   }
 
-  /** Its breaker lets one request through, and the next only once that one is answered well. */
+  /**
+   * A worker with a half-open breaker. It gets one request, and the next one only after a success.
+   */
   private static Worker probed(SplitRig rig, ScriptedEngine engine) {
     Worker worker = rig.prefill(engine);
     for (int i = 0; i < BreakerSettings.DEFAULTS.failureThreshold(); i++) {
@@ -60,7 +62,7 @@ class SplitLateAnswerTest {
   }
 
   @Test
-  void oneThatBreaksOffAfterItsClientHasLeftIsCounted() throws Exception {
+  void aPrefillThatBreaksAfterItsClientHasLeftCountsAsAFailure() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(half());
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
@@ -76,7 +78,7 @@ class SplitLateAnswerTest {
   }
 
   @Test
-  void oneThatBreaksOffAfterItsDecodeHasFailedIsCounted() throws Exception {
+  void aPrefillThatBreaksAfterItsDecodeHasFailedCountsAsAFailure() throws Exception {
     CountDownLatch fails = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("mooncake");
         ScriptedEngine prefill = ScriptedEngine.start(half());
@@ -98,9 +100,9 @@ class SplitLateAnswerTest {
     }
   }
 
-  /** The rig checks that the new decision is not that of the prefill which is still under way. */
+  /** The rig checks that the new decision does not use the lease of the earlier prefill. */
   @Test
-  void oneThatBreaksOffAfterBothWereDecidedAnewIsCounted() throws Exception {
+  void aPrefillThatBreaksAfterANewDecisionCountsAsAFailure() throws Exception {
     CountDownLatch fails = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("mooncake");
         ScriptedEngine prefill = ScriptedEngine.start(half());

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A decode request that was sent together with a prefill which does not do its part. */
+/** A decode request that was sent together with a prefill that does not push its blocks. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SplitPromiseTest {
@@ -37,7 +37,7 @@ class SplitPromiseTest {
         "{\"kv_transfer_params\":{\"transfer_mode\":\"pull\",\"a\":1}} | HANDOVER_RELEASED",
         "no JSON | PREFILL_ERROR"
       })
-  void aPushThatWillNotComeIsNotWaitedFor(String answer, String heard) throws Exception {
+  void decodeDoesNotWaitForAMissingPush(String answer, String heard) throws Exception {
     CountDownLatch asked = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, PUSHES));
@@ -70,10 +70,10 @@ class SplitPromiseTest {
     }
   }
 
-  /** Decode had what it needs all the same. */
+  /** Decode had the blocks although the answer does not report it. */
   @ParameterizedTest
   @CsvSource({"false", "true"})
-  void aStreamThatHasBegunGoesOn(boolean readable) throws Exception {
+  void aStreamThatHasStartedContinues(boolean readable) throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("nixl");

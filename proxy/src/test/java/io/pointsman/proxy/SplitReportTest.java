@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What is reported of a client that leaves while nothing of its answer has reached it, although a
- * decode worker has begun one.
+ * The report about a client that leaves before any byte of its answer, although a decode worker has
+ * started one.
  */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
@@ -32,7 +32,7 @@ class SplitReportTest {
   }
 
   @Test
-  void whoLeavesBehindAHeadThatIsHeldHasGotNoStatus() throws Exception {
+  void aClientThatLeavesDuringADelayedHeadHasNoStatus() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
         ScriptedEngine decode = ScriptedEngine.start(SplitRig.silentOnce())) {
@@ -47,7 +47,7 @@ class SplitReportTest {
   }
 
   @Test
-  void whoLeavesAfterADecodeWasTakenBackHasGotNoStatus() throws Exception {
+  void aClientThatLeavesAfterACancelledDecodeHasNoStatus() throws Exception {
     CountDownLatch fails = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("mooncake");
         ScriptedEngine failing =
@@ -73,7 +73,7 @@ class SplitReportTest {
   }
 
   @Test
-  void whoLeavesAfterADecodeBrokeBehindItsHeadHasGotNoStatus() throws Exception {
+  void aClientThatLeavesAfterABrokenDecodeHasNoStatus() throws Exception {
     try (SplitRig rig = new SplitRig("mooncake");
         ScriptedEngine prefill = ScriptedEngine.start(new HangBeforeHeaders());
         ScriptedEngine breaks =
@@ -91,7 +91,7 @@ class SplitReportTest {
     }
   }
 
-  /** The first request gets the head of a stream, all others nothing. */
+  /** The first request gets the head of a stream; others get nothing. */
   private static EngineScript headOnce() {
     AtomicBoolean asked = new AtomicBoolean();
     return (request, connection) -> {

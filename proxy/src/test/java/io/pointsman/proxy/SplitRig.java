@@ -36,7 +36,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** A {@link ProxyRig} in front of scripted prefill and decode engines. Its time stands still. */
+/** A {@link ProxyRig} in front of scripted prefill and decode engines. Its clock stands still. */
 @SuppressWarnings("try") // closing may be interrupted, as tests may
 final class SplitRig implements AutoCloseable {
   static final String PATH = "/v1/completions";
@@ -44,10 +44,10 @@ final class SplitRig implements AutoCloseable {
   final FakeClock clock = new FakeClock();
   final ProxyRig proxy;
 
-  /** What the listener was told, in words. */
+  /** Calls of the listener, as words. */
   final List<String> heard = new CopyOnWriteArrayList<>();
 
-  /** Happens in each call of the listener, and may throw. */
+  /** Runs in each call of the listener; may throw. */
   volatile Runnable inListener = () -> {};
 
   final NotificationTable notifications = new NotificationTable();
@@ -68,7 +68,7 @@ final class SplitRig implements AutoCloseable {
     proxy = new ProxyRig(settings, clock, engine -> courses(engine, protocol, split));
   }
 
-  /** A protocol whose engines tell nothing of themselves. */
+  /** A protocol with engines that report nothing about themselves. */
   static PdSetup named(String protocol) {
     Peer peer =
         Peer.UNKNOWN
@@ -118,7 +118,7 @@ final class SplitRig implements AutoCloseable {
         PATH, "{\"model\":\"m\",\"prompt\":\"hello\",\"max_tokens\":5" + more + "}");
   }
 
-  /** The first request gets the head of a stream and no event, all others a stream. */
+  /** The first request gets the head of a stream without events; others get a stream. */
   static EngineScript silentOnce() {
     AtomicBoolean asked = new AtomicBoolean();
     return (request, connection) -> {

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What goes wrong on one of two workers, and what the client sees of it. */
+/** Failures of one of two workers, as the client sees them. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SplitServingTest {
@@ -39,9 +39,12 @@ class SplitServingTest {
       "{\"choices\":[{\"index\":0,\"text\":\" a\",\"finish_reason\":\"length\"}],"
           + "\"kv_transfer_params\":{\"first_tok\":3}}";
 
-  /** The name is known not to be there from the second worker on: connecting fails at once. */
+  /**
+   * From the second worker on, the name is known to be unresolvable, so the connect fails during
+   * the call.
+   */
   @Test
-  void aPrefillThatFailsAtOnceHasOneAnswer() throws Exception {
+  void aPrefillThatFailsDuringTheCallHasOneAnswer() throws Exception {
     try (SplitRig rig = new SplitRig("sglang");
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
       rig.proxy.lookup =
@@ -116,7 +119,7 @@ class SplitServingTest {
 
   @ParameterizedTest
   @CsvSource({"nixl,100", "nixl,70000", "nixl,1000000", "sglang,100", "sglang,1000000"})
-  void theClientsErrorIsItsOwnHoweverLong(String protocol, int length) throws Exception {
+  void theClientsErrorIsForwardedAtAnyLength(String protocol, int length) throws Exception {
     String body = "{ \"detail\" : \"\\u00e9\",\"x\":1.50 }" + "e".repeat(length);
     List<String> own =
         List.of(
@@ -148,7 +151,7 @@ class SplitServingTest {
   }
 
   @Test
-  void aListenerThatThrowsHarmsNobody() throws Exception {
+  void aListenerThatThrowsAffectsNoRequest() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
@@ -166,9 +169,9 @@ class SplitServingTest {
     }
   }
 
-  /** A place among those under way that were lost would leave the second request waiting. */
+  /** A leaked admission permit would leave the second request waiting. */
   @Test
-  void aDefectInTheHandOverLeavesNothingBehind() throws Exception {
+  void aDefectInTheHandoverLeaksNothing() throws Exception {
     PdSetup nixl = SplitRig.named("nixl");
     PdProtocol broken =
         (request, prefill, decode) -> {
@@ -199,9 +202,9 @@ class SplitServingTest {
     }
   }
 
-  /** A decode request ahead of them would free nothing, and nobody would fetch them after it. */
+  /** An earlier decode request would free nothing, and no request would fetch the blocks later. */
   @Test
-  void whatIsOnItsWayWhenTheClientLeavesIsFreedWhenItHasArrived() throws Exception {
+  void blocksInTransferWhenTheClientLeavesAreFreedAfterTheirArrival() throws Exception {
     try (SplitRig rig = new SplitRig("lmcache");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(200, FIRST));
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
@@ -228,7 +231,7 @@ class SplitServingTest {
   }
 
   @Test
-  void anAnswerThatGetsAFirstTokenIsNotCompressed() throws Exception {
+  void anAnswerWithAnInsertedFirstTokenIsNotCompressed() throws Exception {
     try (SplitRig rig = new SplitRig("lmcache");
         ScriptedEngine prefill =
             ScriptedEngine.start(
@@ -256,9 +259,9 @@ class SplitServingTest {
     }
   }
 
-  /** The decode request, too long for the buffers on its way, never arrives as a whole. */
+  /** The decode request is larger than the buffers on the path and never arrives completely. */
   @Test
-  void aHandOverThatDidNotArriveIsFreedByAnotherDecodeWorker() throws Exception {
+  void aHandoverThatDidNotArriveIsFreedByAnotherDecodeWorker() throws Exception {
     ProxySettings large =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(64 << 20));
     try (SplitRig rig = new SplitRig(SplitRig.named("nixl"), large);
@@ -282,7 +285,7 @@ class SplitServingTest {
   }
 
   @Test
-  void whatPrefillFoundInItsCacheIsToldInAStream() throws Exception {
+  void cachedTokensOfPrefillAreReportedInAStream() throws Exception {
     CountDownLatch prefilled = new CountDownLatch(1);
     String usage =
         "{\"usage\":{\"prompt_tokens\":9,\"prompt_tokens_details\":{\"cached_tokens\":%d}}}";
@@ -308,7 +311,7 @@ class SplitServingTest {
   }
 
   @Test
-  void aHandOverIsOverOnceTheClientHasAToken() throws Exception {
+  void aHandoverEndsWhenTheClientHasAToken() throws Exception {
     CountDownLatch goOn = new CountDownLatch(1);
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill =
@@ -336,7 +339,7 @@ class SplitServingTest {
 
   /** Engines send the head of a stream before they have the blocks. */
   @Test
-  void aDecodeThatBreaksOffBehindItsHeadIsReplaced() throws Exception {
+  void aDecodeThatBreaksAfterItsHeadIsReplaced() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill =
             ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
@@ -361,9 +364,9 @@ class SplitServingTest {
     }
   }
 
-  /** Cancelling it would free nothing, since it has computed what it was asked. */
+  /** A cancellation would free nothing, because the prompt is computed. */
   @Test
-  void aPrefillWhoseAnswerIsUnderWayWhenTheClientLeavesIsFreedByDecode() throws Exception {
+  void decodeFreesThePrefillThatIsAnsweringWhenTheClientLeaves() throws Exception {
     CountDownLatch goOn = new CountDownLatch(1);
     String answer = "{\"kv_transfer_params\":{\"a\":1}}";
     try (SplitRig rig = new SplitRig("nixl");
@@ -393,7 +396,7 @@ class SplitServingTest {
   }
 
   @Test
-  void neitherWorkerGetsTheRankThatTheClientNames() throws Exception {
+  void noWorkerGetsTheClientsRank() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
         ScriptedEngine decode =

@@ -10,7 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What policies learn from the answers of both workers of a split request. */
+/** Signals that policies learn from both workers' answers to a split request. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SplitSignalsTest {
@@ -27,7 +27,7 @@ class SplitSignalsTest {
   }
 
   @Test
-  void prefillBeforeDecodeTellsWhenThePromptIsComputed() throws Exception {
+  void prefillBeforeDecodeReportsTheFirstToken() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill =
             ScriptedEngine.start(
@@ -45,7 +45,7 @@ class SplitSignalsTest {
   }
 
   @Test
-  void decodeInOnePieceTellsItsUsageAlone() throws Exception {
+  void decodeInOnePieceReportsOnlyItsUsage() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill =
             ScriptedEngine.start(
@@ -61,7 +61,7 @@ class SplitSignalsTest {
   }
 
   @Test
-  void bothAtOnceTellTheSame() throws Exception {
+  void concurrentPrefillAndDecodeReportTheSame() throws Exception {
     try (SplitRig rig = new SplitRig("sglang");
         ScriptedEngine prefill =
             ScriptedEngine.start(new Answer(200, "{\"id\":\"a\"," + PREFILLED));
@@ -73,7 +73,7 @@ class SplitSignalsTest {
       ask(rig, ",\"stream\":true");
       ProxyRig.await("both have ended", () -> rig.proxy.signals.size() == 4);
 
-      // Which of the two is first is nobody's promise.
+      // The order of the two workers is undefined.
       assertThat(rig.proxy.signals)
           .containsExactlyInAnyOrder(
               "first token", "first token", new Usage(9, 7, 1), new Usage(9, 8, 5));
@@ -81,7 +81,7 @@ class SplitSignalsTest {
   }
 
   @Test
-  void prefillThatFailsTellsNothing() throws Exception {
+  void prefillThatFailsReportsNothing() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill = ScriptedEngine.start(new Answer(400, "{\"error\":{}}"));
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {

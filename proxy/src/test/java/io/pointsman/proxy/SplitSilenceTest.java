@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A decode worker that has sent its head and hangs, as in the transfer of blocks. */
+/** A decode worker that is silent after its head, for example during the transfer of blocks. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class SplitSilenceTest {
@@ -30,7 +30,7 @@ class SplitSilenceTest {
           Duration.ofHours(5));
 
   @Test
-  void isReplacedAfterTheTimeOfItsStage() throws Exception {
+  void silentDecodeIsReplacedAfterTheTimeoutOfItsStage() throws Exception {
     EngineScript decodes = SplitRig.silentOnce();
     try (SplitRig rig = new SplitRig("nixl", ProxySettings.DEFAULTS.withTimeouts(PATIENT));
         ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());
@@ -52,9 +52,9 @@ class SplitSilenceTest {
     }
   }
 
-  /** Decode waits for the blocks behind its head: that is no silence within an answer. */
+  /** Decode waits for the blocks after its head, which is not silence within an answer. */
   @Test
-  void isLeftThatTimeWhateverSilenceWithinAnswersIsAllowed() throws Exception {
+  void theIdleTimeoutDoesNotApplyBeforeTheFirstOutputOfDecode() throws Exception {
     CountDownLatch transferred = new CountDownLatch(1);
     ProxySettings settings =
         ProxySettings.DEFAULTS
@@ -79,7 +79,7 @@ class SplitSilenceTest {
         client.send(SplitRig.request(",\"stream\":true"));
         ProxyRig.await("decode's head has come", () -> rig.heard.contains("DECODE"));
         rig.clock.advance(StageSettings.DEFAULTS.decode().minusSeconds(1));
-        // The sweep that closes this one looks at the request first.
+        // The sweep that closes this connection checks the request first.
         assertThat(idle.atEnd()).isTrue();
         transferred.countDown();
         WireResponse response = client.read();
@@ -104,7 +104,7 @@ class SplitSilenceTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void isAnsweredForWithAStatusWhenTheWholeTakesTooLong(boolean stream) throws Exception {
+  void totalTimeoutOfASilentDecodeHasAStatus(boolean stream) throws Exception {
     Duration total = Duration.ofSeconds(20);
     ProxySettings settings =
         ProxySettings.DEFAULTS.withTimeouts(TimeoutSettings.DEFAULTS.withTotals(total, total));
@@ -128,7 +128,7 @@ class SplitSilenceTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void isAnsweredForWithAStatusWhenTheRouterStops(boolean stream) throws Exception {
+  void stopOfTheRouterDuringASilentDecodeHasAStatus(boolean stream) throws Exception {
     ProxySettings settings = ProxySettings.DEFAULTS.withDrainTimeout(Duration.ofMillis(200));
     try (SplitRig rig = new SplitRig("nixl", settings);
         ScriptedEngine prefill = ScriptedEngine.start(Answer.ok());

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What clients say of hand-overs, in requests that one worker serves whole. */
+/** A client's fields for KV transfers in requests that one worker serves completely. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @Timeout(60)
 class SplitWholeTest {
@@ -51,7 +51,7 @@ class SplitWholeTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/v1/completions", "/v1/embeddings", "/invocations"})
-  void decodeWorkersDoNotGetIt(String path) throws Exception {
+  void decodeWorkersDoNotGetTransferFields(String path) throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
       rig.decode(decode);
@@ -68,7 +68,7 @@ class SplitWholeTest {
   }
 
   @Test
-  void bodiesInChunksAreNoWayRoundThat() throws Exception {
+  void decodeWorkersDoNotGetTransferFieldsOfChunkedBodies() throws Exception {
     String body = planted(PLAIN);
     String chunk = Integer.toHexString(body.length()) + "\r\n" + body + "\r\n0\r\n\r\n";
     String head =
@@ -84,7 +84,7 @@ class SplitWholeTest {
   }
 
   @Test
-  void whatHasNothingOfItStaysAsItCame() throws Exception {
+  void bodiesWithoutTransferFieldsStayUnchanged() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
       rig.decode(decode);
@@ -98,7 +98,7 @@ class SplitWholeTest {
   }
 
   @Test
-  void regularWorkersGetAllOfIt() throws Exception {
+  void regularWorkersGetTransferFields() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine regular = ScriptedEngine.start(Answer.ok())) {
       rig.worker(regular.url(), Role.REGULAR);
@@ -110,9 +110,9 @@ class SplitWholeTest {
     }
   }
 
-  /** What was not looked at as a whole may have anything in it. */
+  /** A body that was not read completely may contain any field. */
   @Test
-  void whatIsTooLargeToBeLookedAtReachesRegularWorkersOnly() throws Exception {
+  void bodiesTooLargeToReadReachOnlyRegularWorkers() throws Exception {
     ProxySettings small =
         ProxySettings.DEFAULTS.withLimits(LimitSettings.DEFAULTS.withMaxBufferedBody(1000));
     String large = planted(PLAIN.replace("\"a\"", '"' + "a".repeat(5000) + '"'));
@@ -139,10 +139,7 @@ class SplitWholeTest {
     return out.toString();
   }
 
-  /**
-   * Engines find it in such bodies all the same: Python's JSON takes them, without a look at
-   * headers.
-   */
+  /** Engines find the fields in such bodies too, because Python's JSON reader ignores headers. */
   static Stream<Arguments> bodiesThatNobodyLooksAt() {
     String encoded = "content-encoding: gzip\r\n";
     String form = "content-type: multipart/form-data; boundary=b\r\n";
@@ -156,7 +153,7 @@ class SplitWholeTest {
         Arguments.of("/invocations", form, planted, 400, "invalid_body"));
   }
 
-  /** Each character is a byte. */
+  /** Each character is one byte. */
   private static WireResponse ask(SplitRig rig, String request) throws IOException {
     try (WireClient client = rig.proxy.connect()) {
       return client.send(request.getBytes(ISO_8859_1)).read();
@@ -165,7 +162,7 @@ class SplitWholeTest {
 
   @ParameterizedTest
   @MethodSource("bodiesThatNobodyLooksAt")
-  void whatCannotBeLookedAtReachesRegularWorkersOnly(
+  void unreadableBodiesReachOnlyRegularWorkers(
       String path, String header, String body, int status, String code) throws Exception {
     String request = ProxyRig.post(path, header, body);
     if (header.startsWith("content-type")) {
@@ -193,10 +190,10 @@ class SplitWholeTest {
     }
   }
 
-  /** What is read as engines read it is cleaned. */
+  /** A body that the router reads as engines do is cleaned. */
   @ParameterizedTest
   @ValueSource(strings = {"\u00ef\u00bb\u00bf", " \t"})
-  void whatStandsBeforeAnObjectHidesNothing(String mark) throws Exception {
+  void bytesBeforeAnObjectDoNotHideTransferFields(String mark) throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
       rig.decode(decode);
@@ -208,7 +205,7 @@ class SplitWholeTest {
 
   /** A picture or a recording has no members. */
   @Test
-  void formsOnRoutesOfFormsGoToDecode() throws Exception {
+  void formsOnFormRoutesGoToDecode() throws Exception {
     String form = "--b\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nm\r\n--b--\r\n";
     String request =
         ProxyRig.post("/v1/audio/transcriptions", form)
@@ -223,7 +220,7 @@ class SplitWholeTest {
   }
 
   @Test
-  void aBodyOfTooManyMembersIsRefused() throws Exception {
+  void aBodyWithTooManyMembersIsRefused() throws Exception {
     StringBuilder many = new StringBuilder("{\"model\":\"m\"");
     for (int i = 0; i < 4096; i++) {
       many.append(",\"x").append(i).append("\":1");
@@ -243,7 +240,7 @@ class SplitWholeTest {
       "{\"model\":\"m\",\"previous_response_id\":\"resp_1\",\"n\": 1,\"input\":\"a\"}";
 
   @Test
-  void theNextTurnOfAStoredResponseComesWithoutIt() throws Exception {
+  void theNextTurnOfAStoredResponseHasNoTransferFields() throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine decode = ScriptedEngine.start(Answer.ok())) {
       rig.decode(decode);
@@ -255,10 +252,10 @@ class SplitWholeTest {
     }
   }
 
-  /** A whole request has no copy of its body besides the client's. */
+  /** A complete request has no copy of its body besides the client's. */
   @ParameterizedTest
   @ValueSource(strings = {"/v1/completions", "/v1/responses"})
-  void anAnswerThatIsBrokenFromItsFirstByteIsTriedElsewhere(String path) throws Exception {
+  void anAnswerBrokenAtItsFirstByteIsRetriedElsewhere(String path) throws Exception {
     String body = path.endsWith("responses") ? STORED : PLAIN;
     AtomicBoolean asked = new AtomicBoolean();
     EngineScript brokenOnce =
@@ -283,9 +280,12 @@ class SplitWholeTest {
       "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
           + "transfer-encoding: chunked\r\n\r\nxyz\r\n";
 
-  /** The response itself can be had; what builds on it would be a whole request. */
+  /**
+   * The response itself is available; a request that continues it would need a worker for complete
+   * requests.
+   */
   @Test
-  void theNextTurnOfAStoredResponseIsRefusedWhereDecodeServesNothingWhole() throws Exception {
+  void theNextTurnOfAStoredResponseIsRefusedIfDecodeServesNoCompleteRequests() throws Exception {
     try (SplitRig rig =
             new SplitRig(
                 SplitRig.named("sglang"), ProxySettings.DEFAULTS, SplitSettings.HALVES_ONLY);
@@ -311,7 +311,7 @@ class SplitWholeTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aRegularWorkerServesWhatTheOnlyDecodeWorkerIsTooBusyFor(boolean another) throws Exception {
+  void aRegularWorkerServesIfTheOnlyDecodeWorkerIsBusy(boolean another) throws Exception {
     try (SplitRig rig = new SplitRig("nixl");
         ScriptedEngine prefill =
             ScriptedEngine.start(new Answer(200, "{\"kv_transfer_params\":{\"a\":1}}"));
@@ -336,7 +336,7 @@ class SplitWholeTest {
   }
 
   @Test
-  void aDecodeWorkerThatHasNoPartInAHandOverServesTheWhole() throws Exception {
+  void aDecodeWorkerWithoutAPlanServesTheCompleteRequest() throws Exception {
     PdSetup unknown =
         Protocols.create("lmcache", _ -> Peer.UNKNOWN, ProtocolSettings.DEFAULTS, () -> 0);
     try (SplitRig rig = new SplitRig(unknown, ProxySettings.DEFAULTS);

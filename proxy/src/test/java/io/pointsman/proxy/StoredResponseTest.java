@@ -14,7 +14,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The Responses API: what one worker keeps is asked of that worker. */
+/** The Responses API: requests for a stored response go to the worker that has it. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -23,7 +23,7 @@ class StoredResponseTest {
 
   @Parameter Transport transport = Transport.AUTO;
 
-  /** Makes one response, and knows no other. */
+  /** Creates one response and answers 404 for others. */
   private static EngineScript keeper(String id, boolean streams) {
     return (request, connection) -> {
       if (request.line().startsWith("POST /v1/responses HTTP")) {
@@ -71,18 +71,18 @@ class StoredResponseTest {
   }
 
   @Test
-  void goesBackAfterAWholeAnswer() throws Exception {
+  void responseIsFoundAfterAnAnswerInOnePiece() throws Exception {
     goesBackToTheWorkerThatMadeIt(false);
   }
 
   @Test
-  void goesBackAfterAStream() throws Exception {
+  void responseIsFoundAfterAStream() throws Exception {
     goesBackToTheWorkerThatMadeIt(true);
   }
 
-  /** Some engines read each other's addresses from it. */
+  /** Some engines read each other's addresses from the id. */
   @Test
-  void anIdMayHaveAddressesInIt() throws Exception {
+  void anIdMayContainAddresses() throws Exception {
     String id =
         "resp____prefill_addr_10.2.0.11:21001___decode_addr_10.2.0.21:22001_"
             + "3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c-0";
@@ -99,9 +99,9 @@ class StoredResponseTest {
     }
   }
 
-  /** Of an answer that nobody got, something had come before the worker broke it off. */
+  /** The worker cut an answer that no client received, after a part of it had arrived. */
   @Test
-  void goesBackToTheWorkerThatMadeItAfterAnotherFailedToMakeOne() throws Exception {
+  void responseIsFoundAfterAnotherWorkerFailedToCreateOne() throws Exception {
     EngineScript breaking =
         (request, connection) -> {
           if (request.line().startsWith("POST ")) {
@@ -124,7 +124,7 @@ class StoredResponseTest {
   }
 
   @Test
-  void unknownIdIsLookedForOnOneWorkerAfterTheOther() throws Exception {
+  void unknownIdIsSearchedOnOneWorkerAfterAnother() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false));
         ScriptedEngine two = ScriptedEngine.start(keeper("resp_2", false));
@@ -142,7 +142,7 @@ class StoredResponseTest {
     }
   }
 
-  /** One of a pair of engines that find each other by it, and another "id" behind it. */
+  /** An id with the addresses of two engines, followed by another "id". */
   @Test
   void longIdsWithAddressesAreLearned() throws Exception {
     String id =
@@ -166,7 +166,7 @@ class StoredResponseTest {
   }
 
   @Test
-  void ranksOfOneServerAreAskedOnce() throws Exception {
+  void ranksOfOneServerAreTriedOnce() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine one = ScriptedEngine.start(keeper("resp_1", false))) {
       for (int rank = 0; rank < 8; rank++) {
@@ -177,10 +177,10 @@ class StoredResponseTest {
     }
   }
 
-  /** So many are asked and no more; whether one of the others has it nobody knows. */
+  /** At most 64 workers are tried, so it is unknown if the 65th has the response. */
   @ParameterizedTest
   @CsvSource({"64, 404", "65, 503"})
-  void whatWasNotLookedForEverywhereIsNotSaidToBeGone(int workers, int status) throws Exception {
+  void aResponseThatWasNotSearchedEverywhereIsNot404(int workers, int status) throws Exception {
     List<ScriptedEngine> engines = new ArrayList<>();
     try (ProxyRig rig = new ProxyRig(transport)) {
       for (int i = 0; i < workers; i++) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 
-/** Streams of events: as they come, no faster than the client reads, and how they end. */
+/** Event streams: relayed on arrival, no faster than the client reads, with a proper end. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @EveryTransport
 @Timeout(60)
@@ -75,7 +75,7 @@ class StreamingTest {
   }
 
   @Test
-  void slowReaderHoldsTheEngineBack() throws Exception {
+  void slowReaderSlowsTheEngine() throws Exception {
     AtomicLong sent = new AtomicLong();
     String data = "x".repeat(65_536);
     try (ProxyRig rig = new ProxyRig(transport);
@@ -95,7 +95,7 @@ class StreamingTest {
       long before;
       do {
         before = sent.get();
-        Thread.sleep(300); // until the engine has come to a halt
+        Thread.sleep(300); // waits until the engine cannot send more
       } while (sent.get() != before || before == 0);
 
       assertThat(before).isLessThan(40L << 20);
@@ -198,7 +198,7 @@ class StreamingTest {
 
   /** Engines send the head of a stream before they have computed the prompt. */
   @Test
-  void promptMayBeComputedForAsLongAsTheFirstByteMayTake() throws Exception {
+  void firstByteTimeoutAppliesAfterTheHeadOfAStream() throws Exception {
     CountDownLatch computed = new CountDownLatch(1);
     FakeClock clock = new FakeClock();
     ProxySettings settings =
@@ -279,19 +279,19 @@ class StreamingTest {
   }
 
   @Test
-  void eventThatIsCutOffIsClosedBeforeTheErrorEvent() throws Exception {
+  void cutEventIsClosedBeforeTheErrorEvent() throws Exception {
     cutWithinEndsWithAnErrorEvent("9\r\ndata: one\r\n", "data: one");
   }
 
   @Test
-  void chunkThatIsCutOffIsFilledUpBeforeTheErrorEvent() throws Exception {
+  void cutChunkIsFilledBeforeTheErrorEvent() throws Exception {
     cutWithinEndsWithAnErrorEvent("ff\r\ndata: one", "data: one" + "\n".repeat(255 - 9));
     cutWithinEndsWithAnErrorEvent("9\r\ndata: one", "data: one");
     cutWithinEndsWithAnErrorEvent("9\r\ndata: one\r", "data: one");
   }
 
   @Test
-  void chunkOfWhichOnlyTheSizeCameIsFilledUpBeforeTheErrorEvent() throws Exception {
+  void chunkCutAfterItsSizeIsFilledBeforeTheErrorEvent() throws Exception {
     String one = "9\r\ndata: one\r\n";
     cutWithinEndsWithAnErrorEvent(one + "3", "data: one\n\n\n");
     cutWithinEndsWithAnErrorEvent(one + "3\r", "data: one\n\n\n");
@@ -299,7 +299,7 @@ class StreamingTest {
   }
 
   @Test
-  void hugeChunkThatIsCutOffBreaksTheConnection() throws Exception {
+  void hugeCutChunkBreaksTheConnection() throws Exception {
     cutAnswerIsNotComplete(EVENTS_HEAD + "ffffff\r\ndata: one\n\n");
   }
 
@@ -330,7 +330,7 @@ class StreamingTest {
   }
 
   @Test
-  void oldClientSeesAResetWhenChunksAreCut() throws Exception {
+  void http10ClientSeesAResetWhenChunksAreCut() throws Exception {
     try (ProxyRig rig = new ProxyRig(transport);
         ScriptedEngine engine =
             ScriptedEngine.start(
@@ -371,7 +371,7 @@ class StreamingTest {
   }
 
   @Test
-  void silenceBringsOneCommentForEachInterval() throws Exception {
+  void silenceCausesOneCommentPerInterval() throws Exception {
     CountDownLatch seen = new CountDownLatch(1);
     FakeClock clock = new FakeClock();
     Duration witness = Duration.ofMillis(100);
@@ -396,7 +396,7 @@ class StreamingTest {
       assertThat(client.chunk()).isEqualTo("data: one\n\n");
 
       for (int passed = 0; passed < 12; passed++) {
-        // Is closed by the next sweep, which looks at the stream too.
+        // The next sweep closes this connection and checks the stream too.
         WireClient idle = rig.connect().send(ProxyRig.post(CHAT, "{\"model\":\"none\"}"));
         assertThat(idle.read().status()).isEqualTo(404);
         clock.advance(witness.multipliedBy(3));

@@ -25,7 +25,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whose fault it is that a request takes longer than allowed. */
+/** The side to blame when a request exceeds the total timeout. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
 @Timeout(60)
 class TotalTimeoutTest {
@@ -48,7 +48,7 @@ class TotalTimeoutTest {
   }
 
   @Test
-  void workerThatIsSilentFails() throws Exception {
+  void silentWorkerFails() throws Exception {
     try (ProxyRig rig = new ProxyRig(Transport.AUTO, SETTINGS, clock);
         ScriptedEngine engine = ScriptedEngine.start(new HangBeforeHeaders())) {
       rig.worker(engine.url());
@@ -78,7 +78,7 @@ class TotalTimeoutTest {
   }
 
   @Test
-  void streamThatFlowsIsNoFailureOfItsWorker() throws Exception {
+  void streamInProgressIsNoFailureOfItsWorker() throws Exception {
     Semaphore events = new Semaphore(0);
     EngineScript script =
         (request, connection) -> {
@@ -106,7 +106,7 @@ class TotalTimeoutTest {
     }
   }
 
-  /** Events go on until nobody takes them any more. */
+  /** Sends events until the router stops reading. */
   @Test
   void clientThatDoesNotReadIsToBlame() throws Exception {
     String event = "data: " + "x".repeat(60_000) + "\n\n";
@@ -131,7 +131,7 @@ class TotalTimeoutTest {
   }
 
   @Test
-  void clientThatDoesNotReadIsResetThoughItMayBeIdle() throws Exception {
+  void clientThatDoesNotReadIsResetEvenWithoutAnIdleTimeout() throws Exception {
     TimeoutSettings noIdle =
         SETTINGS
             .timeouts()
@@ -159,7 +159,7 @@ class TotalTimeoutTest {
   }
 
   @Test
-  void clientThatDoesNotReadABrokenAnswerIsLetGoThoughItMayBeIdle() throws Exception {
+  void clientThatDoesNotReadABrokenAnswerIsClosedEvenWithoutAnIdleTimeout() throws Exception {
     TimeoutSettings timeouts =
         TimeoutSettings.DEFAULTS.withClient(
             Duration.ofSeconds(60), Duration.ofSeconds(60), Duration.ZERO);
@@ -182,7 +182,7 @@ class TotalTimeoutTest {
     }
   }
 
-  /** A request whose body has begun with this chunk. */
+  /** A request with this chunk at the start of its body. */
   private static String chunked(String part) {
     return "POST "
         + CHAT
@@ -204,11 +204,11 @@ class TotalTimeoutTest {
         sent.incrementAndGet();
       }
     } catch (IOException _) {
-      // The router takes no more.
+      // The router accepts no more bytes.
     }
   }
 
-  /** Whether the router's end of a connection is there to be sent to. */
+  /** True if the router still accepts bytes on this connection. */
   private static boolean takes(WireClient client) {
     try {
       client.send("x");
@@ -218,7 +218,7 @@ class TotalTimeoutTest {
     }
   }
 
-  /** Waits until a count has moved and then stands still. */
+  /** Waits until a count has changed and then stays constant. */
   private static void awaitRest(AtomicLong count) {
     AtomicLong before = new AtomicLong();
     AtomicInteger still = new AtomicInteger();
@@ -237,7 +237,7 @@ class TotalTimeoutTest {
   }
 
   @Test
-  void clientThatUploadsSlowlyWhatIsToBeStreamedIsToBlame() throws Exception {
+  void clientThatSlowlyUploadsAStreamedBodyIsToBlame() throws Exception {
     slowUpload(
         SETTINGS.withTimeouts(TimeoutSettings.DEFAULTS.withTotals(TOTAL, Duration.ZERO)),
         "\"stream\":true,");

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Callers of whom cannot be found out who they are: that is no fault of theirs. */
+/** Callers that cannot be checked. The failure is not blamed on them. */
 @SuppressWarnings("try") // tests may be interrupted
 @Timeout(60)
 class UnconfirmedCallerTest {
@@ -34,14 +34,14 @@ class UnconfirmedCallerTest {
   }
 
   @Test
-  void oneWhoCannotBeAskedForMayTryAgain() throws Exception {
+  void aCallerThatCannotBeCheckedMayRetry() throws Exception {
     WireResponse response = asked(() -> CallerCheck.Verdict.UNKNOWN);
     assertThat(response.status()).isEqualTo(503);
     assertThat(response.text()).contains("\"code\":\"key_unconfirmed\"");
   }
 
   @Test
-  void aCheckThatFailsRefusesNobody() throws Exception {
+  void aCheckThatFailsDoesNotRefuseTheCaller() throws Exception {
     WireResponse response =
         asked(
             () -> {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Requests that name no model, where each of two workers serves another one. */
+/** Requests without a model, in a fleet of two workers with different models. */
 @Timeout(60)
 class UnnamedModelTest {
   private static final String CHAT = "/v1/chat/completions";
@@ -45,7 +45,7 @@ class UnnamedModelTest {
   }
 
   @Test
-  void aBodyWithoutAModelIsToldWhichThereAre() throws Exception {
+  void anErrorForABodyWithoutAModelListsTheModels() throws Exception {
     assertRefused(
         rig.ask(ProxyRig.post(CHAT, "{\"messages\":[]}")),
         "model: nothing (expected: one of one, other)");
@@ -54,9 +54,9 @@ class UnnamedModelTest {
         "model: no text (expected: one of one, other)");
   }
 
-  /** Clients write the model behind the messages. */
+  /** Clients write the model after the messages. */
   @Test
-  void aBodyThatIsLargerThanWhatIsKeptIsLookedThroughForItsModel() throws Exception {
+  void aBodyAboveTheBufferIsSearchedForItsModel() throws Exception {
     String text = "{\"messages\":[\"" + "x".repeat(3000) + "\"],\"model\":\"other\"}";
 
     assertThat(rig.ask(ProxyRig.post(CHAT, text)).header("x-pointsman-worker"))
@@ -76,7 +76,7 @@ class UnnamedModelTest {
   }
 
   @Test
-  void aFormWhoseFileStandsFirstIsLookedThroughToo() throws Exception {
+  void aFormWithALeadingFileIsSearchedForItsModel() throws Exception {
     String part = "--b\r\ncontent-disposition: form-data; name=";
     String form =
         part
@@ -95,9 +95,9 @@ class UnnamedModelTest {
     assertThat(other.awaitRequest().bodyText()).isEqualTo(form);
   }
 
-  /** What follows the model is streamed on as ever. */
+  /** The part after the model is streamed as usual. */
   @Test
-  void whatIsLargerStillIsLookedThroughUntilItsModelIsFound() throws Exception {
+  void aLargerBodyIsSearchedUntilItsModelIsFound() throws Exception {
     String head = "{\"messages\":[\"" + "x".repeat(5000) + "\"],\"model\":\"other\",\"user\":\"";
     String rest = "z".repeat(1_000_000) + "\"}";
     WireClient client = rig.connect();
@@ -118,7 +118,7 @@ class UnnamedModelTest {
   }
 
   @Test
-  void aBodyThatIsNotKeptMustNameItInItsHeadOrInAHeader() throws Exception {
+  void aBodyThatIsNotBufferedMustNameItsModelInItsFirstPartOrAHeader() throws Exception {
     String text = "{\"messages\":[\"" + "x".repeat(200_000) + "\"],\"model\":\"other\"}";
     WireClient client = rig.connect();
 
@@ -135,19 +135,19 @@ class UnnamedModelTest {
   }
 
   @Test
-  void whatIsNoTypedRouteGoesToAnyWorker() throws Exception {
+  void requestsOnUnknownRoutesGoToAnyWorker() throws Exception {
     assertThat(rig.ask(ProxyRig.post("/reset_prefix_cache", "{}")).status()).isEqualTo(200);
     assertThat(rig.ask("GET /v1/models HTTP/1.1\r\nhost: r\r\n\r\n").status()).isEqualTo(200);
   }
 
   @Test
-  void whereAllServeOneModelItNeedNotBeNamed() throws Exception {
+  void withOnlyOneModelRequestsNeedNotNameIt() throws Exception {
     rig.fleet().remove(other.id());
     assertThat(rig.ask(ProxyRig.post(CHAT, "{\"messages\":[]}")).status()).isEqualTo(200);
   }
 
   @Test
-  void whoGoesOnWithAResponseGoesToItsWorker() throws Exception {
+  void aRequestThatContinuesAResponseGoesToItsWorker() throws Exception {
     one.now((_, connection) -> connection.reply(200, "application/json", "{\"id\":\"resp_1\"}"));
     rig.ask(ProxyRig.post("/v1/responses", "{\"model\":\"one\"}"));
 
@@ -160,7 +160,7 @@ class UnnamedModelTest {
   }
 
   @Test
-  void aResponseWhoseWorkerHasLeftDoesNotStandForAModel() throws Exception {
+  void aResponseOfADepartedWorkerDoesNotReplaceTheModel() throws Exception {
     one.now((_, connection) -> connection.reply(200, "application/json", "{\"id\":\"resp_1\"}"));
     rig.ask(ProxyRig.post("/v1/responses", "{\"model\":\"one\"}"));
     ScriptedEngine third = rig.closing(ScriptedEngine.start(Answer.ok()));

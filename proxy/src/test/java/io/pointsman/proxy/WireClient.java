@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** A client that sends what it is told and reads answers by their framing, over a plain socket. */
+/** A client on a plain socket. It sends given bytes and reads answers by their framing. */
 final class WireClient implements AutoCloseable {
   private final Socket socket;
   private final InputStream in;
@@ -40,7 +40,7 @@ final class WireClient implements AutoCloseable {
     return this;
   }
 
-  /** Whether something came that was not read yet. */
+  /** True if unread bytes have arrived. */
   boolean hasBytes() {
     try {
       return in.available() > 0;
@@ -64,7 +64,7 @@ final class WireClient implements AutoCloseable {
     return null;
   }
 
-  /** The head of the next answer, without its body. */
+  /** The head of the next answer. */
   WireResponse head() throws IOException {
     String status = line();
     if (status == null) {
@@ -95,7 +95,7 @@ final class WireClient implements AutoCloseable {
     }
   }
 
-  /** The next whole answer. */
+  /** The next complete answer. */
   WireResponse read() throws IOException {
     WireResponse head = head();
     ByteArrayOutputStream body = new ByteArrayOutputStream();
@@ -132,7 +132,7 @@ final class WireClient implements AutoCloseable {
     }
   }
 
-  /** Whether the proxy has closed the connection, in whatever way. */
+  /** True if the proxy has closed the connection in any way. */
   boolean atEnd() throws IOException {
     try {
       return in.read() < 0;
@@ -143,7 +143,7 @@ final class WireClient implements AutoCloseable {
     }
   }
 
-  /** Breaks the connection with a reset. */
+  /** Resets the connection. */
   void reset() throws IOException {
     socket.setSoLinger(true, 0);
     socket.close();

@@ -7,14 +7,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer as it reached a client.
+ * An answer as a client received it.
  *
  * @param line status line
- * @param headers header lines in order, as they came
- * @param body body, without chunk framing
- * @param complete whether the body came to the end that its framing promises
+ * @param headers header lines in order, unchanged
+ * @param body body without chunk framing
+ * @param complete true if the body is complete by its framing
  */
-@SuppressWarnings("ArrayRecordComponent") // looked at by tests only
+@SuppressWarnings("ArrayRecordComponent") // used by tests only
 record WireResponse(String line, List<String> headers, byte[] body, boolean complete) {
 
   int status() {

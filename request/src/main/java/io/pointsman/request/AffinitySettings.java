@@ -3,18 +3,18 @@ package io.pointsman.request;
 import java.util.List;
 
 /**
- * Where to look for whom a request belongs to. Names match without regard to case, and with {@code
- * -} and {@code _} equal; an empty or blank value counts as absent. The full order of precedence,
- * body fields included, is in docs/session-affinity.md.
+ * The headers and the body field that identify the session or owner of a request. Names match
+ * without regard to case; {@code -} and {@code _} are equal. An empty or blank value counts as
+ * absent. See docs/session-affinity.md for the full order of precedence.
  *
- * @param sessionHeader the header looked at before all others; default {@code x-session-id}
- * @param ownerHeaders headers that name a user or a tenant, in order, looked at after the agent
- *     frameworks' session headers; default {@code x-user-id}, {@code x-tenant-id}
- * @param requestHeaders headers whose value changes with every request, in order; looked at after
- *     everything else, and never open a session; default {@code x-correlation-id}, {@code
+ * @param sessionHeader the header with the highest precedence; default {@code x-session-id}
+ * @param ownerHeaders headers that name a user or a tenant, in order; they follow the session
+ *     headers of agent frameworks; default {@code x-user-id}, {@code x-tenant-id}
+ * @param requestHeaders headers that have a new value in every request, in order; they have the
+ *     lowest precedence and never open a session; default {@code x-correlation-id}, {@code
  *     x-request-id}, {@code x-trace-id}
- * @param sessionField the one body field that names a session where {@code sessionHeader} does not;
- *     no other header or field names one then. Empty for all that are known
+ * @param sessionField the only body field that names a session; {@code sessionHeader} precedes it,
+ *     and no other header or field names a session. Empty: all known headers and fields count
  */
 public record AffinitySettings(
     String sessionHeader,
@@ -37,7 +37,7 @@ public record AffinitySettings(
     requestHeaders = List.copyOf(requestHeaders);
   }
 
-  /** The same with another session header. */
+  /** Copy of these settings with another session header. */
   public AffinitySettings withSessionHeader(String name) {
     return new AffinitySettings(name, ownerHeaders, requestHeaders, sessionField);
   }

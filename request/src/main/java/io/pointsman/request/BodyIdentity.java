@@ -11,11 +11,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds identities in body fields at their proper place. During the pass only their positions are
- * noted; the first one is decoded at the end.
+ * Identity of a request from its JSON body. The pass over the body records only positions; {@link
+ * #first} decodes the value.
  */
 final class BodyIdentity {
-  /** A field, or a member of one, in the order of precedence. */
+  /** A field, or a member of a field, that can name a session. */
   private record Place(Field field, @Nullable String member, long memberHash, String source) {
     Place(Field field, @Nullable String member) {
       String name = field.key();
@@ -45,7 +45,7 @@ final class BodyIdentity {
 
   private final JsonCursor json;
 
-  /** The one field that counts; empty if all places do. */
+  /** Name of the only field that counts; empty if all known places count. */
   private final String only;
 
   private final long onlyHash;
@@ -57,7 +57,7 @@ final class BodyIdentity {
   private final int[] to = new int[PLACES.size()];
 
   /**
-   * @param only name of the one field that counts; empty if all that are known do
+   * @param only name of the only field that counts; empty if all known fields count
    */
   BodyIdentity(JsonCursor json, String only) {
     this.json = json;
@@ -73,7 +73,7 @@ final class BodyIdentity {
     onlyTo = 0;
   }
 
-  /** Reads the value of a field that has no meaning of its own. */
+  /** Reads the value of a field outside {@link Field}. */
   void readUnknown() {
     if (!only.isEmpty() && json.keyHash() == onlyHash && json.keyIs(only)) {
       readOnly();
@@ -91,7 +91,9 @@ final class BodyIdentity {
     onlyTo = whole ? json.position() : 0;
   }
 
-  /** Reads the value of an identity field. */
+  /**
+   * Reads the value of an identity field. A later occurrence of the field replaces an earlier one.
+   */
   void read(Field field) {
     if (!only.isEmpty()) {
       readUnknown();
@@ -116,7 +118,7 @@ final class BodyIdentity {
     }
   }
 
-  /** The first identity there is; null if there is none. */
+  /** The identity with the highest precedence; null if the body has none. */
   @Nullable AffinityKey first(byte[] body, int offset) {
     if (!only.isEmpty()) {
       String value = onlyTo > onlyFrom ? scalar(body, offset + onlyFrom, offset + onlyTo) : "";
@@ -153,7 +155,10 @@ final class BodyIdentity {
     to[index] = whole ? json.position() : 0;
   }
 
-  /** The content of a string or number; empty if the value is neither. */
+  /**
+   * The content of a string or number; empty for any other value. A value above 4 KiB becomes its
+   * fingerprint.
+   */
   private static String scalar(byte[] bytes, int from, int to) {
     byte first = bytes[from];
     boolean number = first == '-' || (first >= '0' && first <= '9');
@@ -169,9 +174,9 @@ final class BodyIdentity {
   }
 
   /**
-   * The identity in an agentic context, an object or a string that holds one: {@code program_id},
-   * else {@code task_id} or {@code session_id} followed by {@code agent_id}. Empty if it has none
-   * or is larger than 16 KiB.
+   * The identity in an agentic context: an object, or a string that contains one. It is {@code
+   * program_id}; else {@code task_id} or {@code session_id}, followed by {@code agent_id}. Empty if
+   * the context has none of these or is larger than 16 KiB.
    */
   private String context(byte[] bytes, int from, int to) {
     if (to - from > MAX_CONTEXT) {

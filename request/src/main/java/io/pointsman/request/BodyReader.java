@@ -8,7 +8,10 @@ import io.pointsman.request.json.StringScanner;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a JSON body in one pass and keeps what it found until the next one. */
+/**
+ * Reader of JSON bodies. It reads each body in one pass and keeps the results until the next call
+ * of {@link #read}. One thread.
+ */
 final class BodyReader {
   private static final int MAX_NAME = 1024;
   private static final byte[] NOTHING = {};
@@ -23,14 +26,14 @@ final class BodyReader {
   private Span stream = Span.NONE;
   private Span response = Span.NONE;
 
-  /** The model decoded last, with its bytes: most requests name the same few. */
+  /** Bytes of the last decoded model name. Most requests name one of a few models. */
   private byte[] lastName = {};
 
   private String lastDecoded = "";
   private long lastHash = JsonText.hash("");
 
   /**
-   * @param sessionField the one field that names a session; empty for all that are known
+   * @param sessionField the only field that names a session; empty if all known fields count
    */
   BodyReader(String sessionField) {
     identity = new BodyIdentity(json, sessionField);
@@ -55,13 +58,13 @@ final class BodyReader {
     return verdict(first, truncated);
   }
 
-  /** Lets go of the body. */
+  /** Drops the references to the body. */
   void release() {
     json.release();
     body = NOTHING;
   }
 
-  /** The model named by a string that is not empty; null if there is none. */
+  /** The model; null if the field is absent, empty or not a string. A name is cut after 1 KiB. */
   @Nullable String model() {
     if (!string(model)) {
       return null;
@@ -100,7 +103,7 @@ final class BodyReader {
     return prefix(name == null ? 0 : lastHash);
   }
 
-  /** The same with {@code salt} in place of the model. */
+  /** The routing key with {@code salt} in place of the model's hash. */
   PrefixBlocks prefix(long salt) {
     return prompt.key(salt);
   }
@@ -158,12 +161,12 @@ final class BodyReader {
     return first == '{' ? BodyVerdict.OBJECT : BodyVerdict.NOT_OBJECT;
   }
 
-  /** Whether there is a string that is not empty. */
+  /** True if the value is a string with at least one character. */
   private boolean string(Span span) {
     return span.length() > 2 && body[offset + span.offset()] == '"';
   }
 
-  /** Where the content of a string ends, or where it is cut because no name is that long. */
+  /** End of a string's content. A content longer than 1 KiB ends there, since no name is longer. */
   private int end(Span span) {
     return offset + span.offset() + Math.min(span.length() - 1, 1 + MAX_NAME);
   }

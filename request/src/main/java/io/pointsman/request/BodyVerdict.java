@@ -1,15 +1,15 @@
 package io.pointsman.request;
 
 /**
- * What a body turned out to be. Only the structure is checked: contents of strings and the exact
- * form of numbers are the engine's business.
+ * Result of reading a request body. Only the structure is checked. Engines check the contents of
+ * strings and the form of numbers.
  *
- * @param kind what it is
- * @param reason why it is malformed or not an object, in a few words; empty otherwise
- * @param position byte of the body where {@code reason} shows; 0 otherwise
+ * @param kind kind of the body
+ * @param reason short reason why the body is malformed or not an object; empty otherwise
+ * @param position offset in bytes at which the body is malformed; 0 otherwise
  */
 public record BodyVerdict(Kind kind, String reason, int position) {
-  /** What a body can be. */
+  /** Kind of a request body. */
   public enum Kind {
     /** A complete JSON object. */
     OBJECT,
@@ -19,11 +19,11 @@ public record BodyVerdict(Kind kind, String reason, int position) {
     MALFORMED,
     /** No bytes, or white space only. */
     EMPTY,
-    /** The head of a JSON object whose rest was not read. */
+    /** The first part of a JSON object or of form data; the rest was not read. */
     TRUNCATED,
-    /** Form data. */
+    /** Multipart form data. */
     FORM,
-    /** Not looked at: compressed, or of a type that carries no fields. */
+    /** Not read: compressed, or on a route without body fields. */
     OPAQUE
   }
 

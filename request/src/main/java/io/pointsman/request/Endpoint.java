@@ -4,8 +4,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A route whose requests are understood. Everything else is {@link #TRANSPARENT}: forwarded the
- * same way, with whatever its body happens to tell.
+ * Known route of the HTTP API. Any other route is {@link #TRANSPARENT}: its requests are forwarded
+ * in the same way, and known body fields still count.
  */
 public enum Endpoint {
   CHAT_COMPLETIONS(Body.JSON, KeyFields.CHAT),
@@ -54,17 +54,17 @@ public enum Endpoint {
   /**
    * The route of a request. Allocates nothing.
    *
-   * @param method as it came: methods are case-sensitive
-   * @param path the request target's path; a query string behind it is ignored
+   * @param method method as received; methods are case-sensitive
+   * @param path path of the request target; a query string after it is ignored
    */
   public static Endpoint of(String method, CharSequence path) {
     return Routes.find(method, path);
   }
 
   /**
-   * The id in the path of a request to a stored response; null if the route has none.
+   * The id in the path of a request for a stored response; null if the route has none.
    *
-   * @param path the path that led to this route
+   * @param path path of a request on this route
    */
   public @Nullable String responseId(CharSequence path) {
     return switch (this) {
@@ -95,27 +95,27 @@ public enum Endpoint {
     };
   }
 
-  /** Whether a request by this route must carry a JSON object. */
+  /** True if the body must be a JSON object. */
   public boolean jsonBody() {
     return body == Body.JSON;
   }
 
-  /** Whether requests by this route carry form data, in which {@code model} is a field. */
+  /** True if the body is form data with a field {@code model}. */
   public boolean formBody() {
     return body == Body.FORM;
   }
 
-  /** Whether routing learns anything from the body. */
+  /** True if the body can affect routing. */
   public boolean readsBody() {
     return body != Body.NONE;
   }
 
-  /** The name for metrics and logs; one of as many as there are constants. */
+  /** Name of the route in metrics and logs. */
   public String label() {
     return label;
   }
 
-  /** The body fields that make up the routing key. */
+  /** The body fields that form the routing key. */
   KeyFields keyFields() {
     return keyFields;
   }

@@ -6,9 +6,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A top-level body field that is understood. The constants that are part of a prompt stand in the
- * order in which their blocks are chained, whatever their order in the body: what many requests
- * share comes first.
+ * A known top-level field of a JSON body. Blocks of prompt fields are chained in the order of the
+ * constants, independent of their order in the body. Fields that many requests share come first.
  */
 enum Field {
   TOOLS(Use.TREES),
@@ -65,17 +64,17 @@ enum Field {
   SESSION_ID(Use.IDENTITY),
   USER_ID(Use.IDENTITY);
 
-  /** What a field is read for. */
+  /** Purpose of a field. */
   enum Use {
-    /** Prompt: a text, token ids, or a list of these or of messages with a content. */
+    /** Part of the prompt: a text, token ids, or a list of texts, token ids or messages. */
     ITEMS,
-    /** Prompt: a text, token ids, or a list of these or of content parts. */
+    /** Part of the prompt: a text, token ids, or a list of texts, token ids or content parts. */
     PARTS,
-    /** Prompt: a list of objects that are rendered as a whole. */
+    /** Part of the prompt: a list of objects; each object is hashed as one value. */
     TREES,
-    /** Prompt: a boolean that changes its end. */
+    /** Part of the prompt: a boolean that changes the end of the prompt. */
     SWITCH,
-    /** Requests that differ here share no prefix. */
+    /** Requests with different values share no prefix. */
     SALT,
     FACT,
     IDENTITY
@@ -103,18 +102,18 @@ enum Field {
     return key;
   }
 
-  /** Hash of its name. */
+  /** Hash of the field's name. */
   long hash() {
     return hash;
   }
 
-  /** Its place in the canonical order. */
-  @SuppressWarnings("EnumOrdinal") // the order of the constants is what is meant
+  /** Position in the order of chaining. */
+  @SuppressWarnings("EnumOrdinal") // the order of the constants is the order of chaining
   int index() {
     return ordinal();
   }
 
-  /** This field's bit in a set of fields. */
+  /** Bit of this field in a set of fields. */
   long bit() {
     return 1L << index();
   }
@@ -123,7 +122,7 @@ enum Field {
     return ALL.length;
   }
 
-  /** The field whose key the cursor has just read; null if it is not one of these. */
+  /** The field of the key at the cursor; null if the key is unknown. */
   static @Nullable Field at(JsonCursor json) {
     int slot = slot(json.keyHash());
     while (true) {

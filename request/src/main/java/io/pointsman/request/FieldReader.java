@@ -10,7 +10,10 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** Reads the headers and body members that policies asked for. Used again for every request. */
+/**
+ * Reader of the headers and body members that policies request. One thread; reused for all
+ * requests.
+ */
 final class FieldReader {
   private final WantedFields wanted;
   private final JsonCursor json = new JsonCursor(StringScanner.best());
@@ -20,9 +23,9 @@ final class FieldReader {
   }
 
   /**
-   * Reads one request.
+   * Reads the wanted headers and members of one request.
    *
-   * @param facts what is known of it already
+   * @param facts facts of the same request; {@code body} selects the bodies with members
    */
   RequestFields read(
       RequestFacts facts,
@@ -55,7 +58,7 @@ final class FieldReader {
     return found;
   }
 
-  /** The last of several members of one name counts, as with engines. */
+  /** The wanted members. If a name occurs more than once, the last value counts, as in engines. */
   private Map<String, Object> members(byte[] body, int offset, int length) {
     Map<String, Object> found = new LinkedHashMap<>();
     json.reset(body, offset, offset + length);
@@ -76,7 +79,7 @@ final class FieldReader {
       return;
     }
     Object value = values.next();
-    // What is cut, or not valid, is not there.
+    // A value that is cut or invalid counts as absent.
     if (value == null || json.problem() != null) {
       found.remove(key);
     } else {

@@ -9,8 +9,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the fields {@code model} and {@code stream} in multipart form data (RFC 7578). Files are
- * skipped, not copied; a field larger than 1 KiB is ignored.
+ * Reader of the fields {@code model} and {@code stream} in multipart form data (RFC 7578). It skips
+ * files without copying them and ignores fields above 1 KiB. One thread.
  */
 final class FormReader {
   private static final int MAX_BOUNDARY = 256;
@@ -22,14 +22,16 @@ final class FormReader {
   private @Nullable String model;
   private boolean stream;
 
-  /** Whether this content type is form data that can be read. */
+  /**
+   * True if the content type is {@code multipart/form-data} with a boundary of 1 to 256 characters.
+   */
   static boolean reads(@Nullable String contentType) {
     return contentType != null
         && contentType.regionMatches(true, 0, "multipart/form-data", 0, 19)
         && boundary(contentType) != null;
   }
 
-  /** Reads a body as far as it goes. */
+  /** Reads the parts that are complete in the given bytes. */
   void read(String contentType, byte[] body, int offset, int length) {
     model = null;
     stream = false;
@@ -39,7 +41,7 @@ final class FormReader {
     }
     prepare(("\r\n--" + boundary).getBytes(ISO_8859_1));
     int limit = offset + length;
-    // The first delimiter has no line break before it, so the search begins with its dashes.
+    // No line break precedes the first delimiter, so the search starts with the dashes.
     int at = find(body, offset, limit, Arrays.copyOfRange(delimiter, 2, delimiter.length));
     int part = at < 0 ? -1 : at + delimiter.length - 2;
     while (part >= 0 && !last(body, part, limit)) {
@@ -78,7 +80,7 @@ final class FormReader {
     }
   }
 
-  /** The field's name in the head of a part; null if it is a file or has none. */
+  /** Name of the field in the head of a part; null for a file or a part without a name. */
   private static @Nullable String name(String head) {
     for (String line : head.split("\r\n", -1)) {
       if (line.regionMatches(true, 0, "content-disposition:", 0, 20)) {
@@ -94,7 +96,9 @@ final class FormReader {
     return usable ? boundary : null;
   }
 
-  /** The value of {@code ; name=value} or {@code ; name="value"}; null if it is not there. */
+  /**
+   * The value of {@code ; name=value} or {@code ; name="value"}; null if the parameter is absent.
+   */
   private static @Nullable String parameter(String line, String name) {
     String lower = line.toLowerCase(Locale.ROOT);
     int at = lower.indexOf(name + "=");
@@ -126,7 +130,10 @@ final class FormReader {
     return -1;
   }
 
-  /** Horspool's search: one look per delimiter's length on most bytes of a file. */
+  /**
+   * Index of the next delimiter; -1 if there is none. Uses Horspool's search, which inspects about
+   * one byte per delimiter length.
+   */
   private int findDelimiter(byte[] body, int from, int limit) {
     int length = delimiter.length;
     for (int i = from; i <= limit - length; i += shifts[body[i + length - 1] & 0xFF]) {

@@ -8,18 +8,21 @@ import java.util.Locale;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Finds identity headers in one pass over a request's headers. Used again for every request. */
+/**
+ * Identity of a request from its headers, read in one pass. One thread; reused for all requests.
+ */
 final class HeaderIdentity {
   /**
-   * One identity, from one header or from two that belong together.
+   * An identity that consists of one header or of two headers.
    *
-   * @param detail index of the header that tells more of the same identity; -1 if none
+   * @param header index of the header
+   * @param detail index of the header that refines the identity; -1 if none
    */
   private record Identity(AffinityKey.Kind kind, String source, int header, int detail) {}
 
   private final List<String> names = new ArrayList<>();
 
-  /** How long they are, a bit for each length, so that most headers are passed by at one look. */
+  /** Bit set of the lengths of {@link #names}. It excludes most headers with one test. */
   private long lengths;
 
   private final List<Identity> sessions = new ArrayList<>();
@@ -42,23 +45,23 @@ final class HeaderIdentity {
     values = new @Nullable CharSequence[names.size()];
   }
 
-  /** Looks at the headers of a request. */
+  /** Reads the headers of one request. */
   void read(RequestHeaders headers) {
     Arrays.fill(values, null);
     headers.forEach(collector);
   }
 
-  /** Lets go of the headers. */
+  /** Drops the references to the headers. */
   void release() {
     Arrays.fill(values, null);
   }
 
-  /** The first identity that lasts; null if the headers have none. */
+  /** The session or owner with the highest precedence; null if the headers name none. */
   @Nullable AffinityKey session() {
     return first(sessions);
   }
 
-  /** The first id of this one request; null if the headers have none. */
+  /** The id of this single request; null if the headers have none. */
   @Nullable AffinityKey request() {
     return first(requests);
   }

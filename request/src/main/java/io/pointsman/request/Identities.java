@@ -5,14 +5,17 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.pointsman.engine.policy.AffinityKey;
 import io.pointsman.request.json.JsonText;
 
-/** Makes affinity keys of what was found. */
+/** Factory of affinity keys. */
 final class Identities {
-  /** The longest identity kept as it came, in characters. */
+  /** Maximum length in characters of an identity that is kept unchanged. */
   static final int MAX_LENGTH = 256;
 
   private Identities() {}
 
-  /** A key of at most {@link #MAX_LENGTH} characters: a longer value is replaced by its hash. */
+  /**
+   * An affinity key. A value longer than {@link #MAX_LENGTH} characters is replaced by its length
+   * and hash.
+   */
   static AffinityKey key(AffinityKey.Kind kind, String source, String value) {
     return new AffinityKey(kind, source, value.length() <= MAX_LENGTH ? value : shorten(value));
   }

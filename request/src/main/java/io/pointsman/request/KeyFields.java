@@ -3,10 +3,11 @@ package io.pointsman.request;
 import static io.pointsman.request.Field.*;
 
 /**
- * Which body fields make up the routing key of a route: what its engine renders into the prompt.
+ * The body fields that form the routing key of a route. They are the fields that the engine renders
+ * into the prompt.
  */
 enum KeyFields {
-  /** Nothing is rendered, or what is rendered is only counted. */
+  /** No fields: the engine renders no prompt, or only counts its tokens. */
   NONE,
   CHAT(
       TOOLS,
@@ -20,9 +21,9 @@ enum KeyFields {
       CHAT_TEMPLATE_KWARGS),
   COMPLETIONS(PROMPT, PROMPT_TOKEN_IDS, SUFFIX, PROMPT_EMBEDS, MULTI_MODAL_DATA),
   RESPONSES(TOOLS, INSTRUCTIONS, PROMPT, INPUT),
-  /** Embeddings, pooling, classification, speech: a text, or a chat. */
+  /** Embeddings, pooling, classification and speech: a text or a chat. */
   INPUTS(CHAT, INPUT, PROMPT, TEXT),
-  /** Rerank and score, in the spellings of all their versions. */
+  /** Rerank and score, with the field names of all known versions. */
   PAIRS(QUERY, QUERIES, TEXT_1, DATA_1, DOCUMENTS, TEXT_2, DATA_2, ITEMS),
   GENERATE(
       TEXT,

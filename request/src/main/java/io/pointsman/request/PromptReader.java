@@ -9,18 +9,21 @@ import io.pointsman.request.json.JsonText;
 import java.util.Arrays;
 
 /**
- * Builds the routing key: turns the prompt fields of a body into block hashes that depend neither
- * on white space nor on the order of fields, at any level.
+ * Builder of the routing key. It turns the prompt fields of a body into block hashes. The hashes
+ * depend neither on white space nor on the order of fields, at any level.
  *
- * <p>Each prompt field is a section of its own; sections are chained in the order of {@link Field}.
- * Within a section text and ids keep their order. Every message, content part and text starts a new
- * block, so that a longer conversation shares all blocks of a shorter one. The members of a message
- * beside its content (role, name, tool calls, ...) are combined without regard to their order and
- * stamped onto its first block; their size, if it matters, is made up for by additional blocks.
- * Members that are null count as absent, in messages and their parts, and where requests that
- * differ share nothing, also those that are an empty text or list: clients send back {@code
- * "tool_calls":[]} of answers. {@code cache_control} is left out everywhere: clients move that mark
- * from turn to turn.
+ * <p>Each prompt field is a section. Sections are chained in the order of {@link Field}. Text and
+ * ids keep their order within a section. Each message, content part and text starts a new block. A
+ * longer conversation therefore shares all blocks of a shorter one.
+ *
+ * <p>The other members of a message (role, name, tool calls) are combined without regard to order.
+ * They are stamped onto the first block of the message. If they are larger than a block, further
+ * blocks represent their size.
+ *
+ * <p>Null members count as absent. Among the other members of a message or part, and in salt
+ * fields, an empty text or list also counts as absent. Clients send back fields such as {@code
+ * "tool_calls":[]} of answers. {@code cache_control} is ignored in messages and parts, because
+ * clients move this mark from turn to turn.
  */
 final class PromptReader {
   private static final Field[] FIELDS = Field.values();
@@ -69,7 +72,7 @@ final class PromptReader {
     Arrays.fill(salts, 0);
   }
 
-  /** Reads the value of a field; one that comes again takes the place of the earlier one. */
+  /** Reads the value of a field. A later occurrence of the field replaces an earlier one. */
   void read(Field field) {
     int index = field.index();
     starts[index] = blocks.count();
@@ -91,7 +94,11 @@ final class PromptReader {
     idLists[index] = idListCount;
   }
 
-  /** The routing key of what was read. */
+  /**
+   * The routing key of the fields read since {@link #reset}.
+   *
+   * @param modelHash hash of the model's name; 0 without a model
+   */
   PrefixBlocks key(long modelHash) {
     int count = 0;
     int last = 0;
@@ -125,7 +132,7 @@ final class PromptReader {
     if (!idsAlone) {
       return key.asText();
     }
-    // With a field beside the ids the length comes out differently.
+    // Other prompt fields make the length differ from the number of ids.
     boolean onePrompt = lists == 1 && length == allIds && salt == modelHash;
     return onePrompt ? key.asTokenIds(salt) : key;
   }
@@ -156,7 +163,7 @@ final class PromptReader {
     }
   }
 
-  /** An object of which one member is text and the others are not. */
+  /** Reads an object. One of its members is the text; the others form the header. */
   private void item(int level) {
     int first = blocks.count();
     long textKey = level == MESSAGES ? CONTENT : TEXT;
@@ -232,7 +239,7 @@ final class PromptReader {
     }
   }
 
-  /** Adds a block only if the value differs from what engines assume without the field. */
+  /** Adds a block only if the value differs from the engine's default. */
   private void end(Field field) {
     long value = json.value();
     long telling = field == Field.ADD_GENERATION_PROMPT ? FALSE : TRUE;

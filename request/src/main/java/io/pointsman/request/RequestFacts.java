@@ -10,20 +10,20 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one request asks for, as far as routing cares. Immutable; keeps nothing of the body's bytes.
+ * The facts of one request that routing needs. Immutable; holds no bytes of the body.
  *
- * @param endpoint the route it came by
- * @param body what the body turned out to be
- * @param model the model it names; null if none
- * @param stream whether it asks for a streamed answer
- * @param prefix the routing key; its {@code tokens} is the prompt's size: exact for token ids, else
- *     bytes / 4, at least 1 if there is a prompt
- * @param affinity whom it belongs to; null if it does not say
- * @param responseId the stored response it builds on, from the body's {@code previous_response_id}:
- *     the worker that made that one can serve it; null if none
- * @param modelSpan where the value of {@code model} stands in a JSON body
- * @param streamSpan where the value of {@code stream} stands in a JSON body
- * @param fields headers and members of the body that policies asked for
+ * @param endpoint route of the request
+ * @param body kind and validity of the body
+ * @param model model that the request names; null if none
+ * @param stream true if the client wants a streamed answer
+ * @param prefix routing key; its {@code tokens} is the size of the prompt: exact for token ids,
+ *     else bytes / 4, at least 1 if there is a prompt
+ * @param affinity session, owner or id of the request; null if none
+ * @param responseId stored response to continue, from the body's {@code previous_response_id}; the
+ *     worker that made it can serve the request; null if none
+ * @param modelSpan position of the value of {@code model} in a JSON body
+ * @param streamSpan position of the value of {@code stream} in a JSON body
+ * @param fields headers and body members that policies request
  */
 public record RequestFacts(
     Endpoint endpoint,
@@ -37,15 +37,18 @@ public record RequestFacts(
     Span streamSpan,
     RequestFields fields) {
 
-  /** Models that a refusal names; fleets may have hundreds, and planes hold answers in a buffer. */
+  /**
+   * Maximum number of models in an error message. A fleet may have hundreds, and a proxy holds the
+   * message in a buffer.
+   */
   private static final int MOST_TOLD = 20;
 
-  /** Said of a body that was not cut. */
+  /** Value of {@code cutAfter} for a body that was read completely. */
   public static final int WHOLE = -1;
 
   /**
-   * Why the request must be answered with 400 instead of being forwarded; null if it need not. Only
-   * typed routes with a JSON body are ever refused: others may carry anything.
+   * Reason to answer with status 400 instead of forwarding; null if the request is valid. Only JSON
+   * bodies on typed routes are refused. Transparent routes may carry any body.
    */
   public @Nullable String refusal() {
     if (!endpoint.jsonBody()) {
@@ -65,12 +68,12 @@ public record RequestFacts(
   }
 
   /**
-   * Why the request must be answered with 400 for want of a model; null if it need not. Routes that
-   * are not typed may carry anything.
+   * Reason to answer with status 400 because the request names no model; null if it is valid.
+   * Transparent routes may carry any body.
    *
-   * @param models those of which one must be named, in the order in which the first of them are
-   *     told; none if any worker will do
-   * @param cutAfter how many bytes of the body were read; {@link #WHOLE} if that was all of it
+   * @param models models of the fleet; the message lists the first 20. Empty if the request needs
+   *     no model
+   * @param cutAfter number of body bytes that were read; {@link #WHOLE} if all were read
    */
   public @Nullable String unnamed(Set<String> models, int cutAfter) {
     boolean named = model != null && body.kind() != BodyVerdict.Kind.MALFORMED;
@@ -93,7 +96,7 @@ public record RequestFacts(
     return others > 0 ? told + " and " + others + " others" : told;
   }
 
-  /** The same of a request that came by this path, if policies asked for its fields. */
+  /** These facts with the path of the request, if policies request fields. */
   public RequestFacts at(String path) {
     return fields.asked() ? with(fields.at(path)) : this;
   }
@@ -103,20 +106,20 @@ public record RequestFacts(
         endpoint, body, model, stream, prefix, affinity, responseId, modelSpan, streamSpan, read);
   }
 
-  /** Whether a body that was cut may name its model behind the cut, where one can be read. */
+  /** True if the body was cut and the unread rest may name the model. */
   public boolean mayNameFurther() {
     return body.kind() == BodyVerdict.Kind.TRUNCATED && !modelSpan.present();
   }
 
-  /** The question to the engine, for any worker. */
+  /** The request to the engine; any worker can serve it. */
   public RoutingRequest toRoutingRequest(Role role) {
     return toRoutingRequest(role, null);
   }
 
   /**
-   * The question to the engine.
+   * The request to the engine.
    *
-   * @param pinnedWorker id of the only worker that can serve it; null if any can
+   * @param pinnedWorker id of the only worker that can serve the request; null if any worker can
    */
   public RoutingRequest toRoutingRequest(Role role, @Nullable String pinnedWorker) {
     return RoutingRequest.builder()

@@ -3,19 +3,19 @@ package io.pointsman.request;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** The headers of one request, as a data plane holds them. */
+/** The headers of one request, in the form of the data plane that received it. */
 public interface RequestHeaders {
   /**
-   * The first value of a header; null if there is none.
+   * The first value of a header; null if the header is absent.
    *
-   * @param lowerCaseName compared without regard to case
+   * @param lowerCaseName name of the header in lower case; compared without regard to case
    */
   @Nullable String first(String lowerCaseName);
 
   /**
-   * Hands every header to {@code each} as (name, value), in the order they came, repeated ones
-   * repeatedly. Names may have any case. Identity headers are found in this one pass, so it should
-   * neither copy nor sort.
+   * Passes each header to {@code each} as (name, value), in order of arrival. A repeated header is
+   * passed each time. Names may have any case. Readers call this once per request, so
+   * implementations should neither copy nor sort.
    */
   void forEach(BiConsumer<? super CharSequence, ? super CharSequence> each);
 }

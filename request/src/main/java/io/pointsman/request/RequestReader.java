@@ -7,27 +7,28 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads requests into {@link RequestFacts} in one pass over their bytes. Never throws, whatever the
- * bytes are. Keeps scratch memory between requests, at most a few MiB: one reader per thread.
+ * Reader of requests. It reads {@link RequestFacts} in one pass over the bytes. Never throws on
+ * invalid bytes. It keeps at most a few MiB of scratch memory between requests. Not thread-safe:
+ * use one reader per thread.
  */
 public final class RequestReader {
-  /** Ray Serve's header for a model that a worker loads on demand: {@code base:adapter}. */
+  /** Ray Serve's header for a model that a worker loads on demand, as {@code base:adapter}. */
   public static final String MULTIPLEXED = "serve_multiplexed_model_id";
 
   private final HeaderIdentity headerIdentity;
   private final BodyReader json;
   private final FormReader form = new FormReader();
 
-  /** Null if no policy asks for fields. */
+  /** Null if no policy requests fields. */
   private final @Nullable FieldReader fields;
 
-  /** For policies that ask for no fields. */
+  /** A reader without fields for policies. */
   public RequestReader(AffinitySettings settings) {
     this(settings, WantedFields.NONE);
   }
 
   /**
-   * @param wanted what policies read of requests
+   * @param wanted headers and body members that policies request
    */
   public RequestReader(AffinitySettings settings, WantedFields wanted) {
     fields = wanted.isEmpty() ? null : new FieldReader(wanted);
@@ -38,12 +39,12 @@ public final class RequestReader {
   /**
    * Reads one request.
    *
-   * @param headers as the client sent them: an id that the router generates must not be among them,
-   *     or it would count as the client's
-   * @param body array that holds the body; not changed and not kept
+   * @param headers headers as the client sent them; an id that the router generated must not be
+   *     among them, because it would count as the client's
+   * @param body array that contains the body; neither changed nor kept
    * @param offset index of the body's first byte
-   * @param length number of body bytes that are there
-   * @param truncated whether the body goes on beyond those
+   * @param length number of body bytes in the array
+   * @param truncated true if the body continues after these bytes
    */
   public RequestFacts read(
       Endpoint endpoint,
@@ -129,7 +130,10 @@ public final class RequestReader {
         RequestFields.NONE);
   }
 
-  /** The header says which adapter of the model, or which model where the body names none. */
+  /**
+   * The model of the request. The header can refine the body's model to {@code model:adapter}.
+   * Without a model in the body the header names the model.
+   */
   private static @Nullable String multiplexed(@Nullable String model, @Nullable String header) {
     boolean refines =
         header != null && !header.isBlank() && (model == null || header.startsWith(model + ":"));

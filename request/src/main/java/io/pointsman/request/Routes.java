@@ -3,11 +3,11 @@ package io.pointsman.request;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Which path is which endpoint. */
+/** Table of the known paths and their endpoints. */
 final class Routes {
   private record Route(String path, Endpoint endpoint) {}
 
-  /** The routes of POST requests. */
+  /** Routes of POST requests. */
   private static final List<Route> POSTS =
       List.of(
           new Route("/v1/chat/completions", Endpoint.CHAT_COMPLETIONS),

@@ -8,8 +8,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells where the prompt of a chat's next turn passes: the last prompt, then the answer as a
- * message of the assistant. Keeps scratch memory: one reader per thread.
+ * Reader of the prefix of a chat's next turn. The next prompt starts with the last prompt and the
+ * answer as a message of the assistant. Keeps scratch memory; use one reader per thread.
  */
 public final class TurnReader {
   private static final byte[] OPEN =
@@ -19,11 +19,11 @@ public final class TurnReader {
   private final BodyReader json = new BodyReader("");
 
   /**
-   * The place behind the answer.
+   * The position in the next prompt directly after the answer.
    *
-   * @param prompt the routing key of a chat
-   * @param said the answer's text, escaped as inside of a JSON string
-   * @return null if the prompt has no key, or the answer is no such text
+   * @param prompt routing key of the chat
+   * @param said text of the answer, escaped as in a JSON string
+   * @return null if {@code prompt} is empty, or {@code said} is empty or not a valid JSON string
    */
   public @Nullable PrefixMark behind(PrefixBlocks prompt, byte[] said) {
     if (prompt.count() == 0) {

@@ -1,4 +1,4 @@
-/** What a request asks for: endpoint, model, routing key and identity, read from its bytes. */
+/** The content of a request: endpoint, model, routing key and identity, read from its bytes. */
 @NullMarked
 package io.pointsman.request;
 

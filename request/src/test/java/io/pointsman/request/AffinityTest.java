@@ -84,7 +84,7 @@ class AffinityTest {
   }
 
   @Test
-  void aFieldThatIsNamedIsTheOnlyOneBesideTheHeader() {
+  void aConfiguredFieldIsTheOnlyOneBesideTheHeader() {
     String body = "{\"user\":\"u\",\"turn\":{\"of\":\"no\"},\"of\":42,\"session_id\":\"s\"}";
     assertThat(ofField("of", body, "x-tenant-id", "t")).isEqualTo(session("body:of", "42"));
     assertThat(ofField("of", body, "x-key", "k")).isEqualTo(session("header:x-key", "k"));
@@ -130,7 +130,7 @@ class AffinityTest {
   }
 
   @Test
-  void agentsOfOneSessionAreKeptApart() {
+  void agentsOfOneSessionHaveDifferentKeys() {
     assertThat(affinity("{}", "x-claude-code-agent-id", "a", "x-claude-code-session-id", "s"))
         .isEqualTo(session("header:x-claude-code-session-id", "s/a"));
     assertThat(affinity("{}", "session-id", "s", "thread-id", "t"))
@@ -153,7 +153,7 @@ class AffinityTest {
         "17|u",
         "\"\"|u",
       })
-  void agenticContextNamesTheProgram(String context, String expected) {
+  void anAgenticContextNamesTheProgram(String context, String expected) {
     String body = "{\"vllm_xargs\":{\"agentic_context\":" + context + "},\"user\":\"u\"}";
     assertThat(requireNonNull(affinity(body)).value()).isEqualTo(expected);
   }
@@ -165,7 +165,7 @@ class AffinityTest {
   }
 
   @Test
-  void identitiesAreReadAtTheirProperPlaceOnly() {
+  void identitiesAreReadOnlyAtTheirProperPlace() {
     String text = "\\\"user\\\": \\\"x\\\", \\\"session_id\\\": \\\"y\\\"";
     String chat =
         "{\"messages\":[{\"role\":\"user\",\"user\":\"no\",\"content\":\"" + text + "\"}]}";
@@ -198,7 +198,7 @@ class AffinityTest {
   }
 
   @Test
-  void whatIsNeitherTextNorNumberNamesNobodyOfWhateverSize() {
+  void valuesOtherThanTextAndNumberNameNoSession() {
     for (int length : new int[] {1, 100_000}) {
       String object = "{\"user\":{\"x\":\"" + "a".repeat(length) + "\"},\"user_id\":\"b\"}";
       assertThat(affinity(object)).isEqualTo(session("body:user_id", "b"));

@@ -49,7 +49,7 @@ class BodyFactsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"true", "1", "1.0", "\"true\"", "\"True\"", "\"on\"", "\"\\u0079es\""})
-  void whatEnginesTakeForTrueAsksForAStream(String value) {
+  void valuesThatEnginesReadAsTrueRequestAStream(String value) {
     String body = "{\"prompt\":\"a\",\"stream\":" + value + "}";
     assertThat(Reading.read(Endpoint.COMPLETIONS, body).stream()).isTrue();
     assertThat(split(body).stream()).isTrue();
@@ -57,7 +57,7 @@ class BodyFactsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"false", "0", "null", "\"false\"", "\"\"", "11", "[1]", "{}", "\"no\""})
-  void whatEnginesTakeForFalseOrRefuseDoesNot(String value) {
+  void valuesThatEnginesReadAsFalseOrRefuseRequestNoStream(String value) {
     String body = "{\"prompt\":\"a\",\"stream\":" + value + "}";
     assertThat(Reading.read(Endpoint.COMPLETIONS, body).stream()).isFalse();
     assertThat(split(body).stream()).isFalse();
@@ -78,7 +78,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void fieldsBelowTheTopAreNotTaken() {
+  void nestedFieldsAreNotRead() {
     RequestFacts facts = chat("{\"metadata\":{\"model\":\"x\",\"stream\":true,\"user\":\"u\"}}");
     assertThat(facts.model()).isNull();
     assertThat(facts.stream()).isFalse();
@@ -99,7 +99,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void theResponseThatIsContinuedIsNamed() {
+  void theContinuedResponseIsRead() {
     RequestFacts facts =
         read(Endpoint.RESPONSES, "{\"previous_response_id\":\"resp_9\",\"input\":\"go on\"}");
     assertThat(facts.responseId()).isEqualTo("resp_9");
@@ -129,7 +129,7 @@ class BodyFactsTest {
         "nul|3",
         "hello|0",
       })
-  void whatIsNotJsonIsRefusedWithItsPlace(String body, int position) {
+  void malformedJsonIsRefusedWithItsPosition(String body, int position) {
     RequestFacts facts = chat(body);
     assertThat(facts.body().kind()).isEqualTo(Kind.MALFORMED);
     assertThat(facts.body().position()).isEqualTo(position);
@@ -162,12 +162,12 @@ class BodyFactsTest {
         "{\"seed\":123456789012345678901234567890123456789012345678901234567890}",
         "{\"logit_bias\":{}, \"stop\":[], \"x\":[[],{}], \"y\":{\"\":\"\"}}",
       })
-  void oddButAcceptedValuesPass(String body) {
+  void unusualButAcceptedValuesPass(String body) {
     assertThat(chat(body).body().kind()).isEqualTo(Kind.OBJECT);
   }
 
   @Test
-  void aCompressedBodyIsNotLookedAt() {
+  void aCompressedBodyIsNotRead() {
     RequestFacts facts =
         read(
             Endpoint.CHAT_COMPLETIONS,
@@ -180,7 +180,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void theHeaderNamesTheModelOfABodyThatIsNotLookedAt() {
+  void theHeaderNamesTheModelOfABodyThatIsNotRead() {
     RequestHeaders headers =
         ListedHeaders.of("content-encoding", "gzip", "serve_multiplexed_model_id", "a");
     assertThat(read(Endpoint.CHAT_COMPLETIONS, headers, "...").model()).isEqualTo("a");
@@ -196,7 +196,7 @@ class BodyFactsTest {
         "{\"model\":\"a\",}|no text",
         "[1]|nothing"
       })
-  void whatNamesNoModelIsToldWhichThereAre(String body, String said) {
+  void aRefusalWithoutAModelListsTheModels(String body, String said) {
     RequestFacts facts = chat(body);
     assertThat(facts.unnamed(MODELS, RequestFacts.WHOLE))
         .isEqualTo("model: " + said + " (expected: one of a, b)");
@@ -206,7 +206,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void ofManyModelsAFewAreTold() {
+  void aRefusalListsOnlyTheFirstOfManyModels() {
     Set<String> many = new LinkedHashSet<>();
     for (int i = 1; i <= 20; i++) {
       many.add("m" + i);
@@ -221,7 +221,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void whatWasCutIsToldWhereItsModelWasLookedFor() {
+  void aRefusalOfACutBodyNamesTheBytesThatWereRead() {
     byte[] head = "{\"prompt\":\"word".getBytes(UTF_8);
     RequestFacts facts = read(Endpoint.COMPLETIONS, ListedHeaders.NONE, head, true);
     assertThat(facts.unnamed(MODELS, head.length))
@@ -246,7 +246,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void aTruncatedBodyTellsWhatItCan() {
+  void factsOfATruncatedBodyAreRead() {
     String body =
         "{\"model\":\"llama\",\"stream\":true,\"user\":\"u1\",\"n\":[1,{\"b\":null}],\"messages\":"
             + "[{\"role\":\"user\",\"content\":\""
@@ -270,7 +270,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void aFaultBeforeTheCutIsStillAFault() {
+  void anErrorBeforeTheCutIsStillAnError() {
     byte[] head = "{\"model\":\"a\",oops \"b\":".getBytes(UTF_8);
     assertThat(read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.NONE, head, true).body().kind())
         .isEqualTo(Kind.MALFORMED);
@@ -316,7 +316,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void invalidUtf8IsPassedOver() {
+  void invalidUtf8IsAccepted() {
     byte[] body = "{\"\u00ff\u00fe\":\"\u00c3\",\"model\":\"m\u00ff\"}".getBytes(ISO_8859_1);
     RequestFacts facts = read(Endpoint.CHAT_COMPLETIONS, ListedHeaders.NONE, body, false);
     assertThat(facts.body().kind()).isEqualTo(Kind.OBJECT);
@@ -324,7 +324,7 @@ class BodyFactsTest {
   }
 
   @Test
-  void fieldsBehindAHugePromptAreFound() {
+  void fieldsAfterAHugePromptAreFound() {
     String text = "0123456789abcdef".repeat(700_000);
     RequestFacts facts = chat("{\"messages\":[{\"content\":\"" + text + "\"}],\"model\":\"m\"}");
     assertThat(facts.model()).isEqualTo("m");

@@ -9,10 +9,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Fuzz target: reads any bytes as the body of a request and compares with Jackson. The first byte
- * chooses the route. What must hold: the reader judges the structure as Jackson does; of what
- * Jackson reads as an object it finds the same facts; neither white space nor what surrounds the
- * body in memory matters; a part of a body that is said to be a part is never called malformed.
+ * Fuzz target that reads any bytes as the body of a request and compares with Jackson. The first
+ * byte selects the route. Properties: the verdict on the structure and the facts of an object equal
+ * Jackson's. White space and the bytes around the body do not matter. A part of a valid body is
+ * never malformed if it is read as a part.
  */
 public final class BodyScannerFuzz {
   private static final List<Endpoint> ROUTES =
@@ -27,12 +27,12 @@ public final class BodyScannerFuzz {
   private static final ListedHeaders FORM =
       ListedHeaders.of("content-type", "multipart/form-data; boundary=b");
 
-  /** Longer strings are kept as their hash, or cut. */
+  /** Longer strings are replaced by their hash, or cut. */
   private static final int COMPARED = 1024;
 
   private BodyScannerFuzz() {}
 
-  /** One input; throws if anything does not hold. */
+  /** Runs one input. Throws if a property is violated. */
   public static void fuzzerTestOneInput(byte[] input) {
     if (input.length == 0) {
       return;
@@ -76,7 +76,7 @@ public final class BodyScannerFuzz {
   }
 
   private static void parts(Endpoint route, byte[] body) {
-    // From three bytes on, since half a byte order mark is no mark.
+    // Starts at three bytes, because half a byte order mark is no mark.
     for (int length = 3; length < body.length; length += 1 + body.length / 8) {
       same("part", read(route, body, length, true).body().kind(), Kind.TRUNCATED);
     }

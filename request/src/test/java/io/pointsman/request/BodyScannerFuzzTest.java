@@ -4,7 +4,7 @@ import io.pointsman.testkit.fuzz.Corpus;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 
-/** The bounded run of {@link BodyScannerFuzz}; {@code it/fuzz body} is the long one. */
+/** Bounded run of {@link BodyScannerFuzz}; {@code it/fuzz body} is the unbounded one. */
 class BodyScannerFuzzTest {
   @Test
   void corpusAndItsMutationsAreReadAsJacksonReadsThem() throws IOException {

@@ -33,7 +33,7 @@ class FormReaderTest {
   }
 
   @Test
-  void theModelIsFoundBeforeAndBehindAFile() {
+  void theModelIsFoundBeforeAndAfterAFile() {
     String model = part("name=\"model\"", "whisper-1");
     String end = "------WebKit7MA4--\r\n";
     for (String body : new String[] {model + file() + end, file() + model + end}) {
@@ -67,7 +67,7 @@ class FormReaderTest {
   }
 
   @Test
-  void everyCutIsSurvived() {
+  void everyCutIsReadWithoutAnException() {
     String body =
         part("name=\"model\"", "whisper-1") + part("name=\"x\"", "y") + "------WebKit7MA4--";
     byte[] bytes = body.getBytes(ISO_8859_1);

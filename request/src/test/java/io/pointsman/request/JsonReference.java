@@ -26,11 +26,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a body says according to Jackson: read into maps and lists, then asked. Slow and simple;
- * what the reader finds in one pass must be the same.
+ * Reference model of a body: Jackson reads it into maps and lists. Slow and simple. The one-pass
+ * reader must find the same facts.
  */
 final class JsonReference {
-  /** A number or literal as it was written. */
+  /** A number or literal with its original characters. */
   record Literal(String text) {}
 
   private static final JsonFactory JACKSON =
@@ -51,14 +51,14 @@ final class JsonReference {
 
   private static final Pattern NUMBER = Pattern.compile("-?[0-9][0-9+.eE-]*");
 
-  /** What Jackson takes for numbers besides, but no engine does. */
+  /** Values that Jackson accepts as numbers and engines do not. */
   private static final Set<String> ONLY_JACKSONS = Set.of("+Infinity", "INF", "+INF", "-INF");
 
   private JsonReference() {}
 
   /**
-   * What a body is by its structure alone, as the reader promises to judge it: contents of strings
-   * and the exact form of numbers do not count, so they are made harmless before Jackson judges.
+   * The kind of a body by its structure. Contents of strings and the form of numbers do not count,
+   * so Jackson reads a copy with harmless ones.
    */
   static Kind kind(byte[] body) {
     String text = new String(withoutMark(body), ISO_8859_1);
@@ -96,7 +96,7 @@ final class JsonReference {
     return out.toString().getBytes(ISO_8859_1);
   }
 
-  /** The object that a body is, to the letter of the standard; null if it is none. */
+  /** The object in a body, by the strict standard; null if there is none. */
   static @Nullable Map<?, ?> object(byte[] body) {
     try {
       String text = UTF_8.newDecoder().decode(ByteBuffer.wrap(withoutMark(body))).toString();
@@ -113,7 +113,7 @@ final class JsonReference {
     return text.startsWith("\u00EF\u00BB\u00BF") ? text.substring(3).getBytes(ISO_8859_1) : body;
   }
 
-  /** Maps, lists, strings and {@link Literal}s; of two members of one name the last counts. */
+  /** Maps, lists, strings and {@link Literal}s. The last of duplicate members counts. */
   private static Object parse(String text) throws IOException {
     Deque<Object> open = new ArrayDeque<>();
     Deque<String> names = new ArrayDeque<>();
@@ -144,7 +144,7 @@ final class JsonReference {
     return new Literal(text);
   }
 
-  @SuppressWarnings("unchecked") // only this class puts things there
+  @SuppressWarnings("unchecked") // only this class puts elements into these lists
   private static Object put(Deque<Object> open, Deque<String> names, Object value) {
     if (open.element() instanceof List<?> list) {
       ((List<Object>) list).add(value);
@@ -154,12 +154,12 @@ final class JsonReference {
     return value;
   }
 
-  /** The string at {@code name} that is not empty; null if there is none. */
+  /** The string at {@code name}; null if it is absent or empty. */
   static @Nullable String text(Map<?, ?> object, String name) {
     return object.get(name) instanceof String text && !text.isEmpty() ? text : null;
   }
 
-  /** Whether {@code name} is true, or a number or text that pydantic takes for it. */
+  /** True if {@code name} is true, or a number or text that pydantic reads as true. */
   static boolean isTrue(Map<?, ?> object, String name) {
     Object value = object.get(name);
     return value instanceof Literal literal
@@ -167,7 +167,7 @@ final class JsonReference {
         : value instanceof String text && text.matches("(?i)true|t|yes|y|on|1");
   }
 
-  /** Whom a body belongs to, by the order of precedence of its fields. */
+  /** The identity in the body, by the order of precedence of its fields. */
   static @Nullable AffinityKey affinity(Map<?, ?> object) {
     String[][] places = {
       {"vllm_xargs", "agentic_context"},
@@ -191,8 +191,8 @@ final class JsonReference {
   }
 
   /**
-   * Whether Jackson can tell whom a body belongs to: not if the text of an agentic context is a
-   * broken object, of which the reader believes what comes before the fault.
+   * True if Jackson can read the identity. It cannot if the text of an agentic context is a
+   * malformed object; the reader uses the part before the error.
    */
   static boolean tellsAffinity(Map<?, ?> object) {
     return !(object.get("vllm_xargs") instanceof Map<?, ?> inner

@@ -14,7 +14,7 @@ import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
 import net.jqwik.api.Tuple;
 
-/** Generates request bodies, and writes one body in many ways that mean the same. */
+/** Generator of request bodies. It also writes one body in many equivalent forms. */
 public final class JsonTexts {
   public static final ObjectMapper MAPPER = new ObjectMapper();
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
@@ -23,7 +23,7 @@ public final class JsonTexts {
 
   private JsonTexts() {}
 
-  /** Any object whose members often have names that the reader knows. */
+  /** Any object. Many of its members have names that the reader knows. */
   public static Arbitrary<ObjectNode> bodies() {
     return object(value(3), 6);
   }
@@ -58,10 +58,7 @@ public final class JsonTexts {
                     .set("tools", tools));
   }
 
-  /**
-   * The chat with cache marks and nulls in some of the objects within it, and with empty lists and
-   * texts in some of its messages.
-   */
+  /** The chat with cache marks, nulls, empty lists and empty texts at random places. */
   static ObjectNode marked(ObjectNode chat, Random dice) {
     ObjectNode copy = chat.deepCopy();
     copy.forEach(value -> mark(value, dice));
@@ -81,7 +78,7 @@ public final class JsonTexts {
     }
   }
 
-  /** The body as text; members in another order and white space anywhere, by the dice. */
+  /** The body as text, with members in random order and random white space. */
   public static String write(JsonNode node, Random dice) {
     StringBuilder out = new StringBuilder();
     write(node, dice, out);

@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 record ListedHeaders(List<Map.Entry<String, String>> entries) implements RequestHeaders {
   static final ListedHeaders NONE = of();
 
-  /** Names and values in turn. */
+  /**
+   * @param namesAndValues names and values in turn
+   */
   static ListedHeaders of(String... namesAndValues) {
     List<Map.Entry<String, String>> entries = new ArrayList<>();
     for (int i = 0; i < namesAndValues.length; i += 2) {

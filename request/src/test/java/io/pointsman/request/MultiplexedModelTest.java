@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Ray Serve's header for models that are loaded on demand. */
+/** Ray Serve's header for models that workers load on demand. */
 class MultiplexedModelTest {
   private static final String CHAT = "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
 

@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.Arrays;
 
-/** Reads requests in tests, each at an odd offset of a larger array. */
+/** Request reader for tests. It reads each body at an odd offset of a larger array. */
 final class Reading {
   private static final RequestReader READER = new RequestReader(AffinitySettings.DEFAULT);
   private static final int OFFSET = 3;
@@ -37,7 +37,7 @@ final class Reading {
     return Arrays.copyOf(facts.prefix().hashes(), facts.prefix().count());
   }
 
-  /** How many blocks two routing keys share from their start. */
+  /** Number of leading blocks that two routing keys share. */
   static int shared(RequestFacts one, RequestFacts other) {
     int mismatch = Arrays.mismatch(blocks(one), blocks(other));
     return mismatch < 0 ? one.prefix().count() : mismatch;

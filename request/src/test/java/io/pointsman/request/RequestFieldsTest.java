@@ -55,7 +55,7 @@ class RequestFieldsTest {
   }
 
   @Test
-  void nothingIsKeptWhereNobodyAsks() {
+  void nothingIsReadIfNoPolicyRequestsFields() {
     RequestFacts facts =
         read(WantedFields.NONE, Endpoint.CHAT_COMPLETIONS, BODY, Integer.MAX_VALUE);
     assertThat(facts.fields()).isSameAs(RequestFields.NONE);
@@ -63,7 +63,7 @@ class RequestFieldsTest {
   }
 
   @Test
-  void onlyWhatIsAskedForIsRead() {
+  void onlyRequestedFieldsAreRead() {
     RequestFields fields =
         fields(new WantedFields(Set.of("X-TENANT"), Set.of("user", "none")), BODY);
     assertThat(fields.headers()).isEqualTo(Map.of("x-tenant", "a"));
@@ -75,7 +75,7 @@ class RequestFieldsTest {
   }
 
   @Test
-  void everythingCanBeAskedFor() {
+  void allFieldsCanBeRequested() {
     RequestFields fields = fields(new WantedFields(EVERY, EVERY), BODY);
     assertThat(fields.header("authorization")).isEqualTo("Bearer k");
     assertThat(fields.body())
@@ -91,14 +91,14 @@ class RequestFieldsTest {
   }
 
   @Test
-  void theLastOfSeveralMembersOfOneNameCounts() {
+  void theLastOfDuplicateMembersCounts() {
     WantedFields wanted = new WantedFields(Set.of(), Set.of("user"));
     assertThat(fields(wanted, "{\"user\":1,\"u\\u0073er\":2}").field("user")).isEqualTo(2L);
     assertThat(fields(wanted, "{\"user\":1,\"user\":null}").field("user")).isNull();
   }
 
   @Test
-  void whatIsCutIsNotThere() {
+  void cutValuesAreAbsent() {
     WantedFields wanted = new WantedFields(Set.of(), EVERY);
     RequestFields fields =
         read(wanted, Endpoint.CHAT_COMPLETIONS, BODY, BODY.indexOf("gold")).fields();
@@ -117,14 +117,14 @@ class RequestFieldsTest {
   }
 
   @Test
-  void deepNestingIsLeftOut() {
+  void deeplyNestedValuesAreAbsent() {
     WantedFields wanted = new WantedFields(Set.of(), EVERY);
     String deep = "{\"a\":" + "[".repeat(10_000) + "]".repeat(10_000) + ",\"b\":1}";
     assertThat(fields(wanted, deep).field("b")).isEqualTo(1L);
   }
 
   @Test
-  void longNumbersAreReadAsTheyAreRoughly() {
+  void longNumbersAreReadApproximately() {
     WantedFields wanted = new WantedFields(Set.of(), EVERY);
     String body = "{\"a\":-12,\"b\":" + "9".repeat(30) + ",\"c\":1e3,\"d\":NaN}";
     assertThat(fields(wanted, body).body())
@@ -132,7 +132,7 @@ class RequestFieldsTest {
   }
 
   @Test
-  void whatSeveralPoliciesWantIsJoined() {
+  void fieldsOfSeveralPoliciesAreCombined() {
     WantedFields both =
         new WantedFields(Set.of("A"), Set.of("x")).and(new WantedFields(Set.of("b"), Set.of("Y")));
     assertThat(both).isEqualTo(new WantedFields(Set.of("a", "b"), Set.of("x", "Y")));

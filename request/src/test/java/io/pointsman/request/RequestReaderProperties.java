@@ -26,7 +26,7 @@ import net.jqwik.api.constraints.Size;
 import net.jqwik.api.constraints.StringLength;
 import org.jspecify.annotations.Nullable;
 
-/** The reader against a parser that builds trees, and against itself on texts of one meaning. */
+/** The reader compared with a tree parser, and with itself on equivalent texts. */
 class RequestReaderProperties {
   @Provide
   Arbitrary<ObjectNode> chats() {
@@ -56,14 +56,14 @@ class RequestReaderProperties {
   }
 
   @Property(tries = 300)
-  void anArrayIsNoRequest(@ForAll("bodies") ObjectNode tree, @ForAll Random dice) {
+  void anArrayIsNotAnObject(@ForAll("bodies") ObjectNode tree, @ForAll Random dice) {
     String array = JsonTexts.write(JsonTexts.MAPPER.createArrayNode().add(tree), dice);
     assertThat(chat(array).body().kind()).isEqualTo(Kind.NOT_OBJECT);
     assertThat(chat(array).model()).isNull();
   }
 
   @Property(tries = 300)
-  void oneWrongCharacterIsJudgedAsByAParser(
+  void aWrongCharacterHasTheVerdictOfAParser(
       @ForAll @Size(min = 1, max = 5)
           Map<@AlphaChars @StringLength(max = 3) String, @AlphaChars @StringLength(max = 3) String>
               members,
@@ -96,15 +96,14 @@ class RequestReaderProperties {
   }
 
   @Property(tries = 300)
-  void theKeyDoesNotDependOnWhatCountsAsAbsent(
-      @ForAll("chats") ObjectNode tree, @ForAll Random dice) {
+  void theKeyDoesNotDependOnAbsentMembers(@ForAll("chats") ObjectNode tree, @ForAll Random dice) {
     RequestFacts one = chat(JsonTexts.write(tree, dice));
     RequestFacts other = chat(JsonTexts.write(JsonTexts.marked(tree, dice), dice));
     assertThat(other.prefix()).usingRecursiveComparison().isEqualTo(one.prefix());
   }
 
   @Property(tries = 300)
-  void anExtendedConversationSharesWhatItHad(
+  void anExtendedConversationSharesAllEarlierBlocks(
       @ForAll("chats") ObjectNode tree, @ForAll("chats") ObjectNode more, @ForAll Random dice) {
     ObjectNode longer = tree.deepCopy();
     ((ArrayNode) longer.get("messages")).addAll((ArrayNode) more.get("messages"));

@@ -51,7 +51,7 @@ class RoutingKeyTest {
   }
 
   @Test
-  void tokenIdsAreHashedAsEnginesAnnouncementsAre() {
+  void tokenIdsHaveTheHashesOfKvEvents() {
     int[] wanted = IntStream.range(0, 100).map(i -> i * 7).toArray();
     for (String path : List.of("/v1/completions", "/inference/v1/generate", "/generate")) {
       String field =
@@ -75,7 +75,7 @@ class RoutingKeyTest {
   }
 
   @Test
-  void whatIsMoreThanTokenIdsIsNotComparedWithAnnouncements() {
+  void promptsWithOtherFieldsThanIdsAreNotComparedWithKvEvents() {
     String ids = "\"prompt\":[" + ids(0, 100) + "]";
     for (String other :
         List.of(
@@ -110,7 +110,7 @@ class RoutingKeyTest {
   }
 
   @Test
-  void anEarlyChangeLeavesNoBlockSharedFromThere() {
+  void noBlockAfterAnEarlyChangeIsShared() {
     RequestFacts one = chat(body(messages(LONG + LONG)));
     RequestFacts other = chat(body(messages(LONG.replaceFirst("lazy", "idle") + LONG)));
     assertThat(shared(one, other)).isZero();
@@ -166,7 +166,7 @@ class RoutingKeyTest {
     "COMPLETIONS, prompt, prompt_embeds",
     "TRANSPARENT, text, image_data",
   })
-  void promptsWithOtherImagesOrEmbeddingsBesideThemShareNothing(
+  void promptsWithDifferentImagesOrEmbeddingsShareNothing(
       Endpoint endpoint, String field, String beside) {
     String prompt =
         "\"%s\":%s".formatted(field, field.endsWith("ids") ? "[1,2,3]" : "\"<image>tell\"");
@@ -197,7 +197,7 @@ class RoutingKeyTest {
   }
 
   @Test
-  void theOrderOfToolsMattersButNotOfTheirMembers() {
+  void theOrderOfToolsMattersButTheOrderOfTheirMembersDoesNot() {
     String f = "{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{}}}";
     String mixed = "{\"function\":{\"parameters\":{ },\"name\":\"f\"},\"type\":\"function\"}";
     String g = f.replace("\"f\"", "\"g\"");
@@ -207,7 +207,7 @@ class RoutingKeyTest {
   }
 
   @Test
-  void largeToolsWeighAsMuchAsText() {
+  void largeToolsCountAsMuchAsText() {
     String tool = "{\"description\":\"" + LONG + "\"}";
     PrefixBlocks key = key(Endpoint.CHAT_COMPLETIONS, body("\"tools\":[" + tool + "]"));
     assertThat(key.count()).isBetween(LONG.length() / 64, LONG.length() / 64 + 2);
@@ -236,7 +236,7 @@ class RoutingKeyTest {
     assertThat(large.prefix().tokens()).isBetween(1000, 1100);
   }
 
-  /** Of binary data a kilotoken counts; of a long text all, whatever stands before it. */
+  /** Binary data counts as 1,024 tokens at most; a text counts completely. */
   @ParameterizedTest
   @CsvSource({
     "'{`type`:`redacted_thinking`,`data`:`%s`}', 1024",
@@ -246,7 +246,7 @@ class RoutingKeyTest {
     "'{`type`:`x`,`x`:[{`data`:2,`a`:1},`%s`]}', 10000",
     "'{`data`:`a`,`x`:[`%s`]}', 10000"
   })
-  void dataCountsLittleByItsNameWhereverThatStands(String part, int tokens) {
+  void binaryDataCountsLittleAtEveryPosition(String part, int tokens) {
     String content = part.replace('`', '"').formatted("A".repeat(40_000));
     RequestFacts facts = chat("{\"messages\":[{\"role\":\"user\",\"content\":[" + content + "]}]}");
     assertThat(facts.prefix().tokens()).isBetween(tokens, tokens + 30);
@@ -329,7 +329,7 @@ class RoutingKeyTest {
   }
 
   @Test
-  void hugeAndOddNumbersAmongIdsAreTold() {
+  void hugeAndOddNumbersAmongIdsAreDistinguished() {
     RequestFacts one = read(Endpoint.COMPLETIONS, "{\"prompt\":[123456789012345678901234]}");
     RequestFacts other = read(Endpoint.COMPLETIONS, "{\"prompt\":[123456789012345678901235]}");
     RequestFacts fraction = read(Endpoint.COMPLETIONS, "{\"prompt\":[1.5,-2,3e4,null]}");
@@ -402,7 +402,7 @@ class RoutingKeyTest {
     assertThat(blocks(read(endpoint, template.formatted(" 7, 8 ,9 ")))).isEqualTo(blocks(one));
   }
 
-  /** Engines bring nothing of it into their caches. */
+  /** Engines cache nothing of these prompts. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -413,7 +413,7 @@ class RoutingKeyTest {
         "DETOKENIZE|{\"tokens\":[1,2]}",
         "MESSAGES_COUNT_TOKENS|{\"system\":\"a\",\"messages\":[{\"content\":\"a\"}]}",
       })
-  void whatIsOnlyCountedHasNoKey(Endpoint endpoint, String body) {
+  void requestsThatOnlyCountTokensHaveNoKey(Endpoint endpoint, String body) {
     RequestFacts facts = read(endpoint, "{\"model\":\"m\"," + body.substring(1));
     assertThat(facts.model()).isEqualTo("m");
     assertThat(facts.prefix()).isSameAs(PrefixBlocks.NONE);

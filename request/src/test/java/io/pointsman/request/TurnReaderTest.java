@@ -47,22 +47,22 @@ class TurnReaderTest {
         "\"role\":\"assistant\",\"refusal\":\"\",\"tool_calls\":[],\"content\":\"%s\"",
         "\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]"
       })
-  void theNextPromptPassesHoweverTheAnswerIsWritten(String message) {
+  void theNextPromptPassesTheMarkInEveryFormOfTheMessage(String message) {
     String written = "{" + message.formatted(SAID) + "}";
 
     assertThat(mark().isPassedBy(prompt(USER, written, NEXT))).isTrue();
   }
 
-  /** Keys take strings as they are written. */
+  /** Routing keys hash strings with their escapes unresolved. */
   @Test
-  void theAnswerWithOtherEscapesIsAnotherOne() {
+  void anAnswerWithOtherEscapesHasAnotherMark() {
     String plain = SAID.replace("\\u00e9", "é");
 
     assertThat(mark().isPassedBy(prompt(USER, assistant('"' + plain + '"'), NEXT))).isFalse();
   }
 
   @Test
-  void otherPromptsDoNot() {
+  void otherPromptsDoNotPassTheMark() {
     String said = assistant('"' + SAID + '"');
     String called = "{\"role\":\"assistant\",\"content\":\"" + SAID + "\",\"tool_calls\":[{}]}";
 
@@ -78,7 +78,7 @@ class TurnReaderTest {
   }
 
   @Test
-  void whatHasNoKeyHasNoMark() {
+  void withoutAKeyThereIsNoMark() {
     assertThat(reader.behind(PrefixBlocks.NONE, SAID.getBytes(UTF_8))).isNull();
     assertThat(reader.behind(prompt(USER), "\"},{".getBytes(UTF_8))).isNull();
   }

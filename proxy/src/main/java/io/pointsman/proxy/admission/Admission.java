@@ -6,36 +6,36 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 
 /**
- * The limit on requests under way, and on their rate, with a fair queue before it. A place is held
- * from admission to the end of the answer. Shared by all event loops; without a limit it touches
- * nothing shared, with one it takes a short lock.
+ * Limit on the number of requests in progress and on their rate, with a FIFO queue. A request holds
+ * a permit from admission to the end of its answer. All event loops share it; thread-safe. Without
+ * a limit it touches no shared memory; with a limit it takes a short lock.
  */
 public final class Admission {
-  /** The answer to a request for a place. */
+  /** Answer to a request for a permit. */
   public enum Answer {
     ADMITTED,
-    /** {@link Waiter#admitted} follows, or the waiter leaves first. */
+    /** {@link Waiter#admitted} follows, unless the waiter leaves the queue first. */
     QUEUED,
     /** The queue is full. */
     FULL
   }
 
-  /** Someone who waits for a place. */
+  /** A request that waits for a permit. */
   @FunctionalInterface
   public interface Waiter {
     /**
-     * It has the place. Called by whoever left its own or woke the queue, under the lock: only to
-     * be handed on to the waiter's own thread.
+     * The request has a permit. The caller is any thread and holds the lock, so implementations
+     * only pass the call on to their own thread.
      */
     void admitted();
   }
 
-  /** No longer wait is told to anybody. */
+  /** Maximum result of {@link #nanosToTurn}. */
   public static final Duration LONGEST_TURN = Duration.ofSeconds(60);
 
   private static final int WEIGHT = 8;
 
-  /** No wake-up is needed, or one is under way already. */
+  /** No wake-up is needed, or another caller has it. */
   public static final long NO_WAKE = -1;
 
   private final AdmissionSettings settings;
@@ -46,12 +46,12 @@ public final class Admission {
   private long refilledAt;
   private boolean waking;
 
-  /** When a place was given back while others were wanted; only then does the time count. */
+  /** Time of the last release of a permit while all were in use. */
   private long lastLeftAt;
 
   private boolean leftWhileFull;
 
-  /** Between two places given back while all were taken, smoothed; 0 while not known. */
+  /** Smoothed time between two releases while all permits were in use; 0 if unknown. */
   private double nanosBetweenLeaves;
 
   public Admission(AdmissionSettings settings, Ticker ticker) {
@@ -74,7 +74,7 @@ public final class Admission {
     return most > 0 ? most : Math.max(1, settings.ratePerSecond());
   }
 
-  /** Takes a place, or joins the end of the queue. */
+  /** Takes a permit, or joins the end of the queue. */
   public Answer enter(Waiter waiter) {
     if (unlimited()) {
       return Answer.ADMITTED;
@@ -92,7 +92,7 @@ public final class Admission {
   }
 
   /**
-   * Gives a place back; who has waited longest gets it, as far as the rate allows.
+   * Releases a permit. The first waiter gets it if the rate allows.
    *
    * @return as {@link #wakeAfterNanos}
    */
@@ -119,16 +119,17 @@ public final class Admission {
       }
       lastLeftAt = now;
     }
-    // Without anybody who takes the place over, the next one that leaves tells of an idle time.
+    // Without a waiter the permit stays free. The time to the next release would then include idle
+    // time.
     leftWhileFull = full && !queue.isEmpty();
   }
 
   /**
-   * When {@link #wake} is to be called so that a waiter is let in as soon as the rate allows; to be
-   * asked behind {@link #enter}. Where a place is what waiters lack, the next {@link #leave} lets
-   * them in.
+   * Time of the next call of {@link #wake}, which admits a waiter as soon as the rate allows. Call
+   * it after {@link #enter}. If no permit is free, the next {@link #leave} admits a waiter.
    *
-   * @return nanoseconds from now, or {@link #NO_WAKE}; who gets a time must keep it
+   * @return nanoseconds from the present, or {@link #NO_WAKE}; a caller that gets a time must call
+   *     {@link #wake} then
    */
   public long wakeAfterNanos() {
     if (settings.ratePerSecond() == 0) {
@@ -148,7 +149,7 @@ public final class Admission {
   }
 
   /**
-   * Lets in who may go by now.
+   * Admits the waiters that permits and rate allow.
    *
    * @return as {@link #wakeAfterNanos}
    */
@@ -159,9 +160,9 @@ public final class Admission {
   }
 
   /**
-   * Nanoseconds until a request that came now would be let in: by the rate, and by the pace at
-   * which places were given back while all were taken. 0 if neither is known; at most {@link
-   * #LONGEST_TURN}.
+   * Estimated wait of a new request in nanoseconds. It is the longer of two times: by the rate, and
+   * by the interval between releases while all permits were in use. 0 if both are unknown; at most
+   * {@link #LONGEST_TURN}.
    */
   public synchronized long nanosToTurn() {
     int ahead = queue.size() + 1;
@@ -196,7 +197,7 @@ public final class Admission {
     return true;
   }
 
-  /** Refills the bucket; nanoseconds until it holds {@code wanted} tokens. */
+  /** Refills the token bucket. Returns the nanoseconds until it contains {@code wanted} tokens. */
   private long nanosToToken(int wanted) {
     long now = ticker.nanos();
     double perNano = settings.ratePerSecond() / 1e9;
@@ -209,7 +210,7 @@ public final class Admission {
   /**
    * Leaves the queue.
    *
-   * @return false if the waiter has been given a place meanwhile, which it must give back
+   * @return false if the waiter already has a permit, which it must release
    */
   public boolean quit(Waiter waiter) {
     synchronized (this) {
@@ -217,7 +218,7 @@ public final class Admission {
     }
   }
 
-  /** How many wait. */
+  /** Number of requests in the queue. */
   public int queued() {
     if (unlimited()) {
       return 0;

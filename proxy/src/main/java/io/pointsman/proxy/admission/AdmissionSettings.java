@@ -5,20 +5,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many requests for workers are under way at once, and how many may wait for their turn.
+ * Limits on the requests to workers: number in progress, rate, and queue.
  *
- * @param maxConcurrentRequests most requests at once, each counted until the end of its answer; 0
- *     means no limit
- * @param queueSize most requests that wait; 0 turns those above the limit away at once
- * @param queueTimeout longest wait
- * @param queueTimeoutStatus what a request gets that waited so long: 503, or 408 as vllm-router has
- *     it
- * @param ratePerSecond requests let in per second in the long run; as many as may run at once, or
- *     else one second's worth, may come in a burst. 0 means no limit. Those above it wait in the
- *     same queue.
- * @param queueFullStatus status of the answer to a request that finds the queue full; 400 to 599
- * @param models models with a line of their own; their requests count in no other, nor towards the
- *     rate
+ * @param maxConcurrentRequests maximum number of requests in progress, each until the end of its
+ *     answer; 0 means no limit
+ * @param queueSize maximum number of waiting requests; 0 rejects requests above the limit
+ *     immediately
+ * @param queueTimeout maximum wait
+ * @param queueTimeoutStatus status of the answer after this wait; 400 to 599. Default 503; 408 is
+ *     vllm-router's
+ * @param ratePerSecond maximum average number of admitted requests per second; 0 means no limit. A
+ *     burst may have {@code maxConcurrentRequests}, or the requests of one second without that
+ *     limit. Excess requests wait in the same queue
+ * @param queueFullStatus status of the answer to a request if the queue is full; 400 to 599
+ * @param models models with their own limit; their requests count neither in the common limit nor
+ *     towards the rate
  */
 public record AdmissionSettings(
     int maxConcurrentRequests,
@@ -34,13 +35,13 @@ public record AdmissionSettings(
   public static final AdmissionSettings DEFAULTS =
       new AdmissionSettings(0, 100, Duration.ofSeconds(60), 503);
 
-  /** Without a limit of the rate. */
+  /** Settings without a limit on the rate. */
   public AdmissionSettings(
       int maxConcurrentRequests, int queueSize, Duration queueTimeout, int queueTimeoutStatus) {
     this(maxConcurrentRequests, queueSize, queueTimeout, queueTimeoutStatus, 0);
   }
 
-  /** With 429 for a full queue. */
+  /** Settings with status 429 for a full queue. */
   public AdmissionSettings(
       int maxConcurrentRequests,
       int queueSize,
@@ -50,7 +51,7 @@ public record AdmissionSettings(
     this(maxConcurrentRequests, queueSize, queueTimeout, queueTimeoutStatus, ratePerSecond, 429);
   }
 
-  /** With one line for all models. */
+  /** Settings with one queue for all models. */
   public AdmissionSettings(
       int maxConcurrentRequests,
       int queueSize,
@@ -96,7 +97,7 @@ public record AdmissionSettings(
     }
   }
 
-  /** The settings of a model's own line. */
+  /** The settings of a model's own queue. */
   AdmissionSettings with(ModelLimit limit) {
     return new AdmissionSettings(
         limit.maxConcurrentRequests(),
@@ -108,9 +109,9 @@ public record AdmissionSettings(
   }
 
   /**
-   * What those who cannot wait in the queue are told while all workers of {@code model} are busy:
-   * where others would wait, the same as when it is full, if that is 429; 503 otherwise. Proxies
-   * that ask for decisions pass on these two.
+   * Status for a request that cannot wait in the queue while all workers of {@code model} are busy.
+   * It is 429 if there is a queue that answers 429 when full; 503 otherwise. Proxies that request
+   * decisions forward these two.
    *
    * @param model null if the request names none
    */

@@ -7,9 +7,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The waiting lines: one for each model that has limits of its own, and one for everything else. No
- * request stands in two, so that a model whose line is long holds up no other. Safe for use by
- * several threads.
+ * The admission queues: one for each model with its own limit, and a common one for all other
+ * models. Each request waits in one queue, so a long queue of one model does not delay other
+ * models. Thread-safe.
  */
 public final class Admissions {
   private final Admission common;
@@ -23,15 +23,15 @@ public final class Admissions {
   }
 
   /**
-   * Where a request for {@code model} waits.
+   * The queue for requests of {@code model}.
    *
-   * @param model null if it names none
+   * @param model null if the request names none
    */
   public Admission of(@Nullable String model) {
     return ModelNames.find(ofModels, model, common);
   }
 
-  /** How many wait in all lines. */
+  /** Number of waiting requests in all queues. */
   public int queued() {
     int queued = common.queued();
     for (Admission each : ofModels.values()) {

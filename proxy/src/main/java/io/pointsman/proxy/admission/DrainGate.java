@@ -5,8 +5,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Counts client connections, and says when the last one has gone after no more are let in. Safe for
- * use by several threads; touched once when a connection opens and once when it closes.
+ * Counter of client connections. It reports the close of the last one while the server drains.
+ * Thread-safe; used once when a connection opens and once when it closes.
  */
 public final class DrainGate {
   private final AtomicInteger connections = new AtomicInteger();
@@ -24,22 +24,25 @@ public final class DrainGate {
     }
   }
 
-  /** Whether the server was told to stop: each answer says that its connection closes. */
+  /** True after {@link #stop}: each answer announces that its connection closes. */
   public boolean stopping() {
     return stopping;
   }
 
-  /** Whether no more connections are let in, and none is kept between two requests. */
+  /**
+   * True after {@link #drain}: the server accepts no connections and keeps none open between
+   * requests.
+   */
   public boolean draining() {
     return draining;
   }
 
-  /** From now on answers say that their connections close. */
+  /** Makes further answers announce that their connections close. */
   public void stop() {
     stopping = true;
   }
 
-  /** Begins to drain; connections that were let in have been counted. */
+  /** Starts to drain. All accepted connections must have been counted. */
   public void drain() {
     stopping = true;
     draining = true;
@@ -48,7 +51,10 @@ public final class DrainGate {
     }
   }
 
-  /** Waits for the last connection to go while it drains; false if it has not gone in time. */
+  /**
+   * Waits for the close of the last connection while the server drains. Returns false after {@code
+   * nanos}.
+   */
   public boolean await(long nanos) throws InterruptedException {
     return empty.await(nanos, TimeUnit.NANOSECONDS);
   }

@@ -1,14 +1,15 @@
 package io.pointsman.proxy.admission;
 
 /**
- * A waiting line of one model's own, in place of that of all models. Requests for its adapters,
- * {@code model:adapter}, stand in it too.
+ * Limit of one model, in place of the common limit. Requests for its adapters, {@code
+ * model:adapter}, count too.
  *
- * @param model the model's name
- * @param maxConcurrentRequests most of its requests at once, each counted until the end of its
- *     answer; at least 1
- * @param queueSize most that wait; 0 turns those above the limit away at once
- * @param queueFullStatus status of the answer to a request that finds the line full; 400 to 599
+ * @param model name of the model
+ * @param maxConcurrentRequests maximum number of its requests in progress, each until the end of
+ *     its answer; at least 1
+ * @param queueSize maximum number of waiting requests; 0 rejects requests above the limit
+ *     immediately
+ * @param queueFullStatus status of the answer to a request if the queue is full; 400 to 599
  */
 public record ModelLimit(
     String model, int maxConcurrentRequests, int queueSize, int queueFullStatus) {

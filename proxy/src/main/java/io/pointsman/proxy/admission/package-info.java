@@ -1,4 +1,4 @@
-/** How many requests are under way at once, and who waits. */
+/** Admission of requests: number in progress, rate, and queue. */
 @NullMarked
 package io.pointsman.proxy.admission;
 

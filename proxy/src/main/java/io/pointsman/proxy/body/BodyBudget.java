@@ -3,20 +3,20 @@ package io.pointsman.proxy.body;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Bounds how many bytes are kept of all requests together. Safe for any number of threads. */
+/** Limit on the buffered bytes of all requests together. Thread-safe. */
 public final class BodyBudget {
   private final long most;
   private final AtomicLong taken = new AtomicLong();
   private final LongAdder refused = new LongAdder();
 
   /**
-   * @param most bytes
+   * @param most maximum number of bytes
    */
   public BodyBudget(long most) {
     this.most = most;
   }
 
-  /** Takes so many bytes; false, and counted as a refusal, if that were more than there may be. */
+  /** Reserves {@code bytes}. If that exceeds the limit, returns false and counts a refusal. */
   public boolean take(long bytes) {
     if (taken.addAndGet(bytes) <= most) {
       return true;
@@ -26,12 +26,12 @@ public final class BodyBudget {
     return false;
   }
 
-  /** Gives back what {@link #take} took. */
+  /** Releases bytes that {@link #take} reserved. */
   public void giveBack(long bytes) {
     taken.addAndGet(-bytes);
   }
 
-  /** Whether so many bytes could be taken just now; counted as a refusal if not. */
+  /** True if {@code bytes} are free at present. Counts a refusal if not. Reserves nothing. */
   public boolean admits(long bytes) {
     if (taken.get() + bytes <= most) {
       return true;
@@ -40,17 +40,19 @@ public final class BodyBudget {
     return false;
   }
 
-  /** Whether more than three quarters are taken: who can do with less should. */
+  /**
+   * True if more than three quarters are reserved. Callers should then buffer less where they can.
+   */
   public boolean tight() {
     return taken.get() > most - most / 4;
   }
 
-  /** Bytes that are taken. */
+  /** Number of reserved bytes. */
   public long taken() {
     return taken.get();
   }
 
-  /** How many requests have been refused for want of room. */
+  /** Number of refusals since the start. */
   public long refused() {
     return refused.sum();
   }

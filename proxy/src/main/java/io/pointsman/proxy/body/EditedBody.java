@@ -8,19 +8,22 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A kept body with edits, which is sent without copying what is kept. Good for as long as its owner
- * keeps the body.
+ * A kept body with edits. It is sent without a copy of the kept bytes. Valid while an owner of
+ * {@code original} keeps it.
  */
 public record EditedBody(KeptBody original, Splice splice) {
-  /** Up to this size one buffer costs less than several parts. */
+  /**
+   * Maximum size in bytes of a body in one buffer. For small bodies one buffer costs less than
+   * several parts.
+   */
   private static final int ONE_BUFFER = 8192;
 
-  /** Its size in bytes. */
+  /** Size in bytes. */
   public int length() {
     return splice.length();
   }
 
-  /** All of it, in at least one buffer; the caller owns them. */
+  /** The complete body, in at least one buffer. The caller owns the buffers. */
   public List<ByteBuf> slices(ByteBufAllocator allocator) {
     List<ByteBuf> slices = new ArrayList<>();
     for (Piece piece : splice.pieces()) {

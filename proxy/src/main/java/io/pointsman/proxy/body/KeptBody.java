@@ -6,13 +6,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What is kept of the body of one request: the bytes as they came, outside of the heap, until the
- * last of its owners lets go of it. Draws on the budget of all. Belongs to one event loop.
+ * The buffered bytes of one request's body, unchanged and outside the heap, until its last owner
+ * releases it. It reserves them in the budget of all requests. Belongs to one event loop.
  */
 public final class KeptBody {
   /**
-   * Parts smaller than this, or less than half of their buffer, are copied together; each would
-   * hold on to a whole read otherwise.
+   * Parts smaller than this, or smaller than half of their buffer, are copied together. Otherwise
+   * each would hold the buffer of a complete read.
    */
   private static final int SMALL_PART = 2048;
 
@@ -26,18 +26,18 @@ public final class KeptBody {
   private int owners = 1;
   private boolean lastIsOwn;
 
-  /** An empty one, which its maker owns. */
+  /** An empty body with one owner, the caller. */
   public KeptBody(ByteBufAllocator allocator, BodyBudget budget) {
     this.allocator = allocator;
     this.budget = budget;
   }
 
   /**
-   * Adds what comes next.
+   * Appends the next bytes.
    *
-   * @param part taken over
-   * @param whole whether that is all of the body
-   * @return false if there is no room for it
+   * @param part ownership passes to this method
+   * @param whole true if the part is the complete body
+   * @return false if the budget has no room; the part is then released
    */
   public boolean add(ByteBuf part, boolean whole) {
     int size = part.readableBytes();
@@ -64,7 +64,7 @@ public final class KeptBody {
     return true;
   }
 
-  /** What is held on to with a part, in bytes: of a slice, the buffer that it is cut from. */
+  /** The memory that a part holds, in bytes: for a slice, the complete underlying buffer. */
   private static int memory(ByteBuf part) {
     ByteBuf under = part;
     while (under.unwrap() != null) {
@@ -79,12 +79,15 @@ public final class KeptBody {
     return room;
   }
 
-  /** Bytes that are kept. */
+  /** Number of kept bytes. */
   public int length() {
     return length;
   }
 
-  /** Copies all of it into {@code target}, which has room for {@link #length} bytes. */
+  /**
+   * Copies the complete body to the start of {@code target}, which has room for {@link #length}
+   * bytes.
+   */
   public void copyTo(byte[] target) {
     int at = 0;
     for (ByteBuf part : parts) {
@@ -93,21 +96,21 @@ public final class KeptBody {
     }
   }
 
-  /** A copy of all of it. */
+  /** A copy of the complete body. */
   public byte[] copy() {
     byte[] bytes = new byte[length];
     copyTo(bytes);
     return bytes;
   }
 
-  /** Copies all of it behind what {@code target} has. */
+  /** Appends the complete body to {@code target}. */
   public void copyTo(ByteBuf target) {
     for (ByteBuf part : parts) {
       target.writeBytes(part, part.readerIndex(), part.readableBytes());
     }
   }
 
-  /** All of it, without copying: buffers that the caller owns. */
+  /** The complete body without a copy. The caller owns the buffers. */
   public List<ByteBuf> slices() {
     List<ByteBuf> slices = new ArrayList<>(parts.size());
     addSlices(0, length, slices);
@@ -115,8 +118,7 @@ public final class KeptBody {
   }
 
   /**
-   * Adds {@code size} bytes from {@code offset} on, without copying them, as buffers that the
-   * caller owns.
+   * Adds {@code size} bytes from {@code offset} on, without a copy. The caller owns the buffers.
    */
   void addSlices(int offset, int size, List<ByteBuf> to) {
     int skipped = offset;
@@ -137,7 +139,7 @@ public final class KeptBody {
     }
   }
 
-  /** It has one more owner, who must release it as well. */
+  /** Adds an owner, which must call {@link #release} once. */
   public void retain() {
     if (owners == 0) {
       throw new IllegalStateException("nothing is kept any more");
@@ -145,7 +147,7 @@ public final class KeptBody {
     owners++;
   }
 
-  /** One owner lets go of it; once for each. */
+  /** Removes an owner. The last one frees the bytes. Each owner calls this once. */
   public void release() {
     if (owners == 0) {
       throw new IllegalStateException("let go of more often than kept");

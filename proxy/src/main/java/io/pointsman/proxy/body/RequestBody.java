@@ -9,24 +9,27 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of a request: the bytes as they came, kept until the answer begins, so that they can be
- * sent again. One that outgrows the bound is kept up to there and streamed on from there, once. One
- * that must be looked through, since its head does not tell where it goes, is kept up to a higher
- * bound. Belongs to the client's event loop.
+ * The body of a request, buffered until the answer starts, so it can be sent again. A body above
+ * the limit is buffered up to the limit; the rest is streamed and cannot be sent again. If the
+ * first part does not suffice for routing, a higher limit applies. Belongs to the client's event
+ * loop.
  */
 public final class RequestBody {
-  /** How many times the usual bound is kept of what must be looked through. */
+  /** Factor of the higher limit, for bodies that must be searched further. */
   private static final int LOOKED_THROUGH = 8;
 
-  /** What comes first is often less than the bound: so much is waited for before a second look. */
+  /**
+   * Bytes to buffer before the second read of the fields. The first read often has fewer bytes than
+   * the limit.
+   */
   private static final int SECOND_LOOK = 65_536;
 
   private static final long MOST_IN_AN_ARRAY = Integer.MAX_VALUE / 2;
 
-  /** A body up to this size is copied behind its head, so that one buffer is sent. */
+  /** Maximum size in bytes of a body that is copied after its head and sent in one buffer. */
   private static final int SENT_WITH_HEAD = 8192;
 
-  /** Room that a head and a body sent with it may need. */
+  /** Maximum size in bytes of a buffer with a head and its body. */
   public static final int MOST_IN_ONE_BUFFER = 2 * SENT_WITH_HEAD;
 
   private final RequestHead head;
@@ -36,10 +39,10 @@ public final class RequestBody {
   private final BodyBudget budget;
   private final boolean streamsIfTight;
 
-  /** Null while nothing is kept. */
+  /** Null while nothing is buffered. */
   private @Nullable KeptBody kept;
 
-  /** What is to have come before the next look; 0 before the first, which comes when it can. */
+  /** Number of buffered bytes before the next read of the fields; 0 before the first read. */
   private long nextLook;
 
   private long total;
@@ -47,10 +50,9 @@ public final class RequestBody {
   private boolean streaming;
 
   /**
-   * @param maxBuffered bytes that are kept
-   * @param budget bounds what is kept of all requests
-   * @param streamsIfTight whether no more than a part of it need be kept when that is nearly
-   *     reached
+   * @param maxBuffered limit in bytes
+   * @param budget limit on the buffered bytes of all requests
+   * @param streamsIfTight true if a part of the body suffices when the budget is nearly used
    */
   public RequestBody(
       RequestHead head,
@@ -66,22 +68,25 @@ public final class RequestBody {
     mostLookedThrough = Math.min((long) maxBuffered * LOOKED_THROUGH, MOST_IN_AN_ARRAY);
   }
 
-  /** Bytes that came so far. */
+  /** Number of received bytes. */
   public long total() {
     return total;
   }
 
-  /** Whether all of it has come. */
+  /** True if the complete body was received. */
   public boolean complete() {
     return complete;
   }
 
-  /** The last byte has come. */
+  /** Marks the body as completely received. */
   public void end() {
     complete = true;
   }
 
-  /** Whether it is, or is going to be, larger than what is kept before it is looked at. */
+  /**
+   * True if the body is larger than the next limit, or will be. Its fields are then read from the
+   * part that was received.
+   */
   public boolean outgrown() {
     if (complete || nextLook > 0) {
       return !complete && buffered() >= nextLook;
@@ -91,17 +96,17 @@ public final class RequestBody {
         || (streamsIfTight && buffered() >= SECOND_LOOK && budget.tight());
   }
 
-  /** Whether there is room for what is going to be kept, as far as that can be told. */
+  /** True if the budget has room for the announced size, as far as that is known. */
   public boolean fits() {
     long announced = head.contentLength();
     return streamsIfTight || announced <= 0 || announced > maxBuffered || budget.admits(announced);
   }
 
   /**
-   * Keeps more of it, to be looked at again: twice as much as now, so that all looks together read
-   * at most three times its bytes.
+   * Raises the limit for a further read of the fields. Each step doubles it, so all reads together
+   * read at most three times the bytes.
    *
-   * @return whether more is kept; if not, it is complete or as much of it is kept as may be
+   * @return false if the body is complete or the highest limit is reached
    */
   public boolean keepsMore() {
     if (complete || buffered() >= mostLookedThrough) {
@@ -111,16 +116,16 @@ public final class RequestBody {
     return true;
   }
 
-  /** Whether all of it, from the first byte on, can be sent once more. */
+  /** True if the complete body can be sent again from its first byte. */
   public boolean replayable() {
     return !streaming;
   }
 
   /**
-   * Keeps a part.
+   * Buffers a part.
    *
-   * @param part taken over
-   * @return false if there is no room for it
+   * @param part ownership passes to this method
+   * @return false if the budget has no room
    */
   public boolean keep(ByteBuf part) {
     int length = part.readableBytes();
@@ -133,32 +138,36 @@ public final class RequestBody {
     return into.add(part, length == head.contentLength());
   }
 
-  /** Bytes kept. */
+  /** Number of buffered bytes. */
   public int buffered() {
     return kept == null ? 0 : kept.length();
   }
 
-  /** All of it, owned by this; null if it is not there as a whole. */
+  /** The complete body, which this object owns; null if it is not complete. */
   public @Nullable KeptBody whole() {
     return complete && !streaming ? kept : null;
   }
 
-  /** Copies what is kept into {@code target}, which has room for {@link #buffered} bytes. */
+  /**
+   * Copies the buffered bytes to the start of {@code target}, which has room for {@link #buffered}
+   * bytes.
+   */
   public void copyTo(byte[] target) {
     if (kept != null) {
       kept.copyTo(target);
     }
   }
 
-  /** The length to announce to the worker; {@link RequestHead#UNKNOWN} for chunks. */
+  /** Content length for the worker; {@link RequestHead#UNKNOWN} for chunks. */
   public long announced() {
     return complete ? total : head.contentLength();
   }
 
   /**
-   * Sends what is kept, behind the head. It stays counted until the connection is rid of it.
+   * Sends the head and the buffered bytes. The bytes count in the budget until the connection has
+   * sent or dropped them.
    *
-   * @param headBytes the head; taken over
+   * @param headBytes the head; ownership passes to this method
    */
   public void send(UpstreamConnection to, ByteBuf headBytes) {
     boolean chunked = announced() == RequestHead.UNKNOWN;
@@ -179,13 +188,16 @@ public final class RequestBody {
     }
   }
 
-  /** From here on parts go straight to the worker: what was kept is let go, it cannot be resent. */
+  /**
+   * Switches to streaming: later parts go directly to the worker. The buffered bytes are released;
+   * the request cannot be sent again.
+   */
   public void beginStreaming() {
     streaming = true;
     release();
   }
 
-  /** Sends on a part that is not kept; takes over its ownership. */
+  /** Sends a part without buffering it. Its ownership passes to this method. */
   public void stream(UpstreamConnection to, ByteBuf part) {
     total += part.readableBytes();
     forward(to, part, head.contentLength() == RequestHead.UNKNOWN);
@@ -209,7 +221,10 @@ public final class RequestBody {
     }
   }
 
-  /** What lies in the connection's queue takes up as much memory as what is kept. */
+  /**
+   * The last part releases the body only after it leaves the queue, because queued bytes use memory
+   * too.
+   */
   private void forwardLast(UpstreamConnection to, ByteBuf part, boolean asChunk, Runnable onGone) {
     if (asChunk) {
       beginChunk(to, part);
@@ -230,7 +245,7 @@ public final class RequestBody {
     return allocator.buffer(2).writeByte('\r').writeByte('\n');
   }
 
-  /** Lets go of everything kept. */
+  /** Releases all buffered bytes. */
   public void release() {
     KeptBody last = kept;
     kept = null;

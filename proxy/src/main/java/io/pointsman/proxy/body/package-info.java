@@ -1,4 +1,4 @@
-/** Bodies of requests that are kept, and how many bytes of them may be. */
+/** Buffered bodies of requests, and the limit on their size. */
 @NullMarked
 package io.pointsman.proxy.body;
 

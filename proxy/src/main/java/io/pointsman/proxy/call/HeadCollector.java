@@ -8,21 +8,21 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Collects the head of a worker's answer, from as many reads as it takes, into {@link
- * LoopState#head}. Interim answers before it are handed on. Belongs to the event loop.
+ * Collector of the head of a worker's answer. It parses the head, from one or more reads, into
+ * {@link LoopState#head}. It passes interim answers on. Belongs to the event loop.
  */
 final class HeadCollector {
-  /** What became of the bytes. */
+  /** Result of {@link #take}. */
   enum Progress {
     MORE,
     COMPLETE,
     MALFORMED
   }
 
-  /** Most heads look like this one or are smaller: so much is looked at first. */
+  /** Number of bytes of the first parse. Most heads are smaller. */
   private static final int FIRST_LOOK = 2048;
 
-  /** More interim answers than this are a fault. */
+  /** Maximum number of interim answers; more are a protocol error. */
   private static final int MOST_INTERIM = 64;
 
   private final LoopState state;
@@ -32,19 +32,19 @@ final class HeadCollector {
   private int interim;
 
   /**
-   * @param onInterim hears of 103 and its like, not of 100
+   * @param onInterim receives interim answers such as 103, except 100
    */
   HeadCollector(LoopState state, Consumer<ResponseHead> onInterim) {
     this.state = state;
     this.onInterim = onInterim;
   }
 
-  /** Whether anything of an answer has come. */
+  /** True if a part of an answer was received. */
   boolean begun() {
     return partial != null || interim > 0;
   }
 
-  /** Takes the next bytes; takes over their ownership. */
+  /** Parses the next bytes. Their ownership passes to this method. */
   Progress take(ByteBuf bytes) {
     ByteBuf in = bytes;
     if (partial != null) {
@@ -102,14 +102,14 @@ final class HeadCollector {
     partial = own;
   }
 
-  /** What came behind the head; handed over. */
+  /** The bytes after the head. Their ownership passes to the caller. */
   ByteBuf takeRest() {
     ByteBuf taken = rest;
     rest = Unpooled.EMPTY_BUFFER;
     return taken;
   }
 
-  /** Lets go of every buffer. */
+  /** Releases all buffers. */
   void release() {
     if (partial != null) {
       partial.release();

@@ -22,19 +22,19 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request to one worker, up to the body of its answer: holds the lease and the connection, and
- * lets go of both on every way out. A request that a pooled connection has swallowed is sent again
- * over a fresh one, once; an error that is to be kept is gathered whole. What becomes of a body is
- * its subclass's business. Belongs to the event loop.
+ * One request to one worker, up to the body of its answer. It owns the lease and the connection and
+ * releases both on every path. A request that fails on a stale pooled connection is sent again
+ * once, over a new connection. An error answer can be buffered completely. Subclasses handle the
+ * body of the answer. Belongs to the event loop.
  */
 public abstract class WorkerCall implements UpstreamUser {
-  /** Phases follow each other in this order. */
+  /** Phases in their order. */
   protected enum Phase {
     CONNECTING,
     AWAITING_HEAD,
-    /** Keeps an error until it is complete. */
+    /** Buffers an error answer until it is complete. */
     HOLDING,
-    /** The body of the answer comes. */
+    /** Receives the body of the answer. */
     ANSWERING,
     OVER
   }
@@ -56,9 +56,9 @@ public abstract class WorkerCall implements UpstreamUser {
   private long sentAt;
 
   /**
-   * @param lease taken over
-   * @param method of the request
-   * @param onInterim hears of interim answers
+   * @param lease ownership passes to this object
+   * @param method method of the request
+   * @param onInterim receives interim answers
    */
   protected WorkerCall(
       LoopState state, Lease lease, String method, Consumer<ResponseHead> onInterim) {
@@ -69,59 +69,66 @@ public abstract class WorkerCall implements UpstreamUser {
     heads = new HeadCollector(state, onInterim);
   }
 
-  // What subclasses say.
+  // Implemented by subclasses.
 
-  /** Writes the request, or as much of it as has come. */
+  /** Writes the request, or the part of it that was received. */
   protected abstract void send(UpstreamConnection to);
 
-  /** Whether the last byte of it has been written. */
+  /** True if the last byte of the request was written. */
   protected abstract boolean sentWhole();
 
-  /** Whether it can be sent once more; if so, it is. */
+  /** True if the request can be sent again. The caller then sends it. */
   protected abstract boolean resends();
 
-  /** Something came that counts as life of the worker: a whole head, or bytes behind it. */
+  /** Records a sign of life of the worker: a complete head, or bytes after it. */
   protected abstract void heard();
 
   /**
-   * The head of the answer has come, which is valid during this call.
+   * Reports the head of the answer. It is valid only during this call.
    *
-   * @return whether the answer is kept until it is complete
+   * @return true to buffer the answer until it is complete
    */
   protected abstract boolean headArrived(ResponseHead head);
 
-  /** Whether a kept answer, so far, may be that long. */
+  /** True if the buffered part of an answer is within the limit. */
   protected abstract boolean fits(HeldAnswer error);
 
-  /** A kept answer is longer than that; it and the connection go on as they are. */
+  /** Reports that a buffered answer exceeds the limit. The answer and the connection continue. */
   protected abstract void outgrown(HeldAnswer error);
 
-  /** A kept answer is complete; handed over. The lease is to be settled. */
+  /**
+   * Reports a complete buffered answer. Its ownership passes to this method, which settles the
+   * lease.
+   */
   protected abstract void refused(HeldAnswer error);
 
-  /** An answer begins that is not kept; {@code in} is what came behind its head, handed over. */
+  /**
+   * Reports the start of an answer that is not buffered.
+   *
+   * @param in the bytes after the head; ownership passes to this method
+   */
   protected abstract void answers(ResponseHead head, ByteBuf in);
 
-  /** More of its body; handed over. */
+  /** Reports more bytes of the body. Their ownership passes to this method. */
   protected abstract void body(ByteBuf in);
 
-  /** The connection has ended within it. */
+  /** Reports the end of the connection within the body. */
   protected abstract void cutOff(boolean orderly);
 
-  /** There is no answer; the lease is settled, nothing is held any more. */
+  /** Reports that there is no answer. The lease is settled and all buffers are released. */
   protected abstract void failed(RetryReason reason, ProxyError error);
 
-  /** Lets go of what the subclass holds; may be called again. */
+  /** Releases the resources of the subclass. May be called more than once. */
   protected abstract void dropped();
 
-  // What they see.
+  // For subclasses and callers.
 
-  /** Whose place it takes on the worker. */
+  /** The lease of the request on its worker. */
   public final Lease lease() {
     return lease;
   }
 
-  /** Settles the lease of an answer that is in order but for an error in place of output. */
+  /** Settles the lease of a valid answer with an error in place of output. */
   protected final void settleFault(boolean busy) {
     if (busy) {
       lease.worker().rest(HeldAnswer.REST_NANOS, HeldAnswer.BUSY);
@@ -139,7 +146,7 @@ public abstract class WorkerCall implements UpstreamUser {
     return phase;
   }
 
-  /** The connection that it has; null before and after. */
+  /** The connection; null before it is open and after its release. */
   public final @Nullable UpstreamConnection connection() {
     return connection;
   }
@@ -149,9 +156,9 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   /**
-   * Takes a connection that is there, or opens one.
+   * Takes an idle connection, or opens one.
    *
-   * @param fresh whether only a new one will do, which is certainly alive
+   * @param fresh true to always open a connection, because an idle one may be stale
    */
   protected final void call(boolean fresh) {
     UpstreamConnection unused = fresh ? null : pool.take(this, state.now());
@@ -215,7 +222,7 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
-  /** A part of a head does not count as life: a worker that trickles it has not answered. */
+  /** A partial head is no sign of life: a worker that sends it slowly has not answered. */
   private void awaitHead(ByteBuf bytes) {
     switch (heads.take(bytes)) {
       case MORE -> {}
@@ -259,7 +266,7 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
-  /** What was kept so far is passed on after all: it is the subclass's now. */
+  /** Stops buffering. The subclass owns the buffered answer and receives the rest of the body. */
   protected final void takeHeld() {
     held = null;
     phase = Phase.ANSWERING;
@@ -272,9 +279,9 @@ public abstract class WorkerCall implements UpstreamUser {
   }
 
   /**
-   * A whole answer has come: the connection goes back if it can serve again.
+   * Ends a complete answer. The connection returns to the pool if it is reusable.
    *
-   * @param spoiled whether it cannot in any case
+   * @param spoiled true if the connection is not reusable
    */
   protected final void complete(boolean spoiled) {
     UpstreamConnection done = connection;
@@ -298,7 +305,10 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
-  /** A pooled connection may have been closed before the request came, which shows at once. */
+  /**
+   * A pooled connection may have been closed before the request arrived. In that case the close is
+   * noticed immediately.
+   */
   private void closedBeforeHead() {
     if (state.now() - sentAt > LATE_NANOS) {
       fail(RetryReason.LATE_RESET, ProxyError.UPSTREAM_RESET);
@@ -319,22 +329,22 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
-  /** It has failed, and the worker is to blame. */
+  /** Ends the request as a failure of the worker. */
   protected final void fail(RetryReason reason, ProxyError error) {
     drop();
     lease.failed(reason == RetryReason.TIMEOUT ? Failure.TIMEOUT : Failure.ERROR);
     failed(reason, error);
   }
 
-  /** It takes too long. */
+  /** Ends the request because its timeout has expired. */
   protected final void late() {
     fail(RetryReason.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
   }
 
   /**
-   * Ends it from outside: the worker sees a closed connection.
+   * Cancels the request. The worker sees a closed connection.
    *
-   * @param failure what it counts as for the worker; null for nothing
+   * @param failure failure to count for the worker; null for none
    */
   protected final void giveUp(@Nullable Failure failure) {
     drop();
@@ -348,7 +358,7 @@ public abstract class WorkerCall implements UpstreamUser {
     }
   }
 
-  /** Lets go of the connection and of every buffer. */
+  /** Releases the connection and all buffers. */
   protected final void drop() {
     phase = Phase.OVER;
     if (connecting != null) {

@@ -2,24 +2,26 @@ package io.pointsman.proxy.course;
 
 import io.netty.buffer.ByteBuf;
 
-/** Changes the body of an answer on its way to the client. Belongs to the event loop. */
+/**
+ * Filter that changes the body of an answer on its way to the client. Belongs to the event loop.
+ */
 public interface BodyRewrite {
   /**
-   * Takes the next bytes of the body, without framing; takes over their ownership.
+   * Accepts the next bytes of the body, without framing. Their ownership passes to this method.
    *
-   * @return what may go to the client now, maybe nothing; handed over
+   * @return bytes for the client, possibly none; the caller owns them
    */
   ByteBuf take(ByteBuf data);
 
-  /** The body is complete: the rest of it; handed over. */
+  /** Ends the body and returns its rest. The caller owns the bytes. */
   ByteBuf end();
 
-  /** Whether parts go on before the body is complete. */
+  /** True if bytes can pass before the body is complete. */
   boolean streams();
 
-  /** Whether what went on so far ends between two events of a stream. */
+  /** True if the bytes returned up to this call end between two events of a stream. */
   boolean betweenEvents();
 
-  /** Lets go of every buffer. */
+  /** Releases all buffers. */
   void release();
 }

@@ -2,21 +2,26 @@ package io.pointsman.proxy.course;
 
 import io.pointsman.engine.fleet.Worker;
 
-/** The way of one request through one worker or several. Belongs to the client's event loop. */
+/**
+ * Handler of one request, which can use one worker or several. Belongs to the client's event loop.
+ */
 public interface Course {
   /**
-   * Places the request, at first and after each failed attempt that another one follows. Ends, at
-   * once or later, in one of the calls of {@link Served}.
+   * Chooses workers for the request: at the start, and after each failed attempt with a retry. Ends
+   * with a call of {@link Served}, during this call or later.
    */
   void place();
 
-  /** The attempt on {@code failed} has failed before the client got any of it; another follows. */
+  /**
+   * Reports that the attempt on {@code failed} failed before the client received any bytes. A retry
+   * follows.
+   */
   void failed(Worker failed);
 
   /**
-   * The request is over; nobody hears of {@link Served} any more.
+   * Reports the end of the request. The handler must not use {@link Served} afterwards.
    *
-   * @param answered whether the client got a whole answer that is no error
+   * @param answered true if the client received a complete answer without an error
    */
   void over(boolean answered);
 }

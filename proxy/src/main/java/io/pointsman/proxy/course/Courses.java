@@ -6,31 +6,30 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Makes courses for the requests of one event loop, to which it belongs. */
+/** Factory of request handlers for one event loop, to which it belongs. */
 public interface Courses {
-  /** The course of a request whose body has been read. */
+  /** The handler of a request, after its body was read. */
   Course of(Served request);
 
   /**
-   * Serves a request that only the worker which keeps a stored response can serve.
+   * Serves a request that only the worker with the stored response can serve.
    *
-   * @param lease of that worker, or of one that may be it; taken over
+   * @param lease lease of that worker, or of a candidate; ownership passes to this method
    */
   void toOwner(Served request, Lease lease);
 
-  /** How long the head of an answer may take at least before it is late; zero for no bound. */
+  /** Shortest timeout of the handlers for the head of an answer; zero for none. */
   Duration firstByte();
 
   /**
-   * The roles whose workers are asked, in this order, for requests that only the worker which keeps
-   * a stored response can serve; at least one.
+   * Roles of the workers that may have a stored response, in the order of the search; at least one.
    *
-   * @param owner that worker's id; null if it is not known
-   * @param generates whether it is to generate, instead of telling what it keeps
-   * @param model the model asked for; null if the request names none
+   * @param owner id of the worker with the response; null if unknown
+   * @param generates true if the request generates; false if it reads the stored response
+   * @param model model of the request; null if it names none
    */
   List<Role> rolesOfKeepers(@Nullable String owner, boolean generates, @Nullable String model);
 
-  /** The event loop stops: what goes on without a client is given up. */
+  /** Cancels requests that continue without a client. Called when the event loop stops. */
   void close();
 }

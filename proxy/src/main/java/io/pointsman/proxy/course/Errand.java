@@ -8,62 +8,63 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one worker is sent in place of the client's own request, and what becomes of its answer.
+ * The request that one worker gets in place of the client's, and the handling of its answer.
  * Belongs to the client's event loop.
  */
 public interface Errand {
-  /** The body; null for the client's own as it came. */
+  /** The body; null for the client's body unchanged. */
   @Nullable EditedBody body();
 
-  /** What is changed in the client's headers. */
+  /** The changes to the client's headers. */
   HeadChanges head();
 
   /**
-   * How long the answer's head may take, and from there the first byte of its body.
+   * Timeout for the head of the answer, and then for the first byte of its body.
    *
-   * @param usual what other requests may take
+   * @param usual timeout of other requests
    */
   Duration firstByte(Duration usual);
 
   /**
-   * Whether another worker is asked if it takes longer, or ends the connection late.
+   * True if another worker is tried after this timeout, or after a late end of the connection.
    *
-   * @param usual what holds for other requests
+   * @param usual value for other requests
    */
   boolean againWhereItMayHaveBegun(boolean usual);
 
-  /** Whether the client gets no head, nor a comment, before the first byte of the answer's body. */
+  /**
+   * True if the client gets neither head nor comments before the first byte of the answer's body.
+   */
   boolean holdsHead();
 
   /**
-   * Whether the worker must not get it twice, not even where a connection that was used before
-   * breaks: it goes out on a new one.
+   * True if the worker must not receive the request twice. It is then sent on a new connection, not
+   * on a pooled one.
    */
   default boolean once() {
     return false;
   }
 
-  /** The request is about to be sent. */
+  /** Reports that the request is about to be sent. */
   void sent();
 
-  /** The whole of its body, if it has one of its own, has left the router. */
+  /** Reports that the last byte of the request's own body has left the router. */
   void written();
 
   /**
-   * The first bytes of its answer go to the client: nothing is tried again, and what would have
-   * been sent for that is let go of.
+   * Reports that the first bytes of the answer go to the client. No retry follows, so its resources
+   * are released.
    */
   void reached();
 
   /**
-   * It has failed: no answer came, or a part of one, or an error after which another worker may do
-   * better.
+   * Reports a failure: no answer, a partial answer, or an error that another worker may not have.
    */
   void failed(RetryReason reason);
 
   /** Header lines for the client's answer, each with its line break. */
   String lines();
 
-  /** The head of the answer has come: what changes its body; null for nothing. */
+  /** Reports the head of the answer. Returns the filter of its body; null for none. */
   @Nullable BodyRewrite answered(ResponseHead head);
 }

@@ -13,58 +13,58 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
-/** A request that a {@link Course} leads, and what can be done with it. */
+/** A request under a {@link Course}, with the operations that the handler can use. */
 public interface Served {
   RequestHead head();
 
   RequestFacts facts();
 
-  /** The id that the client's answer carries. */
+  /** Id of the request, which the client's answer carries. */
   String requestId();
 
-  /** The body, to be retained by who wants it for longer; null if it is not there as a whole. */
+  /** The body; null if it is not complete. A caller that keeps it longer must retain it. */
   @Nullable KeptBody body();
 
-  /** Follows a request to a worker that is not an attempt; null for nobody. */
+  /** Trace of a request to a worker that is not an attempt; null if there is no trace. */
   @Nullable SideTrace sideTrace(Worker worker, SideTrace.Purpose purpose);
 
   /**
-   * Begins an attempt, whose answer goes to the client.
+   * Starts an attempt. Its answer goes to the client.
    *
-   * @param lease taken over
+   * @param lease ownership passes to this method
    */
   void attempt(Lease lease, Errand errand);
 
   /**
-   * Takes back the attempt under way, if there is one: its worker sees a closed connection, its
-   * lease is settled as ignored.
+   * Cancels the current attempt, if any. Its worker sees a closed connection; its lease is settled
+   * as ignored.
    *
-   * @return false if a part of its answer has reached the client: then it goes on
+   * @return false if a part of its answer has reached the client; the attempt then continues
    */
   boolean withdraw();
 
-  /** Says that a request to a worker that is not an attempt has failed and another follows. */
+  /** Records that a request to a worker that is not an attempt failed and is retried. */
   void retried(RetryReason reason);
 
-  /** Nobody was chosen. */
+  /** Ends the request because the engine chose no worker. */
   void refuse(Decision.Rejected rejected);
 
-  /** The client gets an answer of the router's own. */
+  /** Ends the request with an error of the router. */
   void reply(ProxyError error, Reply reply);
 
-  /** The client gets a good answer of the router's own. */
+  /** Ends the request with a successful answer of the router. */
   void answer(Reply reply);
 
   /**
-   * The client gets a worker's error as it came.
+   * Ends the request with a worker's error, unchanged.
    *
-   * @param restSeconds told as {@code Retry-After}; 0 for the worker's own
+   * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
    */
   void pass(HeldAnswer held, long restSeconds);
 
-  /** The client gets the best error of all attempts. */
+  /** Ends the request with the best error of all attempts. */
   void giveUp();
 
-  /** Something threw that should not have. */
+  /** Ends the request after an unexpected exception. */
   void defect(Throwable defect);
 }

@@ -1,4 +1,4 @@
-/** Who serves a request, where that takes more than the choice of one worker. */
+/** Handling of requests that need more than the choice of one worker. */
 @NullMarked
 package io.pointsman.proxy.course;
 

@@ -16,8 +16,8 @@ import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Begins a worker's answer to one request, its head with the router's own lines, and learns from
- * what follows it.
+ * Writer of the head of a worker's answer, with the router's own header lines. It also learns the
+ * response id from the body. Belongs to the client's event loop.
  */
 final class AnswerWriter {
   private final ClientConnection client;
@@ -27,10 +27,10 @@ final class AnswerWriter {
   private final String requestId;
   private final ExchangeReport report;
 
-  /** Of the answer that began last; null where there is no id to be learnt, or none any more. */
+  /** Reader of the response id in the current answer; null if there is none to learn. */
   private @Nullable ResponseIdSniffer ids;
 
-  /** The answer that began last; null before the first. */
+  /** Relay of the current answer; null before the first. */
   private @Nullable Relay last;
 
   AnswerWriter(
@@ -48,10 +48,10 @@ final class AnswerWriter {
   }
 
   /**
-   * Begins to pass an answer on.
+   * Starts to relay an answer.
    *
-   * @param errand what the worker was sent; null for the client's own request
-   * @param received whether the request was received completely, so that another may follow
+   * @param received true if the request was received completely, so another can follow
+   * @param errand request that the worker got in place of the client's; null for the client's
    */
   Relay open(Worker worker, ResponseHead answer, boolean received, @Nullable Errand errand) {
     BodyRewrite rewrite = errand == null ? null : errand.answered(answer);
@@ -82,15 +82,15 @@ final class AnswerWriter {
     return begun;
   }
 
-  /** Whether a part of a worker's answer has gone to the client. */
+  /** True if a part of a worker's answer has gone to the client. */
   boolean reached() {
     return last != null && last.bytesOut() > 0;
   }
 
   /**
-   * A part of the answer's body is about to be passed on.
+   * Reports a part of the answer's body before it is relayed.
    *
-   * @param computed whether what has come tells that the prompt is computed
+   * @param computed true if the received events show that the prompt is computed
    */
   void bodyArrived(ByteBuf bytes, long now, boolean computed) {
     report.bodyArrived(now, computed);
@@ -102,9 +102,9 @@ final class AnswerWriter {
   }
 
   /**
-   * Passes on an error that was kept, as it came.
+   * Relays a buffered error, unchanged.
    *
-   * @param restSeconds told as {@code Retry-After} in place of the worker's own; 0 for the latter
+   * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
    */
   Relay pass(HeldAnswer held, boolean received, long restSeconds) {
     ResponseHead answer = client.state().head();
@@ -126,7 +126,7 @@ final class AnswerWriter {
     return relay;
   }
 
-  /** Passes an interim answer (103 and its like) on, to a client whose protocol knows them. */
+  /** Relays an interim answer, such as 103, if the client's protocol supports it. */
   void interim(ResponseHead answer) {
     if (!head.http10()) {
       ByteBuf bytes = client.channel().alloc().buffer(answer.length() + 16);

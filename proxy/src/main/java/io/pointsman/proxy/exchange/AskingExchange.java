@@ -13,9 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request whose caller is being asked for. Keeps what has come of its body, which is what was
- * read at once with the head, and lets the client wait with the rest. Belongs to the client's event
- * loop.
+ * A request that waits for the check of its caller. It buffers the part of the body that was read
+ * together with the head; reading from the client pauses. Belongs to the client's event loop.
  */
 final class AskingExchange implements Conversation {
   private static final Logger LOG = LoggerFactory.getLogger(AskingExchange.class);
@@ -34,13 +33,13 @@ final class AskingExchange implements Conversation {
     this.head = head;
   }
 
-  /** Has {@code authorization} looked at. */
+  /** Starts the check of {@code authorization}. */
   void ask(CallerCheck check, String authorization) {
     client.setReading(false);
     Thread.ofVirtual().name("pointsman-caller").start(() -> asked(check, authorization));
   }
 
-  /** On a virtual thread. */
+  /** Runs on a virtual thread. */
   private void asked(CallerCheck check, String authorization) {
     CallerCheck.Verdict found = CallerCheck.Verdict.UNKNOWN;
     try {

@@ -22,16 +22,16 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One try of a request on one worker, whose answer goes to the client: an error is kept while it is
- * open whether another worker is tried, everything else is relayed. Belongs to the event loop.
+ * One attempt of a request on one worker. Its answer goes to the client. An error is buffered while
+ * a retry is possible; any other answer is relayed. Belongs to the event loop.
  */
 final class Attempt extends WorkerCall {
-  /** How often the worker's progress is noted at most. */
+  /** Minimum interval between two reports of the worker's progress. */
   private static final long PROGRESS_NANOS = 50_000_000L;
 
   /**
-   * How long the first output may stay behind what comes with it: an error in its place would have
-   * come by then, while a parser of tool calls may hold text back for as long as it likes.
+   * Maximum delay of the first output after the event that announces it. An error in its place
+   * arrives within this time. A parser of tool calls may hold text back for any time.
    */
   private static final long MOST_BEHIND_NANOS = 100_000_000L;
 
@@ -42,24 +42,24 @@ final class Attempt extends WorkerCall {
   private final @Nullable Errand errand;
   private @Nullable Relay relay;
 
-  /** Null while nobody listens to them. */
+  /** Null if the lease has no observer. */
   private @Nullable AnswerSignals signals;
 
   private boolean requestSent;
   private boolean reached;
 
-  /** Null until an answer begins that is relayed. */
+  /** Null until the start of a relayed answer. */
   private @Nullable FirstEvents first;
 
   private int status;
   private long activeAt;
   private long progressAt;
 
-  /** When a comment last went to the client; before the first one, when the answer began. */
+  /** Time of the last comment to the client; before the first comment, the start of the answer. */
   private long commentedAt;
 
   /**
-   * @param errand what the worker is sent in place of the client's own request; null for that
+   * @param errand request to the worker in place of the client's; null for the client's
    */
   Attempt(Exchange exchange, Attempts attempts, Lease lease, @Nullable Errand errand) {
     super(exchange.state(), lease, exchange.head().method(), exchange.answers()::interim);
@@ -74,23 +74,25 @@ final class Attempt extends WorkerCall {
     return lease.worker();
   }
 
-  /** What the worker is sent in place of the client's own request; null for that. */
+  /** The request to the worker in place of the client's; null for the client's. */
   @Nullable Errand errand() {
     return errand;
   }
 
-  /** A request that cannot be sent again needs a connection that is certainly alive. */
+  /** Starts the attempt. A request that cannot be sent again needs a new connection. */
   void start() {
     activeAt = state.now();
     call(sendsOnce() || (errand != null && errand.once()));
   }
 
-  /** Whether it must not be sent twice: it may not be repeated, or not all of it is kept. */
+  /**
+   * True if the request must not be sent twice: it is not repeatable, or not completely received.
+   */
   private boolean sendsOnce() {
     return !exchange.received() || !exchange.repeatable();
   }
 
-  /** Sends the request, or as much of it as has come. */
+  /** Sends the received part of the request. */
   @Override
   protected void send(UpstreamConnection to) {
     requestSent = false;
@@ -116,14 +118,14 @@ final class Attempt extends WorkerCall {
     return again;
   }
 
-  /** The last byte of the request has been sent. */
+  /** Records that the last byte of the request was sent. */
   void requestSent() {
     requestSent = true;
     activeAt = state.now();
     attempts.sent(worker());
   }
 
-  /** A part of a request that is being streamed has been sent. */
+  /** Records that a part of a streamed request was sent. */
   void requestMoved() {
     activeAt = state.now();
   }
@@ -146,7 +148,7 @@ final class Attempt extends WorkerCall {
     return error.fits();
   }
 
-  /** The error is too large to be kept: it is passed on. */
+  /** Relays an error that is too large to buffer. */
   @Override
   protected void outgrown(HeldAnswer error) {
     takeHeld();
@@ -248,7 +250,7 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** An error has come in place of the first output: the client knows of no answer yet. */
+  /** Handles an error in place of the first output. The client has received nothing yet. */
   private void failedBehindHead(Relay under, boolean busy) {
     drop();
     settleFault(busy);
@@ -281,7 +283,7 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** Whether the client is not to learn yet that there is an answer. */
+  /** True if the head must not go to the client yet. */
   private boolean headHeld(Relay under) {
     return errand != null && errand.holdsHead() && under.bytesOut() == 0;
   }
@@ -295,7 +297,7 @@ final class Attempt extends WorkerCall {
     exchange.answered(status, under);
   }
 
-  /** Only a worker that closes in order has said that this was all. */
+  /** Without framing, only an orderly close marks the end of the answer. */
   @Override
   protected void cutOff(boolean orderly) {
     Relay under = relay;
@@ -306,7 +308,10 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** The answer cannot be completed; what the client has seen nothing of may be tried again. */
+  /**
+   * Ends an answer that cannot be completed. A retry is possible if the client has received
+   * nothing.
+   */
   private void breakOff(Failure failure, ProxyError error) {
     Relay under = relay;
     drop();
@@ -335,7 +340,7 @@ final class Attempt extends WorkerCall {
     exchange.workerWritable(writable);
   }
 
-  /** The client takes bytes again. */
+  /** Reports that the client accepts bytes again, or should get none for the present. */
   void clientWritable(boolean writable) {
     UpstreamConnection from = connection();
     if (from != null && phase() == Phase.ANSWERING) {
@@ -344,7 +349,7 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** Looks whether the worker takes too long. */
+  /** Ends the attempt if a timeout of the worker has expired. */
   void checkTimeouts(long now, TimeoutSettings timeouts, long keepAliveNanos) {
     long silent = silent(now);
     switch (phase()) {
@@ -368,7 +373,7 @@ final class Attempt extends WorkerCall {
     return errand == null ? timeouts.firstByte() : errand.firstByte(timeouts.firstByte());
   }
 
-  /** Nanoseconds since anything came from the worker or could go to it. */
+  /** Nanoseconds since the last byte from the worker, or since bytes could be written to it. */
   long silent(long now) {
     return now - activeAt;
   }
@@ -381,7 +386,7 @@ final class Attempt extends WorkerCall {
         exchange.clientStalled();
       }
     } else if (!begun() && TimeoutSettings.passed(silent, firstByte(timeouts).toNanos())) {
-      // Engines send the head of a stream at once: behind it they still compute the prompt.
+      // Engines send the head of a stream immediately and compute the prompt after it.
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_TIMEOUT);
     } else if (begun() && TimeoutSettings.passed(silent, timeouts.idle().toNanos())) {
       breakOff(Failure.TIMEOUT, ProxyError.UPSTREAM_STALLED);
@@ -396,7 +401,7 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** Whether something of the body has come that had to be computed. */
+  /** True if the engine has computed a part of the received body. */
   private boolean begun() {
     return first != null && first.told() != EventKind.TAKEN;
   }
@@ -412,7 +417,7 @@ final class Attempt extends WorkerCall {
     }
   }
 
-  /** Ends it from outside: the client has left, or the whole took too long. */
+  /** Cancels the attempt because the client left or a total timeout expired. */
   void abandon(@Nullable Failure failure) {
     giveUp(failure);
   }
@@ -422,7 +427,7 @@ final class Attempt extends WorkerCall {
     attempts.failed(this, reason, error);
   }
 
-  /** The answer that is being relayed; null before. */
+  /** The relay of the current answer; null before the answer. */
   @Nullable Relay relay() {
     return phase() == Phase.ANSWERING ? relay : null;
   }

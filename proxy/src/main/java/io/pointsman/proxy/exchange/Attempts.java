@@ -27,8 +27,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The attempts of one request, one worker after the other: asks the engine where to go, and after a
- * failed attempt whether there is another one or which error the client gets. Belongs to the
+ * The attempts of one request, on one worker after another. It lets the engine choose each worker.
+ * After a failed attempt it decides on a retry, or on the error for the client. Belongs to the
  * client's event loop.
  */
 final class Attempts implements HeldRequest.Holder {
@@ -44,7 +44,7 @@ final class Attempts implements HeldRequest.Holder {
   private boolean answeredWell;
   private boolean told;
 
-  /** Whether a worker's connection broke late, so that another one that does is the last. */
+  /** True after the first late reset. A second one ends the request. */
   private boolean brokeLate;
 
   private @Nullable Future<?> timer;
@@ -53,7 +53,7 @@ final class Attempts implements HeldRequest.Holder {
   private @Nullable HeldRequest held;
 
   /**
-   * @param stored the stored response that the request is about; null if it is not about one
+   * @param stored the stored response that the request uses; null if none
    */
   Attempts(Exchange exchange, RequestFacts facts, @Nullable StoredResponse stored) {
     this.exchange = exchange;
@@ -70,14 +70,15 @@ final class Attempts implements HeldRequest.Holder {
     routing = search == null ? facts.toRoutingRequest(Role.REGULAR, null) : search.begin();
   }
 
-  /** The attempt under way; null before the first, between two, and after the last. */
+  /** The current attempt; null before the first, between two, and after the last. */
   @Nullable Attempt current() {
     return current;
   }
 
   /**
-   * Has the engine decide, and begins an attempt on the worker that it names. May be the task of a
-   * timer or of another request's end: a defect must not be lost there, with the client waiting.
+   * Lets the engine choose a worker and starts an attempt on it. A timer or the end of another
+   * request may call this. It therefore catches all exceptions; otherwise the client would wait
+   * forever.
    */
   void decide() {
     timer = null;
@@ -95,7 +96,7 @@ final class Attempts implements HeldRequest.Holder {
     }
   }
 
-  /** Only the first decision is put off: a further attempt is late already. */
+  /** Only the first decision can be deferred, because a retry is already late. */
   private @Nullable Decision ask() {
     if (held != null || search != null) {
       return plane.engine().decide(routing);
@@ -104,7 +105,7 @@ final class Attempts implements HeldRequest.Holder {
     return held.decide();
   }
 
-  /** Whether no worker has been chosen yet because all are full. */
+  /** True if the request is deferred because all workers are full. */
   boolean heldBack() {
     return held != null && held.waits();
   }
@@ -146,10 +147,10 @@ final class Attempts implements HeldRequest.Holder {
   }
 
   /**
-   * Begins an attempt.
+   * Starts an attempt.
    *
-   * @param lease taken over
-   * @param errand what the worker is sent in place of the client's own request; null for that
+   * @param lease ownership passes to this method
+   * @param errand request to the worker in place of the client's; null for the client's
    */
   void begin(Lease lease, @Nullable Errand errand) {
     retries.attempted();
@@ -165,7 +166,10 @@ final class Attempts implements HeldRequest.Holder {
     next.start();
   }
 
-  /** Nobody was chosen: the client gets the best error of the attempts, else the reason. */
+  /**
+   * Handles a decision without a worker. The client gets the best error of the attempts, else the
+   * reason of the rejection.
+   */
   void noWorker(Decision.Rejected rejected) {
     RoutingRequest next = search == null ? null : search.next(rejected);
     if (next != null) {
@@ -189,8 +193,8 @@ final class Attempts implements HeldRequest.Holder {
   }
 
   /**
-   * Whether an answer with this status is kept until it is complete: another worker might do
-   * better, or only its body tells whether the worker is busy or broken.
+   * True if an answer with this status is buffered until it is complete. Either a retry is
+   * possible, or only the body distinguishes a busy worker from a failed one.
    */
   boolean holds(int code) {
     boolean searching = search != null && search.goesOnAfter(code);
@@ -199,12 +203,15 @@ final class Attempts implements HeldRequest.Holder {
     return again || code == 429 || code == 503;
   }
 
-  /** The same request goes to the same worker over a fresh connection. */
+  /** Records that the same request goes to the same worker over a new connection. */
   void resends() {
     plane.listener().retried(facts.endpoint(), RetryReason.STALE);
   }
 
-  /** The request has been sent whole: who wants to know its prompt is told, once. */
+  /**
+   * Records that the request was sent completely. The first time, it passes the prompt to the
+   * listener.
+   */
   void sent(Worker to) {
     PromptListener prompts = plane.prompts();
     if (!told && exchange.body().replayable() && prompts.wants(facts)) {
@@ -216,7 +223,7 @@ final class Attempts implements HeldRequest.Holder {
     }
   }
 
-  /** An attempt has ended without an answer. */
+  /** Handles the end of an attempt without an answer. */
   void failed(Attempt attempt, RetryReason reason, ProxyError error) {
     current = null;
     tell(attempt, reason);
@@ -227,7 +234,10 @@ final class Attempts implements HeldRequest.Holder {
     tryAgainOrGiveUp(attempt.worker(), reason, possible);
   }
 
-  /** Whether another worker may get it: one that was busy or not reached has not begun with it. */
+  /**
+   * True if another worker may get the request. A worker that was busy or unreachable has not
+   * started it.
+   */
   private boolean mayGoElsewhere(RetryReason reason, @Nullable Errand errand) {
     if (!exchange.body().replayable()) {
       return false;
@@ -245,7 +255,10 @@ final class Attempts implements HeldRequest.Holder {
     return errand == null ? usual : errand.againWhereItMayHaveBegun(usual);
   }
 
-  /** An attempt has ended with an error that the client gets if nobody does better. */
+  /**
+   * Handles the end of an attempt with an error. The client gets it if no other attempt does
+   * better.
+   */
   void held(Attempt attempt, HeldAnswer held) {
     current = null;
     RetryReason reason =
@@ -287,7 +300,7 @@ final class Attempts implements HeldRequest.Holder {
     }
   }
 
-  /** The client gets the best error of the attempts. */
+  /** Ends the request with the best error of the attempts. */
   void giveUp() {
     HeldAnswer held = takeHeld();
     ProxyError failure = retries.lastError();
@@ -302,17 +315,17 @@ final class Attempts implements HeldRequest.Holder {
     return retries.takeHeld(search != null && search.incomplete());
   }
 
-  /** The client gets an error that was kept. */
+  /** Sends a buffered error to the client. */
   private void pass(HeldAnswer held, long restNanos) {
     exchange.pass(held, held.busy() ? Math.max(1, retries.shortestRestSeconds(restNanos)) : 0);
   }
 
-  /** An answer is being passed on: an error that was kept is not needed any more. */
+  /** Records that an answer is relayed; a buffered error is released. */
   void answering() {
     retries.release();
   }
 
-  /** The client has got an answer, from {@code by} if it is a worker's. */
+  /** Records the answer to the client, from {@code by} if a worker sent it. */
   void answered(int code, @Nullable Worker by) {
     over();
     answeredWell = code < 400;
@@ -321,12 +334,12 @@ final class Attempts implements HeldRequest.Holder {
     }
   }
 
-  /** The attempt that was under way has ended with its answer, or within it. */
+  /** Records the end of the current attempt, with its answer or within it. */
   void over() {
     current = null;
   }
 
-  /** Ends the attempt under way, unless a part of its answer has reached the client. */
+  /** Cancels the current attempt, unless a part of its answer has reached the client. */
   boolean withdraw() {
     Relay relay = current == null ? null : current.relay();
     if (relay != null && relay.bytesOut() > 0) {
@@ -341,10 +354,10 @@ final class Attempts implements HeldRequest.Holder {
   }
 
   /**
-   * Ends the attempt that is under way.
+   * Cancels the current attempt.
    *
-   * @param failure what it counts as for the worker; null for nothing
-   * @return the answer that was being passed on; null if there was none
+   * @param failure failure to count for the worker; null for none
+   * @return the relay of the current answer; null if there was none
    */
   @Nullable Relay abandon(@Nullable Failure failure) {
     Attempt under = current;
@@ -357,7 +370,7 @@ final class Attempts implements HeldRequest.Holder {
     return relay;
   }
 
-  /** Lets go of everything; no attempt is under way any more, and none follows. */
+  /** Releases everything. No attempt is in progress, and none follows. */
   void end() {
     retries.release();
     if (held != null) {

@@ -22,29 +22,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's connection: one request after the other, each to the end of its answer. Requests that
- * the client sends ahead wait in the decoder, as bytes, a bounded number of them. All fields belong
- * to the connection's event loop.
+ * A client's connection. It serves one request after another, each to the end of its answer. Bytes
+ * of requests that the client sends ahead wait in the decoder, within a limit. All fields belong to
+ * the connection's event loop.
  *
- * <p>The client is read also while its answer is on the way, because that is how its leaving is
- * noticed; only when it sends ahead, or faster than a worker takes, reading pauses: each of the two
- * by itself is enough.
+ * <p>The connection reads during an answer, because otherwise it would not notice that the client
+ * leaves. Reading pauses in two cases: the client sends a request ahead, or sends faster than the
+ * worker reads. Each case alone suffices.
  */
 @SuppressWarnings({
-  "FutureReturnValueIgnored", // a failed write closes the connection, which is seen
-  "ReferenceEquality" // whether the conversation is still this one
+  "FutureReturnValueIgnored", // a failed write closes the connection, which is handled
+  "ReferenceEquality" // tests for the same object
 })
 public final class ClientConnection extends ChannelInboundHandlerAdapter
     implements RequestDecoder.Sink, LoopClient {
   private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
 
   /**
-   * How long a client that is told to go may go on sending what nobody reads: clients that are in
-   * the middle of a body look for their answer behind its end, and lose it if they are reset.
+   * Maximum time for a client to send bytes that are discarded after an early answer. Clients in
+   * the middle of a body read the answer only after its end. A reset would lose the answer.
    */
   private static final long LINGER_NANOS = 30_000_000_000L;
 
-  /** How long such a client may be silent, or go on while the router stops. */
+  /** Maximum silence of such a client; also the maximum time while the router stops. */
   private static final long LINGER_SILENT_NANOS = 2_000_000_000L;
 
   private final LoopState state;
@@ -57,21 +57,21 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   private @Nullable Conversation current;
   private boolean lingering;
 
-  /** Whether its last answer is with the system, so that closing cannot lose it any more. */
+  /** True if the operating system has the last answer; a close cannot lose it. */
   private boolean outputShut;
 
   private boolean closing;
 
-  /** Whether the request under way, if there is one, takes what the client sends. */
+  /** True if the current request, if any, accepts the client's bytes. */
   private boolean wanted = true;
 
   /**
-   * When the connection became idle, which it is also while the client does not read, or the head
-   * that is coming began; or lingering began, or closing.
+   * Start of the present state: idle, a client that does not read, an arriving head, lingering, or
+   * closing.
    */
   private long since;
 
-  /** When something came that nobody reads. */
+  /** Time of the last discarded bytes. */
   private long discardedAt;
 
   private boolean headComing;
@@ -85,7 +85,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     reception = new Reception(this);
   }
 
-  /** Makes a channel that was accepted a client's connection. */
+  /** Makes an accepted channel a client connection. */
   public static void accept(LoopState state, Channel channel) {
     channel.pipeline().addLast(new ClientConnection(state, channel));
   }
@@ -141,7 +141,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Bytes are about to be decoded, of whatever. */
+  /** Reports that bytes are about to be decoded. */
   void bytesCame() {
     if (current == null && !headComing && takesMore()) {
       headComing = true;
@@ -167,7 +167,10 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     state.flushes().readEnds();
   }
 
-  /** The next request is not taken up before the client has read most of the answers so far. */
+  /**
+   * True if the next request may be decoded. It waits until the client has read most of the earlier
+   * answers.
+   */
   @Override
   public boolean takesMore() {
     return !ending() && (current == null ? channel.isWritable() : !current.received());
@@ -179,7 +182,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     reception.begin(head);
   }
 
-  /** Who gets the body that comes; null if nobody does, because it was answered before its end. */
+  /** The receiver of the body; null if the request was answered before the end of its body. */
   private @Nullable Conversation receiver() {
     Conversation now = current;
     return now == null || now.received() ? null : now;
@@ -211,12 +214,12 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** From here on the client is busy with this one. */
+  /** Sets the current request. */
   void take(@Nullable Conversation conversation) {
     current = conversation;
   }
 
-  /** What the client is busy with; null between two requests. */
+  /** The current request; null between two requests. */
   @Nullable Conversation current() {
     return current;
   }
@@ -232,9 +235,9 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   /**
-   * Sends an answer of the router's own, and is done with the request.
+   * Sends an answer of the router and ends the request.
    *
-   * @param complete whether the request was received completely, so that another may follow
+   * @param complete true if the request was received completely, so another can follow
    */
   void reply(RequestHead head, String requestId, Reply reply, boolean complete) {
     boolean keep = mayKeep(head, complete);
@@ -242,23 +245,23 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     finished(keep);
   }
 
-  /** Whether another request may follow on this connection. */
+  /** True if another request may follow on this connection. */
   boolean mayKeep(RequestHead head, boolean complete) {
     return complete && head.keepAlive() && !plane.gate().stopping();
   }
 
-  /** An answer of the router's own, as bytes. */
+  /** The bytes of an answer of the router. */
   ByteBuf render(RequestHead head, String requestId, Reply reply, boolean keep) {
     String more = plane.cors().lines(head) + head.connectionLine(keep);
     return reply.render(channel.alloc(), requestId, more, !head.method().equals("HEAD"));
   }
 
-  /** Queues bytes for the client; takes over their ownership. */
+  /** Queues bytes for the client. Their ownership passes to this method. */
   void write(ByteBuf bytes) {
     channel.write(bytes, channel.voidPromise());
   }
 
-  /** Sends what was queued, at the end of the event loop's round. */
+  /** Sends the queued bytes at the end of the event loop's round. */
   void flush() {
     flush.soon();
   }
@@ -271,13 +274,13 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     return channel;
   }
 
-  /** Has the client send on, or wait, as far as the request under way goes. */
+  /** Pauses or resumes reading for the current request. */
   void setReading(boolean reading) {
     wanted = reading;
     updateReading();
   }
 
-  /** Reads if what comes is wanted and stands behind nothing that waits for its turn. */
+  /** Reads if the current request accepts bytes and no request waits in the decoder. */
   void updateReading() {
     boolean reading = lingering || (wanted && !decoder.holdsAhead());
     if (channel.config().isAutoRead() != reading) {
@@ -286,10 +289,10 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
   }
 
   /**
-   * The answer is complete.
+   * Ends a complete answer.
    *
-   * @param keep whether the next request may follow; if not, the client is told that this was the
-   *     end, and what it still sends is thrown away for a while, so that it can read its answer
+   * @param keep true if the next request may follow. Otherwise the output is closed. The router
+   *     discards further bytes for a while, and the client can read its answer
    */
   void finished(boolean keep) {
     boolean complete = current != null && current.received();
@@ -299,7 +302,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
       setReading(true);
       goOn(keep && !plane.gate().draining(), complete);
     }
-    // Last: it may find that the client has room again, and begin what comes next.
+    // Last, because the flush can make the client writable and start the next request.
     flush();
   }
 
@@ -330,24 +333,24 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** A round of the loop may last: only from here on is a client silent that nothing came from. */
+  /** A round of the loop can be long, so the silence of the client is measured from here. */
   private void shutOutput(DuplexChannel duplex) {
     outputShut = true;
     discardedAt = state.now();
     duplex.shutdownOutput();
   }
 
-  /** Whether a request that was received completely is being answered. */
+  /** True while a completely received request is being answered. */
   boolean answering() {
     return current != null && current.received();
   }
 
-  /** Whether nothing that the client sends matters any more. */
+  /** True if further bytes from the client are discarded. */
   boolean ending() {
     return lingering || closing;
   }
 
-  /** Breaks the connection so that the client cannot take what it got for a whole answer. */
+  /** Breaks the connection. The client cannot mistake the partial answer for a complete one. */
   void breakOff(boolean reset) {
     current = null;
     if (reset) {
@@ -356,7 +359,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     closeAfterWrites();
   }
 
-  /** Ends the connection at once: the client does not read, so writes would never end. */
+  /** Closes the connection immediately. The client does not read, so writes would not complete. */
   void reset() {
     current = null;
     closing = true;
@@ -364,7 +367,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     channel.close();
   }
 
-  /** A defect costs the one client its connection, and nobody else a timeout. */
+  /** A defect closes only this connection. The timeouts of other connections are still checked. */
   @Override
   public void checkTimeouts(long now) {
     try {
@@ -390,7 +393,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     }
     TimeoutSettings timeouts = plane.timeouts();
     if (closing) {
-      // Nobody has a use for it any more, also where idle clients are kept for ever.
+      // A closing connection has no further use. It closes even if idle clients have no timeout.
       long idle = timeouts.clientIdle().toNanos();
       if (over(idle == 0 ? LINGER_NANOS : idle, now)) {
         channel.close();
@@ -416,7 +419,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     finished(false);
   }
 
-  /** Closes unless a request comes or is under way, behind what the client has not read yet. */
+  /** Closes the connection after pending writes, unless a request is arriving or in progress. */
   @Override
   public void drain() {
     if (current == null && !headComing && !ending()) {
@@ -424,7 +427,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Ends what is under way. */
+  /** Ends the current request and closes the connection. */
   @Override
   public void cut() {
     if (current != null) {

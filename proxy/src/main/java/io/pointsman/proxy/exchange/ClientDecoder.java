@@ -7,10 +7,9 @@ import io.pointsman.proxy.wire.RequestDecoder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decodes what a client sends, one request after the other. A request that the client sends ahead,
- * while another is being answered, is not decoded before its turn: it stays as bytes, and nothing
- * is read behind them, so that they are those of one read, or of two where a second was under way.
- * Belongs to the connection's event loop.
+ * Decoder of a client's requests, one after another. A request that arrives during an answer waits
+ * as bytes, and reading pauses. These are the bytes of one read, or of two if a second was in
+ * progress. Belongs to the connection's event loop.
  */
 final class ClientDecoder {
   private final ClientConnection connection;
@@ -32,7 +31,7 @@ final class ClientDecoder {
             limits.maxHeaderBytes());
   }
 
-  /** Takes what was read; takes over its ownership. */
+  /** Decodes received bytes. Their ownership passes to this method. */
   void received(ByteBuf bytes) {
     connection.bytesCame();
     ByteBuf before = ahead;
@@ -63,7 +62,7 @@ final class ClientDecoder {
     }
   }
 
-  /** Takes up what the client sent ahead, and reads on if that was not another request. */
+  /** Decodes the waiting bytes. Reading resumes unless another request remains. */
   void resume() {
     ByteBuf next = ahead;
     if (next == null || decoding || !connection.takesMore()) {
@@ -75,12 +74,12 @@ final class ClientDecoder {
     connection.updateReading();
   }
 
-  /** Whether there is something that the client sent ahead. */
+  /** True if bytes of a later request are waiting. */
   boolean holdsAhead() {
     return ahead != null;
   }
 
-  /** Lets go of what was not decoded. */
+  /** Releases the waiting bytes. */
   void release() {
     if (ahead != null) {
       ahead.release();

@@ -3,37 +3,37 @@ package io.pointsman.proxy.exchange;
 import io.netty.buffer.ByteBuf;
 
 /**
- * What a client connection is busy with: one request, from its head to the end of its answer. All
- * calls come on the connection's event loop.
+ * The current request of a client connection, from its head to the end of its answer. All calls
+ * come on the connection's event loop.
  */
 interface Conversation {
-  /** The head has been read. */
+  /** Starts the request after its head was read. */
   void begin();
 
-  /** A part of the request's body; the receiver owns it. */
+  /** Passes a part of the request's body, with its ownership. */
   void content(ByteBuf part);
 
-  /** The request's body is complete. */
+  /** Reports the end of the request's body. */
   void contentEnd();
 
-  /** The request's body turned out to be malformed; nothing more comes. */
+  /** Reports a malformed request body. Nothing follows. */
   void contentBroken();
 
-  /** The client has sent what it had to send for now. */
+  /** Reports that all received bytes were passed. */
   void contentPause();
 
-  /** Whether the whole request has been received. */
+  /** True if the complete request was received. */
   boolean received();
 
-  /** The client is gone. */
+  /** Reports that the client has closed its connection. */
   void clientGone();
 
-  /** The client takes bytes again, or should get no more for now. */
+  /** Reports that the client accepts bytes again, or should get none for the present. */
   void clientWritable(boolean writable);
 
-  /** Looks whether anything has taken too long. */
+  /** Ends the request if a timeout has expired. */
   void checkTimeouts(long now);
 
-  /** The server stops: end at once, as orderly as can be. */
+  /** Ends the request because the server stops, as orderly as possible. */
   void cut();
 }

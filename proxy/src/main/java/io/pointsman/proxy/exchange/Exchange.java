@@ -23,10 +23,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The life of one request that is meant for a worker. Its states are methods, in the order in which
- * they happen: the body is received, read, admitted, placed, tried, and its answer relayed; a
- * failed try leads back to placing. However it goes, it ends once. Belongs to the client's event
- * loop.
+ * A request to a worker, from its head to the end of its answer. Its states are methods in their
+ * order: receive the body, read it, admit, choose a worker, try, relay the answer. A failed attempt
+ * leads back to the choice. Each request ends exactly once. Belongs to the client's event loop.
  */
 final class Exchange implements Conversation, Place.Holder {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
@@ -87,7 +86,7 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  // Receiving the body.
+  // Receives the body.
 
   @Override
   public void content(ByteBuf part) {
@@ -109,7 +108,7 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  /** The connection that a body too large to be kept goes to; null if there is none. */
+  /** The connection that receives a body too large to buffer; null if there is none. */
   private @Nullable UpstreamConnection streamingTo() {
     Attempt attempt = attempt();
     return body.replayable() || attempt == null ? null : attempt.connection();
@@ -122,7 +121,7 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  /** The body is not acceptable after all: told to the client, if it has no answer yet. */
+  /** Refuses the body. The client gets the error if no answer has started. */
   private void refuseBody(ProxyError error, Reply reply) {
     Attempt attempt = attempt();
     boolean answering = attempt != null && attempt.relay() != null;
@@ -142,7 +141,7 @@ final class Exchange implements Conversation, Place.Holder {
       read();
       return;
     }
-    // What outgrew the bound may have ended before it was sent on, while reading paused.
+    // A body above the limit may end before it is sent, while reading pauses.
     client.setReading(true);
     UpstreamConnection worker = streamingTo();
     if (worker != null) {
@@ -174,7 +173,7 @@ final class Exchange implements Conversation, Place.Holder {
     return body.complete();
   }
 
-  // Reading what routing needs to know.
+  // Reads the facts that routing needs.
 
   private void read() {
     byte[] bytes = state.scratch(body.buffered());
@@ -204,7 +203,7 @@ final class Exchange implements Conversation, Place.Holder {
     admit(read.model());
   }
 
-  // Being admitted.
+  // Waits for admission.
 
   private void admit(@Nullable String model) {
     phase = Phase.ADMITTING;
@@ -219,7 +218,7 @@ final class Exchange implements Conversation, Place.Holder {
     if (attempts == null) {
       throw new IllegalStateException("placed before it was read");
     }
-    // Not sooner: what is refused before it has a place burdens no worker.
+    // Not earlier: a request that is refused before admission is no load on workers.
     state.budget().deposit(state.now());
     attempts.decide();
   }
@@ -240,9 +239,9 @@ final class Exchange implements Conversation, Place.Holder {
     reply(error, Reply.of(error, code, detail).retryAfter(turn));
   }
 
-  // Being tried on one worker after the other.
+  // Tries one worker after another.
 
-  /** The attempt under way; null if there is none. */
+  /** The current attempt; null if there is none. */
   @Nullable Attempt attempt() {
     return attempts == null ? null : attempts.current();
   }
@@ -271,7 +270,7 @@ final class Exchange implements Conversation, Place.Holder {
     return state;
   }
 
-  /** Sends the request, or what takes its place, over a connection that is ready. */
+  /** Sends the request, or the one in its place, over an open connection. */
   void send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
     if (sender.send(heads, to, errand)) {
       sentWhole();
@@ -289,7 +288,7 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  /** The worker takes bytes again, or should get no more for now. */
+  /** Reports that the worker accepts bytes again, or should get none for the present. */
   void workerWritable(boolean writable) {
     if (!body.replayable() && !body.complete()) {
       lastReadAt = state.now();
@@ -298,23 +297,23 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /**
-   * Whether a worker that may have begun with it does no harm if another one, or itself, begins
-   * with it again. Of a route that nobody knows only the method tells.
+   * True if a second execution of the request does no harm after a worker may have started it. For
+   * unknown routes the method decides.
    */
   boolean repeatable() {
     return endpoint != Endpoint.TRANSPARENT || head.idempotent();
   }
 
-  // Relaying the answer.
+  // Relays the answer.
 
-  /** The client gets the first bytes of the answer: nothing is sent again. */
+  /** Reports that the client gets the first bytes of the answer. The request is not sent again. */
   void reached() {
     if (body.complete()) {
       body.release();
     }
   }
 
-  /** The answer has been passed on completely. */
+  /** Reports that the answer was relayed completely. */
   void answered(int code, Relay relay) {
     if (attempts != null) {
       attempts.answered(code, report.worker());
@@ -325,9 +324,9 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /**
-   * The client gets an error that was kept.
+   * Sends a buffered error to the client.
    *
-   * @param restSeconds told as {@code Retry-After}; 0 for the worker's own
+   * @param restSeconds value of {@code Retry-After} in seconds; 0 for the worker's own
    */
   void pass(HeldAnswer held, long restSeconds) {
     body.release();
@@ -335,8 +334,8 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /**
-   * The answer ends before it is complete: never silently, and with an answer of the router's own
-   * where nothing of it has reached the client.
+   * Ends an incomplete answer. If no byte has reached the client, it gets an error of the router.
+   * Otherwise it gets an error event or a broken connection.
    */
   void brokenOff(Relay relay, ProxyError error) {
     if (attempts != null) {
@@ -359,9 +358,9 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  // Ending.
+  // Ends the request.
 
-  /** The client gets an error of the router's own. */
+  /** Ends the request with an error of the router. */
   void reply(ProxyError error) {
     reply(error, Rejections.reply(error));
   }
@@ -386,7 +385,7 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  /** The client does not read its answer. */
+  /** Ends the request because the client does not read its answer. */
   void clientStalled() {
     left();
     client.reset();
@@ -398,7 +397,7 @@ final class Exchange implements Conversation, Place.Holder {
     end(report.status(), Blame.CLIENT);
   }
 
-  /** Ends an attempt that is under way. */
+  /** Cancels the current attempt. */
   private void abandon(@Nullable Failure failure) {
     Relay relay = attempts == null ? null : attempts.abandon(failure);
     if (relay != null) {
@@ -415,27 +414,27 @@ final class Exchange implements Conversation, Place.Holder {
     ExchangeTimeouts.check(this, plane, now);
   }
 
-  /** When something of the request was last read, or could be passed on. */
+  /** Time at which a part of the request was last read or could be forwarded. */
   long lastReadAt() {
     return lastReadAt;
   }
 
-  /** Whether it waits to be admitted. */
+  /** True while the request waits for admission. */
   boolean admitting() {
     return phase == Phase.ADMITTING;
   }
 
-  /** Whether it is held back because every worker is full. */
+  /** True while the request is deferred because all workers are full. */
   boolean heldBack() {
     return attempts != null && attempts.heldBack();
   }
 
-  /** Whether its answer is a stream of events, or is to become one. */
+  /** True if the answer is an event stream, or the client requested one. */
   boolean streams() {
     return report.streamed() || (facts != null && facts.stream());
   }
 
-  /** Whether it is the client's turn to send: all that came has been passed on. */
+  /** True if all received bytes were forwarded and the client must send more. */
   boolean waitsForClient() {
     UpstreamConnection worker = streamingTo();
     return phase == Phase.RECEIVING || (worker != null && !body.complete() && worker.writable());
@@ -447,8 +446,8 @@ final class Exchange implements Conversation, Place.Holder {
   }
 
   /**
-   * Something threw that should not have: the client is told, as far as it can be, and everything
-   * is let go of.
+   * Handles an unexpected exception. The client gets an error if that is still possible, and all
+   * resources are released.
    */
   void failed(Throwable defect) {
     LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, defect);
@@ -465,7 +464,7 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  /** Nobody knows what the client has got of its answer. */
+  /** Resets the connection, because the received part of the answer is unknown. */
   private void breakOff() {
     try {
       abandon(null);
@@ -507,7 +506,7 @@ final class Exchange implements Conversation, Place.Holder {
     }
   }
 
-  /** What throws here must not keep the client from its answer. */
+  /** An exception here must not prevent the answer to the client. */
   private void endAttempts() {
     try {
       if (attempts != null) {

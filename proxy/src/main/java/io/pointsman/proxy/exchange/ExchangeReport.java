@@ -12,9 +12,9 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
-/** What an exchange notes about itself as it goes. Belongs to the client's event loop. */
+/** Record of the events of one exchange. Belongs to the client's event loop. */
 final class ExchangeReport implements RequestReport {
-  /** What is told of a client that left before its answer. */
+  /** Status to report for a client that left before its answer. */
   private static final int CLIENT_LEFT = 499;
 
   private final RequestHead head;
@@ -22,7 +22,7 @@ final class ExchangeReport implements RequestReport {
   private final String requestId;
   private final long startedAt;
 
-  /** Follows the request; null for nobody. */
+  /** Trace of the request; null if there is none. */
   private final @Nullable RequestTrace trace;
 
   private @Nullable String model;
@@ -64,20 +64,20 @@ final class ExchangeReport implements RequestReport {
     }
   }
 
-  /** What the attempt under way sends in place of the client's trace headers; null for nothing. */
+  /** Trace headers of the current attempt, in place of the client's; null if there are none. */
   @Nullable TraceContext traceContext() {
     return trace == null ? null : trace.context();
   }
 
-  /** Follows a request to {@code to} that is no attempt; null for nobody. */
+  /** Trace of a request to {@code to} that is not an attempt; null if there is none. */
   @Nullable SideTrace side(Worker to, SideTrace.Purpose purpose) {
     return trace == null ? null : trace.side(to, purpose);
   }
 
   /**
-   * The attempt under way has ended, and not with the request's answer.
+   * Records that the current attempt ended without the request's answer.
    *
-   * @param code the status of its answer; 0 for none
+   * @param code status of its answer; 0 for none
    */
   void gaveUp(RetryReason reason, int code) {
     unanswered();
@@ -86,7 +86,7 @@ final class ExchangeReport implements RequestReport {
     }
   }
 
-  /** The attempt under way, if there is one, has been taken back. */
+  /** Records that the current attempt, if any, was cancelled. */
   void withdrawn() {
     unanswered();
     if (trace != null) {
@@ -94,7 +94,7 @@ final class ExchangeReport implements RequestReport {
     }
   }
 
-  /** Nothing of the answer that had begun has reached the client, and nothing of it will. */
+  /** Discards the record of an answer that has not reached the client and will not. */
   void unanswered() {
     status = CLIENT_LEFT;
     blame = Blame.NONE;
@@ -107,7 +107,10 @@ final class ExchangeReport implements RequestReport {
     nanosToHead = now - startedAt;
   }
 
-  /** The answer's head goes to the client, maybe with the first part of its body only. */
+  /**
+   * Records the answer's head, which goes to the client, possibly together with the first part of
+   * the body.
+   */
   void answers(int code, Worker by, boolean events) {
     status = code;
     blame = code < 400 ? Blame.NONE : code < 500 ? Blame.CLIENT : Blame.UPSTREAM;

@@ -6,11 +6,11 @@ import io.pointsman.proxy.reply.ProxyError;
 import io.pointsman.proxy.settings.TimeoutSettings;
 import org.jspecify.annotations.Nullable;
 
-/** How long an exchange may take, and whose fault it is that one takes longer. */
+/** Timeouts of an exchange, and the side to blame when one expires. */
 final class ExchangeTimeouts {
   private ExchangeTimeouts() {}
 
-  /** Ends the exchange, or its attempt, if it has taken too long. */
+  /** Ends the exchange, or its attempt, if a timeout has expired. */
   static void check(Exchange exchange, Plane plane, long now) {
     TimeoutSettings timeouts = plane.timeouts();
     Attempt attempt = exchange.attempt();
@@ -25,7 +25,9 @@ final class ExchangeTimeouts {
     }
   }
 
-  /** The whole took too long. What is waited for at that moment tells whose fault it is. */
+  /**
+   * Ends the exchange after the total timeout. The side that the exchange waits for is to blame.
+   */
   private static void totalTimeout(
       Exchange exchange, @Nullable Attempt attempt, long now, long half) {
     Attempt relaying = attempt == null || attempt.relay() == null ? null : attempt;
@@ -45,8 +47,8 @@ final class ExchangeTimeouts {
   }
 
   /**
-   * While the request is still coming the shorter bound holds, also under a stream that has begun:
-   * nothing else bounds the whole of a client that trickles.
+   * While the request is arriving, the shorter of two limits applies, also during a stream. No
+   * other limit bounds a client that sends slowly.
    */
   private static long totalNanos(Exchange exchange, TimeoutSettings timeouts) {
     long total = timeouts.total().toNanos();

@@ -9,12 +9,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request that is decided on, at once or after it was held back because every worker was full.
- * Belongs to the client's event loop, but for what it hears as a guest.
+ * Decision on one request, made immediately or deferred while all workers are full. Belongs to the
+ * client's event loop, except {@link #decided} and {@link #failed}.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // a wake-up has no failure, and is never taken back
+@SuppressWarnings("FutureReturnValueIgnored") // a wake-up cannot fail and is never cancelled
 final class HeldRequest implements HoldBack.Guest {
-  /** What is done with the decision on a request that was held back. */
+  /** Receiver of a deferred decision. */
   interface Holder {
     void heldDecided(Decision decision);
 
@@ -33,7 +33,7 @@ final class HeldRequest implements HoldBack.Guest {
     this.request = request;
   }
 
-  /** Decides; null if it is held back, so that the holder hears of it later. */
+  /** Returns the decision; null if it is deferred. The holder then gets it later. */
   @Nullable Decision decide() {
     HoldBack holdBack = state.plane().holdBack();
     heldAt = state.now();
@@ -45,7 +45,10 @@ final class HeldRequest implements HoldBack.Guest {
     return decision;
   }
 
-  /** Whose client leaves keeps its promise to wake the others. */
+  /**
+   * A caller keeps its wake-up even if its client leaves, because the wake-up serves all deferred
+   * requests.
+   */
   private static void wakeLater(EventExecutor loop, HoldBack holdBack) {
     long nanos = holdBack.wakeAfterNanos();
     if (nanos != HoldBack.NO_WAKE) {
@@ -66,7 +69,7 @@ final class HeldRequest implements HoldBack.Guest {
     return request;
   }
 
-  /** On any thread. */
+  /** Any thread. */
   @Override
   public void decided(Decision decision, long heldNanos) {
     state.loop().execute(() -> take(decision, heldNanos));
@@ -82,7 +85,7 @@ final class HeldRequest implements HoldBack.Guest {
     }
   }
 
-  /** On any thread. */
+  /** Any thread. */
   @Override
   public void failed(RuntimeException fault) {
     state.loop().execute(() -> takeFault(fault));
@@ -96,12 +99,12 @@ final class HeldRequest implements HoldBack.Guest {
     }
   }
 
-  /** Whether it is held back. */
+  /** True while the decision is deferred. */
   boolean waits() {
     return waiting;
   }
 
-  /** Is not wanted any more. May be called at any time, and again. */
+  /** Cancels a deferred decision. May be called at any time, more than once. */
   void leave() {
     if (waiting) {
       waiting = false;

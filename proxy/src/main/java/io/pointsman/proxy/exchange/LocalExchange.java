@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request that the router answers itself: receives it whole, has it handled on a virtual thread,
- * replies. Belongs to the client's event loop.
+ * A request that the router answers itself. It receives the complete body, calls the endpoint on a
+ * virtual thread and sends the answer. Belongs to the client's event loop.
  */
 final class LocalExchange implements Conversation {
   private static final Logger LOG = LoggerFactory.getLogger(LocalExchange.class);
@@ -50,7 +50,7 @@ final class LocalExchange implements Conversation {
     lastReadAt = startedAt;
   }
 
-  /** The largest body that is taken in, be it only its head that is kept. */
+  /** Maximum size of the body in bytes, including a part that is not buffered. */
   private long mostBytes() {
     LimitSettings limits = client.state().plane().limits();
     return endpoint.takesHeadOfBody() ? limits.maxBodyBytes() : mostKept();
@@ -107,7 +107,7 @@ final class LocalExchange implements Conversation {
     return into.add(part, part.readableBytes() == head.contentLength());
   }
 
-  /** What was kept, as an array, whose length is taken of what may be handled at a time. */
+  /** The buffered bytes as an array. Its length counts in the budget of bodies on the heap. */
   private byte[] takeBody() {
     KeptBody kept = body;
     body = null;
@@ -156,13 +156,13 @@ final class LocalExchange implements Conversation {
     return byName;
   }
 
-  /** On a virtual thread. */
+  /** Runs on a virtual thread. */
   private void handle(LocalRequest request) {
     Reply reply;
     try {
       LocalResponse response = endpoint.handle(request);
       reply = new Reply(response.status(), response.headers(), response.body());
-    } catch (Throwable e) { // also what a defect throws that is no exception: the client waits
+    } catch (Throwable e) { // includes errors, because the client waits for an answer
       LOG.error("{} {} failed, request {}", head.method(), head.path(), requestId, e);
       reply = Reply.of(ProxyError.INTERNAL, ProxyError.INTERNAL.message());
     } finally {

@@ -7,16 +7,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request's place among those under way: asked for once, perhaps waited for, given back once.
- * Belongs to the client's event loop, but for {@link #admitted}.
+ * Admission of one request: requested once, possibly queued, released once. Belongs to the client's
+ * event loop, except {@link #admitted}.
  */
 final class Place implements Admission.Waiter {
-  /** What an exchange hears of its place. */
+  /** Receiver of the result. */
   interface Holder {
-    /** It may go on. */
+    /** Reports that the request is admitted. */
     void placeTaken();
 
-    /** It waited as long as is allowed. */
+    /** Reports that the queue timeout has expired. */
     void waitedTooLong();
   }
 
@@ -40,15 +40,15 @@ final class Place implements Admission.Waiter {
     admission = state.plane().admissions().of(null);
   }
 
-  /** The line in which it stands, once it has asked. */
+  /** The queue of this request, after {@link #enter}. */
   Admission admission() {
     return admission;
   }
 
   /**
-   * Asks for the place; false if even the queue is full.
+   * Requests admission. Returns false if the queue is full.
    *
-   * @param model what the request asks for, which says in which line it stands; null if nothing
+   * @param model model of the request, which selects the queue; null if it names none
    */
   boolean enter(@Nullable String model) {
     admission = state.plane().admissions().of(model);
@@ -82,7 +82,7 @@ final class Place implements Admission.Waiter {
     wakeAfter(admission.wake());
   }
 
-  /** On any thread. */
+  /** Any thread. */
   @Override
   public void admitted() {
     state.loop().execute(this::take);
@@ -107,7 +107,7 @@ final class Place implements Admission.Waiter {
     }
   }
 
-  /** Gives the place back, or leaves the queue. May be called at any time, and again. */
+  /** Releases the permit or leaves the queue. May be called at any time, more than once. */
   void leave() {
     Phase before = phase;
     phase = Phase.OVER;
@@ -121,7 +121,7 @@ final class Place implements Admission.Waiter {
     }
   }
 
-  /** Whoever waits for the place may have to wait for the rate as well. */
+  /** The next waiter may also have to wait for the rate. */
   private void giveBack() {
     wakeAfter(admission.leave());
   }

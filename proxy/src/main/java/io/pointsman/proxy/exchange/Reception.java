@@ -12,9 +12,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides, by its head, who answers a request on a client's connection: nobody, because it is
- * malformed or its caller unknown; the router itself; or a worker. Belongs to the connection's
- * event loop.
+ * Dispatcher of a client connection's requests, by their head. A request is refused, answered by
+ * the router, or sent to a worker. Belongs to the connection's event loop.
  */
 final class Reception {
   private static final byte[] CONTINUE =
@@ -28,7 +27,7 @@ final class Reception {
     plane = client.state().plane();
   }
 
-  /** A head has come. */
+  /** Handles a new head. */
   void begin(RequestHead head) {
     RequestHead.Fault fault = head.fault();
     if (fault != null) {
@@ -55,14 +54,14 @@ final class Reception {
     }
   }
 
-  /** Answers a request whose caller may not come in. */
+  /** Refuses a request because its caller is not permitted. */
   void refuseCaller(RequestHead head) {
     ProxyError error = ProxyError.INVALID_API_KEY;
     Reply reply = Reply.of(error, error.message()).with("www-authenticate", "Bearer");
     client.reply(head, plane.requestIds().of(head), reply, client.answering());
   }
 
-  /** Goes on with a request whose caller may come in. */
+  /** Continues with a request of a permitted caller. */
   void dispatch(RequestHead head) {
     LocalRoutes.Methods local = plane.routes().at(head.path());
     if (local == null) {
@@ -101,7 +100,9 @@ final class Reception {
     };
   }
 
-  /** Answers a request that goes no further, and closes: what follows it may be anything. */
+  /**
+   * Refuses a request and closes the connection, because the bytes after the head are unreliable.
+   */
   private void refuse(RequestHead head, ProxyError error, @Nullable String allow) {
     Reply reply = Reply.of(error, error.message());
     String id = head.fault() == null ? plane.requestIds().of(head) : plane.requestIds().make("");

@@ -13,7 +13,7 @@ import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Writes a request to a worker: the client's own, or what takes its place there. */
+/** Writer of requests to workers: the client's request, or one in its place. */
 final class RequestSender {
   private final ByteBufAllocator allocator;
   private final RequestHead head;
@@ -29,9 +29,9 @@ final class RequestSender {
   }
 
   /**
-   * Writes as much of the request as has come.
+   * Writes the received part of the request.
    *
-   * @return whether that was all of it
+   * @return true if that is the complete request
    */
   boolean send(RequestHeadWriter heads, UpstreamConnection to, @Nullable Errand errand) {
     EditedBody changed = errand == null ? null : errand.body();

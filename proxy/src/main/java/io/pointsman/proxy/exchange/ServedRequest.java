@@ -16,7 +16,7 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
-/** What a course sees of an exchange and its attempts. */
+/** The view of an exchange and its attempts that a request handler uses. */
 record ServedRequest(Exchange exchange, Attempts attempts, RequestFacts facts) implements Served {
   @Override
   public RequestHead head() {

@@ -1,4 +1,4 @@
-/** The client's side and the life of one request. */
+/** The client side of the proxy, and the handling of one request from start to end. */
 @NullMarked
 package io.pointsman.proxy.exchange;
 

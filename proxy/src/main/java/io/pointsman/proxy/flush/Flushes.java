@@ -8,17 +8,16 @@ import java.util.List;
 import java.util.concurrent.Executor;
 
 /**
- * Sends what was written to the connections of one event loop together, when the loop has gone
- * through what it had to read. Sending at once would wake the other side for one message, have it
- * fall asleep again and wake it for the next one; this way it finds several. While a round has next
- * to nothing to send, it is sent when the connection that it follows from has been read: with
- * io_uring the kernel is then told of both in one call. Belongs to its event loop.
+ * Batched flushes of the connections of one event loop. Writes of a round are sent together at its
+ * end. Otherwise the receiver would wake and sleep once for each message. In a round with few
+ * flushes, each is sent when the connection that caused it has been read. With io_uring one system
+ * call then submits both. Belongs to its event loop.
  */
 public final class Flushes {
-  /** So many connections wait at most: bounds how long the first of them does. */
+  /** Maximum number of connections that wait, which bounds the delay of the first. */
   private static final int MOST_WAITING = 64;
 
-  /** With so many flushes in a round, or fewer, none waits for others. */
+  /** Maximum number of flushes in a round with few. They do not wait for each other. */
   private static final int FEW = 4;
 
   private final Executor endOfRound;
@@ -26,10 +25,10 @@ public final class Flushes {
   private boolean asked;
   private boolean flushing;
 
-  /** Flushed in this round so far. */
+  /** Number of flushes in this round. */
   private int flushed;
 
-  /** Whether the round before had few. */
+  /** True if the previous round had few flushes. */
   private boolean few = true;
 
   public Flushes(EventLoop loop) {
@@ -37,7 +36,7 @@ public final class Flushes {
         loop instanceof SingleThreadEventLoop own ? own::executeAfterEventLoopIteration : loop;
   }
 
-  /** What is to be flushed of one connection; made once for each. */
+  /** Pending flush of one connection. One object per connection. */
   public final class Flush {
     private final Channel channel;
     private boolean isWaiting;
@@ -46,7 +45,7 @@ public final class Flushes {
       this.channel = channel;
     }
 
-    /** Flushes the connection soon; calling it again until then changes nothing. */
+    /** Flushes the connection soon. Further calls before that have no effect. */
     public void soon() {
       if (!isWaiting) {
         isWaiting = true;
@@ -55,7 +54,7 @@ public final class Flushes {
     }
   }
 
-  /** How {@code channel}, one of the event loop's, is flushed. */
+  /** The flush of {@code channel}, a channel of the event loop. */
   public Flush of(Channel channel) {
     return new Flush(channel);
   }
@@ -73,7 +72,7 @@ public final class Flushes {
     }
   }
 
-  /** A connection has been read for now, and what follows from that is written. */
+  /** Reports that a connection was read and the resulting bytes are written. */
   public void readEnds() {
     if (few && !flushing) {
       flushAll();
@@ -87,7 +86,7 @@ public final class Flushes {
     flushed = 0;
   }
 
-  /** A flush may have others follow it: those are added behind, and flushed as well. */
+  /** A flush can cause others. These are appended and flushed in the same loop. */
   private void flushAll() {
     flushing = true;
     for (int i = 0; i < waiting.size(); i++) {

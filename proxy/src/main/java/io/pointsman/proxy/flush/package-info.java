@@ -1,4 +1,4 @@
-/** When what was written is sent. */
+/** Batched sending of written bytes. */
 @NullMarked
 package io.pointsman.proxy.flush;
 

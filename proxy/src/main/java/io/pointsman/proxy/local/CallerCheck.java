@@ -2,9 +2,9 @@ package io.pointsman.proxy.local;
 
 import org.jspecify.annotations.Nullable;
 
-/** Decides who may send requests, by their {@code Authorization} header, before anything else. */
+/** Check of the {@code Authorization} header, before any other handling of a request. */
 public interface CallerCheck {
-  /** Lets everybody in. */
+  /** Admits all callers. */
   CallerCheck NONE =
       new CallerCheck() {
         @Override
@@ -18,25 +18,25 @@ public interface CallerCheck {
         }
       };
 
-  /** What is known of a caller. */
+  /** Result of a check. */
   enum Verdict {
     ADMITTED,
     REFUSED,
-    /** It must be asked for. */
+    /** The caller must be looked up by {@link #ask}. */
     UNKNOWN
   }
 
   /**
-   * What is known at once. Called on event loops: must neither block nor throw.
+   * The result that is known without a lookup. Called on event loops; must neither block nor throw.
    *
-   * @param authorization the header's value; null if there is none, which is never unknown
+   * @param authorization value of the header; null if it is absent, for which the result is never
+   *     unknown
    */
   Verdict known(@Nullable String authorization);
 
   /**
-   * Whether a caller may come in; unknown if that cannot be found out now: who knows cannot be
-   * asked, or too many are being asked for. Called on a virtual thread, so it may block; bounded in
-   * time.
+   * Looks the caller up. The result is unknown if the authority is unreachable or too many lookups
+   * are in progress. Called on a virtual thread; may block for a bounded time.
    */
   Verdict ask(String authorization);
 }

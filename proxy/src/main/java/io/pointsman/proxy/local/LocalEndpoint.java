@@ -1,27 +1,27 @@
 package io.pointsman.proxy.local;
 
 /**
- * An endpoint that the router answers itself. Called on a virtual thread, so it may block; what it
- * throws becomes a 500.
+ * An endpoint that the router answers itself. Called on a virtual thread; may block. An exception
+ * becomes status 500.
  */
 @FunctionalInterface
 public interface LocalEndpoint {
-  /** What endpoints take that are told a few members. */
+  /** Maximum body in bytes of endpoints with a few members. */
   int SMALL = 64 << 10;
 
   LocalResponse handle(LocalRequest request) throws Exception;
 
   /**
-   * The largest body that it takes, in bytes, as far as {@code limits.max-buffered-body} allows it;
-   * a larger one is answered with 413.
+   * Maximum body in bytes; {@code limits.max-buffered-body} also applies. A larger body gets status
+   * 413.
    */
   default int mostBytes() {
     return SMALL;
   }
 
   /**
-   * Whether it makes do with the head of a body that is too large to be kept; otherwise such a
-   * request is answered with 413. What exceeds the largest body is refused either way.
+   * True if the first part of a body above the limit for buffering suffices; otherwise it gets
+   * status 413. A body above {@link #mostBytes} is refused in both cases.
    */
   default boolean takesHeadOfBody() {
     return false;

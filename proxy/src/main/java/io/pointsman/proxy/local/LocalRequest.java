@@ -8,14 +8,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request to an endpoint of the router's own.
+ * A request to an endpoint of the router.
  *
+ * @param method HTTP method
  * @param path percent-encoded path without the query string
  * @param query query string without the question mark; empty if there is none
- * @param headers values by lower-case name, in the order in which they came
- * @param body the body, bounded by the limits of the listener; not copied
- * @param truncated whether the client's body went on beyond {@code body}
- * @param requestId what the answer will carry as {@code x-request-id}
+ * @param headers values by lower-case name, in order of arrival
+ * @param body the body, within the limits of the listener; not copied
+ * @param truncated true if the client's body continues after {@code body}
+ * @param requestId value of {@code x-request-id} in the answer
  */
 @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
 public record LocalRequest(
@@ -27,7 +28,7 @@ public record LocalRequest(
     boolean truncated,
     String requestId) {
 
-  /** A request whose body is there as a whole. */
+  /** A request with a complete body. */
   public LocalRequest(
       String method,
       String path,
@@ -38,13 +39,13 @@ public record LocalRequest(
     this(method, path, query, headers, body, false, requestId);
   }
 
-  /** The first value of a header, or null. */
+  /** The first value of a header; null if it is absent. */
   public @Nullable String header(String name) {
     List<String> values = headers.get(name.toLowerCase(Locale.ROOT));
     return values == null || values.isEmpty() ? null : values.getFirst();
   }
 
-  /** The first value of a query parameter, decoded; null if it is not given. */
+  /** The first value of a query parameter, decoded; null if it is absent. */
   public @Nullable String parameter(String name) {
     for (String pair : query.split("&", -1)) {
       int equals = pair.indexOf('=');
@@ -56,7 +57,7 @@ public record LocalRequest(
     return null;
   }
 
-  /** The path after {@code prefix}, decoded; empty if the path is the prefix. */
+  /** The path after {@code prefix}, decoded; empty if the path equals the prefix. */
   public String pathAfter(String prefix) {
     return decode(path.substring(Math.min(prefix.length(), path.length())).replace("+", "%2B"));
   }

@@ -7,11 +7,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The answer of an endpoint of the router's own. Framing headers and {@code x-request-id} are added
- * on the way out.
+ * The answer of an endpoint of the router. The server adds framing headers and {@code
+ * x-request-id}.
  *
  * @param status 200 to 599
- * @param headers names and values without line breaks
+ * @param headers names and values, without line breaks
+ * @param body the body; not copied
  */
 @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
 public record LocalResponse(int status, Map<String, String> headers, byte[] body) {
@@ -45,7 +46,7 @@ public record LocalResponse(int status, Map<String, String> headers, byte[] body
         status, Map.of("content-type", type), body.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** This answer with one more header. */
+  /** Copy with one more header. */
   public LocalResponse withHeader(String name, String value) {
     Map<String, String> more = new LinkedHashMap<>(headers);
     more.put(name, value);

@@ -10,11 +10,11 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which paths the router answers itself, by method. Immutable. An exact path is looked up before
- * prefixes, a longer prefix before a shorter one. A GET route answers HEAD too.
+ * The paths that the router answers itself, by method. Immutable. An exact path precedes prefixes;
+ * a longer prefix precedes a shorter one. A GET route also answers HEAD.
  */
 public final class LocalRoutes {
-  /** Answers nothing itself. */
+  /** No routes. */
   public static final LocalRoutes NONE = builder().build();
 
   private final Map<String, Methods> exact;
@@ -34,7 +34,7 @@ public final class LocalRoutes {
     return new Builder();
   }
 
-  /** The routes at {@code path} (without query string); null if it is for the workers. */
+  /** The routes at {@code path}, without its query string; null if workers serve the path. */
   public @Nullable Methods at(String path) {
     Methods found = exact.get(path);
     if (found != null || prefixes.isEmpty()) {
@@ -50,7 +50,7 @@ public final class LocalRoutes {
 
   private record Prefixed(String prefix, Methods methods) {}
 
-  /** What one path answers. */
+  /** The endpoints of one path, by method. */
   public static final class Methods {
     private final Map<String, LocalEndpoint> byName;
 
@@ -58,13 +58,13 @@ public final class LocalRoutes {
       this.byName = byName;
     }
 
-    /** The endpoint for {@code method}; null if the path exists but not with this method. */
+    /** The endpoint for {@code method}; null if the path does not support it. */
     public @Nullable LocalEndpoint forMethod(String method) {
       LocalEndpoint found = byName.get(method);
       return found == null && method.equals("HEAD") ? byName.get("GET") : found;
     }
 
-    /** The value of an {@code Allow} header. */
+    /** The value of the {@code Allow} header. */
     public String allow() {
       SortedSet<String> methods = new TreeSet<>(byName.keySet());
       if (methods.contains("GET")) {
@@ -74,21 +74,19 @@ public final class LocalRoutes {
     }
   }
 
-  /** Collects routes. */
+  /** Builder of routes. */
   public static final class Builder {
     private final Map<String, Map<String, LocalEndpoint>> exact = new TreeMap<>();
     private final Map<String, Map<String, LocalEndpoint>> prefixes = new TreeMap<>();
 
     private Builder() {}
 
-    /** Answers {@code method} at exactly {@code path}. */
+    /** Adds a route for {@code method} at exactly {@code path}. */
     public Builder on(String method, String path, LocalEndpoint endpoint) {
       return add(exact, method, path, endpoint);
     }
 
-    /**
-     * Answers {@code method} at every path that continues {@code prefix}, which ends in a slash.
-     */
+    /** Adds a route for {@code method} at each path below {@code prefix}, which ends in a slash. */
     public Builder below(String method, String prefix, LocalEndpoint endpoint) {
       if (!prefix.endsWith("/")) {
         throw new IllegalArgumentException("prefix: " + prefix + " (expected: ends in /)");

@@ -3,12 +3,12 @@ package io.pointsman.proxy.loop;
 import io.pointsman.proxy.course.Courses;
 import org.jspecify.annotations.Nullable;
 
-/** Makes what leads the requests of an event loop where one worker may not be enough. */
+/** Source of the request handlers for event loops. */
 @FunctionalInterface
 public interface CourseFactory {
-  /** Each request is served by the one worker that the engine chooses. */
+  /** No handlers: the one worker that the engine chooses serves each request. */
   CourseFactory NONE = _ -> null;
 
-  /** Null for none: then each request is served by the one worker that the engine chooses. */
+  /** The handlers for one event loop; null for none, as in {@link #NONE}. */
   @Nullable Courses create(LoopState state);
 }

@@ -1,16 +1,16 @@
 package io.pointsman.proxy.loop;
 
-/** A client's connection, as its event loop sees it, to which it belongs. */
+/** A client connection, as seen by its event loop. Belongs to that loop. */
 public interface LoopClient {
-  /** It has another place among the loop's connections. */
+  /** Reports the connection's new index in the loop's list. */
   void movedTo(int newIndex);
 
-  /** Ends what has taken too long; does not throw. */
+  /** Ends work whose timeout has expired. Does not throw. */
   void checkTimeouts(long now);
 
-  /** Closes unless a request comes or is under way. */
+  /** Closes the connection unless a request is arriving or in progress. */
   void drain();
 
-  /** Ends what is under way. */
+  /** Ends all work in progress. */
   void cut();
 }

@@ -21,22 +21,21 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the exchanges of one event loop share: connections to workers, scratch memory, the retry
- * budget, and the sweep that looks for timeouts. Belongs to its event loop, but for {@link
- * #running}.
+ * State that all exchanges of one event loop share: connections to workers, scratch memory, the
+ * retry budget, and the timeout sweep. Belongs to its event loop, except {@link #running}.
  *
- * <p>Timeouts cost nothing per request: whoever waits notes when it began to, and one sweep per
- * loop looks at all of them about ten times within the shortest timeout.
+ * <p>Timeouts cost nothing per request. A waiting object records its start. One sweep per loop
+ * checks all of them about ten times within the shortest timeout.
  */
 public final class LoopState {
   private static final long MOST_SWEEP_NANOS = 1_000_000_000L;
   private static final long LEAST_SWEEP_NANOS = 5_000_000L;
   private static final int SWEEPS_PER_TIMEOUT = 10;
 
-  /** Until the loop has looked at each of its sockets again. */
+  /** Delay after which the loop has read each of its sockets again. */
   private static final long BEFORE_CLOSING_NANOS = 20_000_000L;
 
-  /** Scratch memory kept between requests; a larger body gets its own. */
+  /** Maximum scratch memory in bytes between requests. A larger body gets its own array. */
   private static final int KEPT_SCRATCH = 1 << 20;
 
   private final Plane plane;
@@ -55,10 +54,10 @@ public final class LoopState {
   private volatile int running;
 
   /**
-   * @param pools makes the loop's connections to workers; it is handed what it must call when it
-   *     keeps a connection
-   * @param courses makes the courses of this loop's requests
-   * @param loops how many loops there are
+   * @param pools factory of the loop's connections to workers; it gets the callback to call when a
+   *     connection is kept
+   * @param courses factory of this loop's request handlers
+   * @param loops number of loops
    */
   public LoopState(
       Plane plane,
@@ -104,12 +103,12 @@ public final class LoopState {
     return Math.clamp(shortest / SWEEPS_PER_TIMEOUT, LEAST_SWEEP_NANOS, MOST_SWEEP_NANOS);
   }
 
-  /** Null if each request is served by the one worker that the engine chooses. */
+  /** The request handlers; null if the one worker that the engine chooses serves each request. */
   public @Nullable Courses courses() {
     return courses;
   }
 
-  /** What is shared by all loops. */
+  /** The state that all loops share. */
   public Plane plane() {
     return plane;
   }
@@ -118,17 +117,17 @@ public final class LoopState {
     return loop;
   }
 
-  /** When what was written to its connections is sent. */
+  /** The batched flushes of this loop. */
   public Flushes flushes() {
     return flushes;
   }
 
-  /** Its connections to workers. */
+  /** The loop's connections to workers. */
   public UpstreamPools pools() {
     return pools;
   }
 
-  /** Reads what routing needs to know of a request. */
+  /** The reader of this loop's requests. */
   public RequestReader reader() {
     return reader;
   }
@@ -137,12 +136,12 @@ public final class LoopState {
     return budget;
   }
 
-  /** The parsed head of the answer that is being read just now. */
+  /** The parsed head of the answer that is being read. The next answer overwrites it. */
   public ResponseHead head() {
     return head;
   }
 
-  /** Largest head of an answer, in bytes. */
+  /** Maximum size in bytes of an answer's head. */
   public int maxHeadBytes() {
     return maxHeadBytes;
   }
@@ -156,7 +155,7 @@ public final class LoopState {
     return plane.ticker().nanos();
   }
 
-  /** Memory for the moment, of at least {@code length} bytes. */
+  /** Scratch memory of at least {@code length} bytes, valid until the next call. */
   public byte[] scratch(int length) {
     if (length > KEPT_SCRATCH) {
       return new byte[length];
@@ -167,32 +166,32 @@ public final class LoopState {
     return scratch;
   }
 
-  /** A copy of {@code body} at the beginning of memory for the moment. */
+  /** Scratch memory that starts with a copy of {@code body}, valid until the next call. */
   public byte[] scratch(KeptBody body) {
     byte[] bytes = scratch(body.length());
     body.copyTo(bytes);
     return bytes;
   }
 
-  /** Requests for workers under way on this loop; read by any thread. */
+  /** Number of requests to workers in progress on this loop. Any thread. */
   public int running() {
     return running;
   }
 
-  /** So many more requests for workers are under way. */
+  /** Changes the number of requests in progress by {@code change}. */
   public void count(int change) {
     int counted = running + change;
     running = counted;
   }
 
-  /** Looks after a connection from now on; returns its place. */
+  /** Adds a connection to the sweep. Returns its index. */
   public int add(LoopClient client) {
     clients.add(client);
     sweepLater();
     return clients.size() - 1;
   }
 
-  /** The connection at this place is gone. */
+  /** Removes the connection at this index. */
   public void remove(int index) {
     LoopClient last = clients.removeLast();
     if (index < clients.size()) {
@@ -202,8 +201,8 @@ public final class LoopState {
   }
 
   /**
-   * Not by a timer of the loop's own: as long as it has one, io_uring is handed a timeout each time
-   * that the loop begins to wait, thousands of times a second.
+   * Does not use a timer of the loop. With a timer, io_uring gets a timeout for each wait of the
+   * loop, thousands of times per second.
    */
   private void sweepLater() {
     if (!sweeping) {
@@ -227,8 +226,8 @@ public final class LoopState {
   }
 
   /**
-   * Soon closes connections that are between two requests; the others close after theirs. What lies
-   * in their sockets already is read before, since it may be a request.
+   * Closes connections between two requests after a short delay; other connections close after
+   * their request. The delay lets the loop read pending bytes first, because they may be a request.
    */
   @SuppressWarnings("FutureReturnValueIgnored") // closing does not fail
   public void drain() {
@@ -241,7 +240,7 @@ public final class LoopState {
     }
   }
 
-  /** Ends everything that is under way. */
+  /** Ends all work in progress. */
   public void cut() {
     for (LoopClient client : List.copyOf(clients)) {
       client.cut();

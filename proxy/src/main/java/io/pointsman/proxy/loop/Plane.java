@@ -22,12 +22,12 @@ import io.pointsman.proxy.telemetry.RequestTracer;
 import java.time.Duration;
 
 /**
- * What all exchanges of the server share, whatever their event loop. Its parts are immutable or
- * safe for use by several threads.
+ * State that all exchanges of the server share, across event loops. Its parts are immutable or
+ * thread-safe.
  *
- * @param bodies bounds what is kept of requests
- * @param localBodies bounds the bodies, on the heap, that the router's own endpoints handle
- * @param sseKeepalive silence after which a stream of events gets a comment; 0 for none
+ * @param bodies limit on the buffered bodies of requests
+ * @param localBodies limit on the bodies on the heap, for endpoints of the router
+ * @param sseKeepalive interval without bytes after which an event stream gets a comment; 0 for none
  */
 public record Plane(
     RoutingEngine engine,

@@ -1,4 +1,4 @@
-/** What the requests of one event loop, and those of the whole server, share. */
+/** State that the requests of one event loop, or of the whole server, share. */
 @NullMarked
 package io.pointsman.proxy.loop;
 

@@ -8,26 +8,29 @@ import io.pointsman.request.usage.UsageTail;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a policy learns from an answer that passes: when a stream begins, and the token counts at
- * its end. What was asked for as a stream and has no length is one, whatever it consists of (lines
- * of JSON, say). The last bytes are copied and looked at once. Of a compressed answer only the
- * beginning tells something. Belongs to the event loop.
+ * Signals from a relayed answer to its lease: the first token of a stream, and the token counts at
+ * the end. An answer without a length to a streaming request counts as a stream in any format, for
+ * example lines of JSON. The last bytes are copied and read once. A compressed answer only reports
+ * its first token. Belongs to the event loop.
  */
 public final class AnswerSignals {
   private static final int OK = 200;
 
   /**
-   * Compressors may write what their streams begin with (gzip 10 bytes, zstd 18 at most) before
-   * they have an event; no event is as short as that.
+   * Maximum size in bytes of a compressor's header, which may precede the first event (gzip 10,
+   * zstd at most 18). No event is that short.
    */
   private static final int CODING_HEAD = 18;
 
   private final Lease lease;
 
-  /** Null if nothing can be read at the end. */
+  /** Null if the end of the answer is not readable. */
   private final @Nullable AnswerTail tail;
 
-  /** Bytes that are no token yet; below 0 when the first token is told, or will not be. */
+  /**
+   * Remaining bytes before the first token; below 0 when the first token was reported, or is not
+   * reported.
+   */
   private int before;
 
   private AnswerSignals(Lease lease, boolean stream, boolean encoded) {
@@ -36,7 +39,7 @@ public final class AnswerSignals {
     before = stream ? (encoded ? CODING_HEAD : 0) : -1;
   }
 
-  /** Null if the answer has nothing to learn from: an error, or compressed and no stream. */
+  /** Returns null if the answer has no signals: an error, or compressed without streaming. */
   public static @Nullable AnswerSignals of(Lease lease, ResponseHead head) {
     boolean stream = head.eventStream() || (!lease.whole() && unmeasured(head));
     boolean tells = head.status() == OK && (stream || !head.encoded());
@@ -48,9 +51,9 @@ public final class AnswerSignals {
   }
 
   /**
-   * {@code in} continues the body; it is left as it is.
+   * Reads {@code in}, the next bytes of the body, without changing it.
    *
-   * @param computed whether what has come tells that the prompt is computed
+   * @param computed true if the received events show that the prompt is computed
    */
   public void bodyArrived(ByteBuf in, boolean computed) {
     if (before >= 0 && computed) {
@@ -64,7 +67,7 @@ public final class AnswerSignals {
     }
   }
 
-  /** The answer is complete; called before the lease is settled. */
+  /** Reports the token counts at the end of the answer. Called before the lease is settled. */
   public void ended() {
     if (tail != null) {
       lease.reported(UsageTail.read(tail.bytes(), 0, tail.length()));

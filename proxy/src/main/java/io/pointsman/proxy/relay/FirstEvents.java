@@ -7,31 +7,33 @@ import io.pointsman.request.event.EventKind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an answer's body tells until its first output, and the bytes until then, where they may
- * become another worker's. Belongs to the event loop.
+ * The start of an answer's body, up to its first output. It classifies the events and can buffer
+ * their bytes while a retry is possible. Belongs to the event loop.
  */
 public final class FirstEvents {
-  /** Larger beginnings of a stream reach the client before its first output. */
+  /**
+   * Maximum number of buffered bytes. A larger start goes to the client before its first output.
+   */
   private static final int MOST_KEPT = 1 << 18;
 
   private static final int OK = 200;
 
-  /** Null once the first output is there; of what is no stream of events, any byte is output. */
+  /** Null after the first output. Without an event stream each byte is output. */
   private @Nullable StreamOpening opening;
 
   private EventKind told = EventKind.TAKEN;
   private @Nullable ByteBuf kept;
 
   /**
-   * @param head of the answer, valid during this call
-   * @param method of the request
+   * @param head head of the answer, valid during this call
+   * @param method method of the request
    */
   public FirstEvents(ResponseHead head, String method) {
     boolean readable = head.status() == OK && head.eventStream() && !head.encoded();
     opening = readable ? new StreamOpening(head, method) : null;
   }
 
-  /** What the body has told so far, {@code in} included, which is left as it is. */
+  /** The state after {@code in}, the next bytes of the body, which remain unchanged. */
   public EventKind read(ByteBuf in) {
     if (opening != null) {
       told = opening.take(in);
@@ -44,16 +46,17 @@ public final class FirstEvents {
     return told;
   }
 
-  /** What the body has told so far. */
+  /** The state after the bytes read up to this call. */
   public EventKind told() {
     return told;
   }
 
   /**
-   * Keeps a part of the body, copied: buffers of connections are larger than what comes in them.
+   * Buffers a copy of a part of the body, because buffers of connections are larger than their
+   * content.
    *
-   * @param in taken over, unless it is too much
-   * @return false if it is too much
+   * @param in ownership passes to this method if it returns true
+   * @return false if the part exceeds the limit
    */
   public boolean keep(ByteBuf in) {
     ByteBuf before = kept;
@@ -67,12 +70,12 @@ public final class FirstEvents {
     return true;
   }
 
-  /** Whether something is kept. */
+  /** True if bytes are buffered. */
   public boolean keeps() {
     return kept != null;
   }
 
-  /** What was kept, and {@code in} behind it; handed over both ways. */
+  /** The buffered bytes followed by {@code in}. The ownership of both passes with them. */
   public ByteBuf join(ByteBuf in) {
     ByteBuf before = kept;
     if (before == null) {
@@ -84,7 +87,7 @@ public final class FirstEvents {
     return before;
   }
 
-  /** Lets go of what is kept. */
+  /** Releases the buffered bytes. */
   public void release() {
     if (kept != null) {
       kept.release();

@@ -11,8 +11,8 @@ import io.pointsman.proxy.wire.ResponseHead;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What all ways of passing an answer on have in common: what came of it and what went, and chunks.
- * Belongs to the event loop.
+ * Common part of all relays: the framing of the answer, counters, and chunks. Belongs to the event
+ * loop.
  */
 abstract sealed class FramedRelay implements Relay permits ResponseRelay, RewrittenRelay {
   static final int CRLF = '\r' << 8 | '\n';
@@ -29,10 +29,10 @@ abstract sealed class FramedRelay implements Relay permits ResponseRelay, Rewrit
   private long bytesOut;
 
   /**
-   * @param client the connection to the client
-   * @param answer the worker's, valid during this call
-   * @param events whether the answer is a stream of events that can be told apart
-   * @param keep whether the client's connection is to be kept afterwards
+   * @param client connection to the client
+   * @param answer the worker's head, valid during this call
+   * @param events true if the answer is an event stream with readable events
+   * @param keep true to keep the client's connection after the answer
    */
   FramedRelay(
       Channel client, RequestHead request, ResponseHead answer, boolean events, boolean keep) {
@@ -47,12 +47,12 @@ abstract sealed class FramedRelay implements Relay permits ResponseRelay, Rewrit
     return text.getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** The client's connection cannot be kept after all. */
+  /** Marks the client's connection to be closed after the answer. */
   final void closeAfter() {
     closesAfter = true;
   }
 
-  /** Notes whether the worker sent more than its answer. */
+  /** Records that the worker sent more than its answer, if {@code more}. */
   final void surplus(boolean more) {
     surplus |= more;
   }
@@ -82,18 +82,18 @@ abstract sealed class FramedRelay implements Relay permits ResponseRelay, Rewrit
     return framing.empty();
   }
 
-  /** Sends bytes behind the head, and the head before them if it has not gone yet. */
+  /** Sends bytes of the body. Sends the head first if that has not happened. */
   abstract void send(ByteBuf bytes);
 
   /** Writes bytes to the client. */
   @SuppressWarnings(
-      "FutureReturnValueIgnored") // a failed write closes the connection, which is seen
+      "FutureReturnValueIgnored") // a failed write closes the connection, which is handled
   final void write(ByteBuf bytes) {
     bytesOut += bytes.readableBytes();
     client.write(bytes, client.voidPromise());
   }
 
-  /** Sends a part of a body without length: as a chunk, where the client knows them. */
+  /** Sends a part of a body without length, as a chunk if the client supports chunks. */
   final void sendPart(ByteBuf part) {
     if (!part.isReadable()) {
       part.release();
@@ -110,7 +110,7 @@ abstract sealed class FramedRelay implements Relay permits ResponseRelay, Rewrit
     send(client.alloc().buffer(2).writeShort(CRLF));
   }
 
-  /** Ends a body that went in parts. */
+  /** Ends a body that was sent in parts. */
   final void endParts() {
     if (!request.http10()) {
       send(copied(LAST_CHUNK));
@@ -124,7 +124,7 @@ abstract sealed class FramedRelay implements Relay permits ResponseRelay, Rewrit
   /**
    * Sends an error as the last event, and the end of the body.
    *
-   * @param whole whether the event before it is complete
+   * @param whole true if the event before it is complete
    */
   final void sendErrorEvent(ProxyError error, boolean whole) {
     String event = (whole ? "" : "\n\n") + "data: " + error.json(error.message()) + "\n\n";

@@ -3,54 +3,53 @@ package io.pointsman.proxy.relay;
 import io.netty.buffer.ByteBuf;
 import io.pointsman.proxy.reply.ProxyError;
 
-/** Passes one answer on to the client. Belongs to the event loop. */
+/** Relay of one answer to the client. Belongs to the event loop. */
 public sealed interface Relay permits FramedRelay {
-  /** What became of the bytes. */
+  /** Result of {@link #relay}. */
   enum Progress {
     MORE,
     DONE,
     MALFORMED
   }
 
-  /** Whether the client's connection ends with the answer. */
+  /** True if the client's connection closes after the answer. */
   boolean closesAfter();
 
-  /** Whether the worker sent more than its answer. */
+  /** True if the worker sent more than its answer. */
   boolean surplus();
 
-  /** Whether the answer is a stream of events. */
+  /** True if the answer is an event stream. */
   boolean events();
 
-  /** Bytes written to the client so far. */
+  /** Number of bytes written to the client. */
   long bytesOut();
 
-  /** Whether the answer is complete without a body. */
+  /** True if the answer has no body. */
   boolean empty();
 
-  /** Passes bytes of the body on; takes over their ownership. */
+  /** Relays bytes of the body. Their ownership passes to this method. */
   Progress relay(ByteBuf in);
 
-  /** Sends the head, if it has not gone with a part of the body yet. */
+  /** Sends the head, unless it was already sent. */
   void sendHead();
 
-  /** The worker's connection has ended; whether the answer is complete by that. */
+  /** Reports the end of the worker's connection. Returns true if it completes the answer. */
   boolean endOfConnection();
 
-  /** Puts a comment between two events, if that is where the stream stands. */
+  /** Sends a comment if the stream is between two events. */
   void keepAlive();
 
   /**
-   * Ends the answer early: a stream of events with an error event and a proper end; an event or a
-   * chunk that was cut off is closed first. Anything else not at all, so that the connection has to
-   * be broken.
+   * Ends the answer early. An event stream gets an error event and a proper end; a partial event or
+   * chunk is closed first. Any other answer cannot be ended; the caller must break the connection.
    *
-   * @return whether it ended properly
+   * @return true if the answer ended properly
    */
   boolean endWithError(ProxyError error);
 
-  /** Whether the client must see a reset to know that the answer is not whole. */
+  /** True if only a reset shows the client that the answer is incomplete. */
   boolean breakNeedsReset();
 
-  /** Lets go of what was never sent. */
+  /** Releases unsent bytes. */
   void release();
 }

@@ -12,14 +12,13 @@ import io.pointsman.proxy.wire.ResponseHead;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes an answer on to the client as the bytes that come: the head with this hop's lines
- * exchanged, the body untouched. Its framing is only followed, to know where it ends and where
- * something can be put in between. It changes in two cases: a body that ends with its connection
- * gets chunks for a client that knows them, and chunks are undone for one that does not. Belongs to
- * the event loop.
+ * Relay that forwards the bytes of the answer: the head with this hop's header lines replaced, and
+ * the body unchanged. It follows the framing to find the end and the borders between events. The
+ * framing changes in two cases. A body that ends with its connection becomes chunked if the client
+ * supports chunks. Chunks are removed if the client does not. Belongs to the event loop.
  */
 public final class ResponseRelay extends FramedRelay {
-  /** A body that comes with its head is copied behind it up to this size, to be sent as one. */
+  /** Maximum size in bytes of a body that is copied after its head and sent in one buffer. */
   private static final int SENT_WITH_HEAD = 4096;
 
   private final EventTail tail = new EventTail();
@@ -28,11 +27,11 @@ public final class ResponseRelay extends FramedRelay {
   private @Nullable ByteBuf unsentHead;
 
   /**
-   * Begins the answer.
+   * Starts the answer.
    *
-   * @param head the worker's, valid during this call
+   * @param head the worker's head, valid during this call
    * @param lines header lines to add, each with its line break
-   * @param keep whether the client's connection is to be kept afterwards, if its framing allows
+   * @param keep true to keep the client's connection after the answer, if the framing allows it
    */
   public ResponseRelay(
       Channel client, RequestHead request, ResponseHead head, String lines, boolean keep) {
@@ -43,7 +42,7 @@ public final class ResponseRelay extends FramedRelay {
     unsentHead = writeHead(head, lines);
   }
 
-  /** Whether an HTTP/1.0 client would have to learn the end from the connection. */
+  /** True if an HTTP/1.0 client can learn the end only from a closed connection. */
   private boolean delimitedByClose() {
     return framing.kind() == Kind.CHUNKED || framing.kind() == Kind.UNTIL_CLOSE;
   }
@@ -95,7 +94,7 @@ public final class ResponseRelay extends FramedRelay {
     return malformed ? Progress.MALFORMED : end >= 0 ? Progress.DONE : Progress.MORE;
   }
 
-  /** Passes on the whole chunks before a broken one. */
+  /** Relays the complete chunks before a malformed one. */
   private Progress cutBeforeFault(ByteBuf in) {
     malformed = true;
     int border = framing.chunks().border();
@@ -141,7 +140,7 @@ public final class ResponseRelay extends FramedRelay {
     return true;
   }
 
-  /** Whether a line of the router's own would stand between two events and between two chunks. */
+  /** True at the border of two events and two chunks, where the router may add its own. */
   private boolean betweenEvents() {
     if (!events()) {
       return false;
@@ -153,7 +152,7 @@ public final class ResponseRelay extends FramedRelay {
         if (request.http10()) {
           yield tail.betweenEvents();
         }
-        // Of a malformed body the tail has seen more than what was passed on.
+        // The tail of a malformed body has read more than was relayed.
         yield !malformed && framing.chunks().atBorder() && framing.chunks().tail().betweenEvents();
       }
     };
@@ -180,7 +179,7 @@ public final class ResponseRelay extends FramedRelay {
     return true;
   }
 
-  /** Brings the framing to where a chunk can be added; false if it has no such place. */
+  /** Completes the framing up to a place for another chunk. Returns false if there is none. */
   private boolean completeChunk(ByteBuf out) {
     return switch (framing.kind()) {
       case NONE, LENGTH -> false;

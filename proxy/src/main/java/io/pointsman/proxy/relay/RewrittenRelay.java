@@ -13,25 +13,24 @@ import io.pointsman.proxy.wire.RequestHead;
 import io.pointsman.proxy.wire.ResponseHead;
 
 /**
- * Passes an answer on whose body changes on its way: the worker's framing is taken off, the body
- * rewritten, and framed anew. A body that is rewritten as a whole gets its length, one that streams
- * gets chunks, or its end with the connection for a client that knows none. Belongs to the event
- * loop.
+ * Relay of an answer with a changed body. It removes the worker's framing, changes the body, and
+ * frames it again. A body that changes as a whole gets a length. A streamed body gets chunks, or
+ * ends with its connection for a client without chunks. Belongs to the event loop.
  */
 public final class RewrittenRelay extends FramedRelay {
   private final BodyRewrite rewrite;
 
-  /** The head without framing, without its last line; released once it is sent. */
+  /** The head without framing and without its last line; released when it is sent. */
   private final ByteBuf head;
 
   private boolean headSent;
 
   /**
-   * Begins the answer.
+   * Starts the answer, which has a body.
    *
-   * @param answer the worker's, valid during this call; with a body
+   * @param answer the worker's head, valid during this call
    * @param lines header lines to add, each with its line break
-   * @param keep whether the client's connection is to be kept afterwards, if its framing allows
+   * @param keep true to keep the client's connection after the answer, if the framing allows it
    */
   public RewrittenRelay(
       Channel client,
@@ -81,7 +80,7 @@ public final class RewrittenRelay extends FramedRelay {
     sendPart(part);
   }
 
-  /** The body is complete. */
+  /** Ends a complete body. */
   private void finish(ByteBuf part) {
     ByteBuf rest = rewrite.end();
     if (headSent) {
@@ -98,7 +97,7 @@ public final class RewrittenRelay extends FramedRelay {
     send(rest);
   }
 
-  /** Sends the head of a body whose length is not known. */
+  /** Sends the head of a body of unknown length. */
   private void begin() {
     if (headSent) {
       return;
@@ -123,7 +122,7 @@ public final class RewrittenRelay extends FramedRelay {
     write(bytes);
   }
 
-  /** A body that is rewritten as a whole has no head before its end. */
+  /** A body that changes as a whole sends its head at its end. */
   @Override
   public void sendHead() {
     if (rewrite.streams()) {

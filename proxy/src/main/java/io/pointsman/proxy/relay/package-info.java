@@ -1,4 +1,4 @@
-/** Passes a worker's answer on to the client, and reads in passing what it tells. */
+/** Relays of workers' answers to the client, with the signals read from them. */
 @NullMarked
 package io.pointsman.proxy.relay;
 

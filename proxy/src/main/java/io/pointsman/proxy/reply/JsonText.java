@@ -1,13 +1,15 @@
 package io.pointsman.proxy.reply;
 
-/** Text inside a JSON string. */
+/** Text in a JSON string. */
 final class JsonText {
-  /** Characters of a text that are told at most. */
+  /** Maximum number of characters of a text. */
   private static final int LONGEST = 300;
 
   private JsonText() {}
 
-  /** {@code text} cut to a fair length, with everything escaped that is not printable ASCII. */
+  /**
+   * The first 300 characters of {@code text}, with all characters outside printable ASCII escaped.
+   */
   static String escape(String text) {
     StringBuilder out = new StringBuilder(text.length() + 16);
     for (int i = 0; i < Math.min(text.length(), LONGEST); i++) {

@@ -4,8 +4,8 @@ import io.pointsman.proxy.telemetry.Blame;
 import java.util.Locale;
 
 /**
- * Everything that can go wrong in the router's eyes, with what the client is told: the one table
- * from failure to status. Type and code are those of OpenAI's error object.
+ * All failures that the router reports, each with its status and message. This is the only mapping
+ * from failure to status. Type and code follow OpenAI's error object.
  */
 public enum ProxyError {
   MALFORMED_REQUEST(400, Blame.CLIENT, "request: malformed (expected: HTTP/1.1)"),
@@ -45,16 +45,17 @@ public enum ProxyError {
   UPSTREAM_TIMEOUT(504, Blame.UPSTREAM, "the worker did not answer in time"),
   TOTAL_TIMEOUT(504, Blame.UPSTREAM, "the answer took longer than allowed"),
   /**
-   * As {@link #TOTAL_TIMEOUT}, of an answer that was still coming: it is the limit that ends it.
+   * As {@link #TOTAL_TIMEOUT}, for an answer that was still arriving. The limit is the reason, not
+   * the worker.
    */
   TOTAL_REACHED(
       504, "server_error", "total_timeout", Blame.ROUTER, "the answer took longer than allowed"),
   /**
-   * The answer had begun: told within a stream of events, or by breaking the connection; with the
-   * status where the client has got nothing of it.
+   * The worker ended an answer early. The client gets an error event or a broken connection, or
+   * this status if it has received nothing.
    */
   UPSTREAM_BROKE_OFF(502, Blame.UPSTREAM, "the worker broke off its answer"),
-  /** As {@link #UPSTREAM_BROKE_OFF}, by silence. */
+  /** As {@link #UPSTREAM_BROKE_OFF}, because the worker was silent. */
   UPSTREAM_STALLED(504, Blame.UPSTREAM, "the worker stopped in the middle of its answer");
 
   private final int status;
@@ -87,7 +88,7 @@ public enum ProxyError {
     return blame;
   }
 
-  /** What the client is told if there is nothing more precise. */
+  /** Message for the client if there is no detail. */
   public String message() {
     return message;
   }
@@ -95,7 +96,7 @@ public enum ProxyError {
   /**
    * The error object as a JSON document on one line.
    *
-   * @param detail told instead of {@link #message()}; cut where it is long
+   * @param detail message in place of {@link #message()}; cut after 300 characters
    */
   public String json(String detail) {
     return "{\"error\":{\"message\":\""

@@ -5,7 +5,7 @@ import io.pointsman.engine.RejectReason;
 import io.pointsman.proxy.admission.Admission;
 import org.jspecify.annotations.Nullable;
 
-/** What a client is told when the engine has no worker for its request. */
+/** Answers to requests without a worker. */
 public final class Rejections {
   private Rejections() {}
 
@@ -20,7 +20,10 @@ public final class Rejections {
     };
   }
 
-  /** For a request that fails by {@code error}, with when to come again where that may help. */
+  /**
+   * Answer to a request that fails with {@code error}. It has {@code Retry-After} if a retry may
+   * succeed.
+   */
   public static Reply reply(ProxyError error) {
     Reply reply = Reply.of(error, error.message());
     boolean passing =
@@ -31,7 +34,7 @@ public final class Rejections {
     return passing ? reply.retryAfter(0) : reply;
   }
 
-  /** For a request that finds the queue full. */
+  /** Answer to a request that finds the queue full. */
   public static Reply queueFull(Admission admission) {
     ProxyError error = ProxyError.QUEUE_FULL;
     int status = admission.settings().queueFullStatus();
@@ -39,10 +42,10 @@ public final class Rejections {
   }
 
   /**
-   * Workers that are all busy by their own word are told of by theirs; a limit of the router's own
-   * is 503.
+   * Answer to a rejected request. If all workers report that they are busy, it has their status;
+   * for a limit of the router it has 503.
    *
-   * @param model the model asked for
+   * @param model model of the request
    */
   public static Reply reply(Decision.Rejected rejected, @Nullable String model) {
     int said = rejected.busyStatus();
@@ -50,8 +53,10 @@ public final class Rejections {
   }
 
   /**
-   * @param model the model asked for
-   * @param busyStatus what to answer while all workers are busy
+   * Answer to a rejected request.
+   *
+   * @param model model of the request
+   * @param busyStatus status while all workers are busy
    */
   public static Reply reply(Decision.Rejected rejected, @Nullable String model, int busyStatus) {
     ProxyError error = error(rejected.reason());

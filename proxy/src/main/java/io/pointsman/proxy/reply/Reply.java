@@ -11,25 +11,24 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A whole answer made by the router: status, headers, body. Its framing follows from the request
- * that it answers.
+ * A complete answer of the router: status, headers and body. Its framing depends on the request.
  */
-@SuppressWarnings("ArrayRecordComponent") // built, written, forgotten
+@SuppressWarnings("ArrayRecordComponent") // created, written once, never compared
 public record Reply(int status, Map<String, String> headers, byte[] body) {
 
-  /** An error in OpenAI's shape. */
+  /** An error in OpenAI's format. */
   public static Reply of(ProxyError error, String detail) {
     return of(error, error.status(), detail);
   }
 
-  /** An error in OpenAI's shape with another status. */
+  /** An error in OpenAI's format, with another status. */
   public static Reply of(ProxyError error, int status, String detail) {
     Map<String, String> headers = new LinkedHashMap<>();
     headers.put("content-type", "application/json");
     return new Reply(status, headers, error.json(detail).getBytes(StandardCharsets.UTF_8));
   }
 
-  /** This answer with one more header. */
+  /** Copy with one more header. */
   public Reply with(String name, String value) {
     Map<String, String> more = new LinkedHashMap<>(headers);
     more.put(name, value);
@@ -37,15 +36,15 @@ public record Reply(int status, Map<String, String> headers, byte[] body) {
   }
 
   /**
-   * This answer with {@code Retry-After}.
+   * Copy with {@code Retry-After}.
    *
-   * @param nanos when to try again; rounded up to whole seconds, at least one
+   * @param nanos delay in nanoseconds; rounded up to whole seconds, at least one
    */
   public Reply retryAfter(long nanos) {
     return with("retry-after", Long.toString(seconds(nanos)));
   }
 
-  /** Whole seconds, at least one, that cover {@code nanos}. */
+  /** {@code nanos} rounded up to whole seconds, at least one. */
   public static long seconds(long nanos) {
     return Math.max(1, (nanos + 999_999_999L) / 1_000_000_000L);
   }

@@ -8,14 +8,14 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Finds or makes the id that an answer carries as {@code x-request-id}. Made ids have the form that
- * vllm-router gives them: a prefix by path and 24 letters and digits.
+ * Source of the request id, which each answer carries as {@code x-request-id}. Generated ids have
+ * vllm-router's form: a prefix by path and 24 letters and digits.
  */
 public final class RequestIds {
   private static final byte[] LETTERS =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".getBytes(ISO_8859_1);
 
-  /** Letters and digits drawn at a time: 62^4 fits a roll. */
+  /** Number of characters per random number: 62^4 fits its range. */
   private static final int GROUP = 4;
 
   private static final int GROUP_BOUND = 62 * 62 * 62 * 62;
@@ -26,7 +26,7 @@ public final class RequestIds {
   private static final byte[] GENERATED = "gnt-".getBytes(ISO_8859_1);
   private static final byte[] OTHER = "req-".getBytes(ISO_8859_1);
 
-  /** Longest id taken over from a client. */
+  /** Maximum length in characters of a client's id. */
   private static final int LONGEST = 256;
 
   private final List<String> headers;
@@ -37,7 +37,7 @@ public final class RequestIds {
     this.dice = dice;
   }
 
-  /** The id of a request. */
+  /** The id of a request: the client's, else a generated one. */
   public String of(RequestHead head) {
     for (String name : headers) {
       String given = head.first(name);
@@ -60,7 +60,7 @@ public final class RequestIds {
     return true;
   }
 
-  /** A new id for a request to {@code uri}. */
+  /** A generated id for a request to {@code uri}. */
   public String make(String uri) {
     byte[] prefix = prefix(uri);
     byte[] id = Arrays.copyOf(prefix, prefix.length + LENGTH);

@@ -1,4 +1,4 @@
-/** Answers that the router makes itself. */
+/** Answers that the router creates itself. */
 @NullMarked
 package io.pointsman.proxy.reply;
 

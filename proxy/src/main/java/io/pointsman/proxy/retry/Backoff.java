@@ -2,7 +2,7 @@ package io.pointsman.proxy.retry;
 
 import io.pointsman.engine.env.Dice;
 
-/** How long to wait before a retry: grows geometrically, with jitter both ways. Immutable. */
+/** Delay before a retry. It grows geometrically and has jitter in both directions. Immutable. */
 public final class Backoff {
   private static final int HALF_STEPS = 1000;
 
@@ -15,9 +15,9 @@ public final class Backoff {
   }
 
   /**
-   * The wait before a retry, in nanoseconds.
+   * The delay before a retry, in nanoseconds.
    *
-   * @param retries retries made before it
+   * @param retries number of earlier retries
    */
   public long nanos(int retries) {
     double grown = (double) settings.initialBackoff().toNanos();

@@ -12,23 +12,26 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
- * An error of a worker, kept while another one is tried: it is what the client gets if none does
- * better. Bounded. Belongs to the event loop.
+ * A worker's error answer, buffered during a retry. The client gets it if no other attempt does
+ * better. Belongs to the event loop.
  */
 public final class HeldAnswer {
-  /** Largest body that is kept while another worker is tried. */
+  /** Maximum size in bytes of a buffered body during a retry. */
   public static final int MOST_BYTES = 65_536;
 
-  /** The status of a worker that says it is busy within a stream. */
+  /** Status of a worker that reports an overload within a stream. */
   public static final int BUSY = 503;
 
-  /** How vLLM says that its queue is full, as opposed to other reasons for a 503. */
+  /**
+   * Patterns of vLLM's error for a full queue. They distinguish it from other reasons for status
+   * 503.
+   */
   private static final Pattern QUEUE_FULL_TYPE =
       Pattern.compile("\"type\"\\s*:\\s*\"Service ?Unavailable");
 
   private static final Pattern QUEUE_FULL_CODE = Pattern.compile("\"code\"\\s*:\\s*503\\b");
 
-  /** How long a worker rests that says it is busy, but not for how long, in nanoseconds. */
+  /** Rest of a busy worker without {@code Retry-After}, in nanoseconds. */
   public static final long REST_NANOS = 200_000_000L;
 
   private final Worker worker;
@@ -42,11 +45,11 @@ public final class HeldAnswer {
   private boolean surplus;
 
   /**
-   * One whose body is still to come.
+   * An answer without its body, which follows.
    *
-   * @param head as it came, {@code parsed} from
-   * @param method of the request
-   * @param longestRest the longest {@code Retry-After} that is honoured
+   * @param head bytes of the head, from which {@code parsed} was read
+   * @param method method of the request
+   * @param longestRest maximum {@code Retry-After} that is honoured
    */
   public HeldAnswer(
       Worker worker,
@@ -66,8 +69,8 @@ public final class HeldAnswer {
   }
 
   /**
-   * Keeps more of the body, also of one that is empty and thus complete; takes over its ownership.
-   * False if that is not possible.
+   * Buffers more of the body, which may be empty and complete. The ownership of {@code part} passes
+   * to this method. Returns false if the framing is malformed.
    */
   public boolean keep(ByteBuf part) {
     int from = part.readerIndex();
@@ -84,7 +87,7 @@ public final class HeldAnswer {
     return bytes() <= MOST_BYTES;
   }
 
-  /** Bytes of the body so far, framing included. */
+  /** Number of buffered bytes of the body, framing included. */
   public int bytes() {
     return body.readableBytes();
   }
@@ -93,12 +96,12 @@ public final class HeldAnswer {
     return complete;
   }
 
-  /** Whether the worker sent more than its answer. */
+  /** True if the worker sent more than its answer. */
   public boolean surplus() {
     return surplus;
   }
 
-  /** The connection has ended; whether the answer is complete by that. */
+  /** Reports the end of the connection. Returns true if the answer is complete. */
   public boolean endOfConnection() {
     complete |= framing.kind() == BodyFraming.Kind.UNTIL_CLOSE;
     return complete;
@@ -112,14 +115,14 @@ public final class HeldAnswer {
     return status;
   }
 
-  /** In seconds, or {@link ResponseHead#UNKNOWN}. */
+  /** {@code Retry-After} in seconds, or {@link ResponseHead#UNKNOWN}. */
   public long retryAfterSeconds() {
     return retryAfterSeconds;
   }
 
   /**
-   * How long a worker that says it is busy is left alone, in nanoseconds: as long as it says, but
-   * no longer than is honoured.
+   * Rest of a busy worker in nanoseconds: its {@code Retry-After}, within the maximum that is
+   * honoured.
    */
   public long restNanos() {
     return retryAfterSeconds > 0
@@ -131,12 +134,15 @@ public final class HeldAnswer {
     return workersFault(status);
   }
 
-  /** Whether it is the worker's fault: 5xx, but for those that say that it does not know how. */
+  /**
+   * True if the status is a failure of the worker: 5xx, except 501 and 505, which report a missing
+   * feature.
+   */
   public static boolean workersFault(int status) {
     return status >= 500 && status != 501 && status != 505;
   }
 
-  /** Whether the worker says no more than that it has too much to do just now. */
+  /** True if the answer only reports an overload. */
   public boolean busy() {
     if (status == 429) {
       return true;
@@ -149,12 +155,12 @@ public final class HeldAnswer {
     return QUEUE_FULL_TYPE.matcher(text).find() && QUEUE_FULL_CODE.matcher(text).find();
   }
 
-  /** The head as it came. */
+  /** Bytes of the head, unchanged. */
   public byte[] head() {
     return head;
   }
 
-  /** The body as it came, framing included; handed over. */
+  /** Bytes of the body, unchanged, framing included. Their ownership passes to the caller. */
   public ByteBuf takeBody() {
     return body;
   }

@@ -1,17 +1,20 @@
 package io.pointsman.proxy.retry;
 
 /**
- * A bucket of tokens, one for each retry: it fills with a share of the traffic and at a small
- * steady rate, so that in the long run retries stay a fraction of what is asked for however many
- * workers fail. It keeps what traffic has earned of late: a worker that falls silent takes the
- * requests of seconds with it, which are to be tried again at once. It starts with what the steady
- * rate may save up. One for each event loop, to which it belongs.
+ * Token bucket for retries; each retry takes a token. It fills with a share of the traffic and at a
+ * low steady rate. Retries therefore remain a fraction of the requests, however many workers fail.
+ * Tokens from recent traffic can accumulate: a silent worker delays the requests of seconds, and
+ * all are retried together. The bucket starts with the maximum of the steady rate. One per event
+ * loop, to which it belongs.
  */
 public final class RetryBudget {
-  /** So many seconds of the steady rate may be saved up. */
+  /** Maximum accumulation at the steady rate, in seconds. */
   private static final double STEADY_SECONDS = 30;
 
-  /** So many seconds of what traffic earns may be saved up; it is forgotten with this constant. */
+  /**
+   * Time constant in seconds with which tokens from traffic expire; also their maximum
+   * accumulation.
+   */
   private static final double EARNED_SECONDS = 10;
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -19,18 +22,18 @@ public final class RetryBudget {
   private final double share;
   private final double perSecond;
 
-  /** Tokens that may be saved up whatever the traffic. */
+  /** Maximum number of tokens without traffic. */
   private final double least;
 
-  /** What traffic has earned of late. */
+  /** Tokens from recent traffic. */
   private double earned;
 
   private double tokens;
   private long filledAt;
 
   /**
-   * @param loops event loops among which the steady rate is divided, and what it may save up, of
-   *     which each has enough for one request; at least 1
+   * @param loops number of event loops, at least 1. They share the steady rate and its maximum;
+   *     each has at least enough tokens for one request
    */
   public RetryBudget(RetrySettings settings, int loops, long now) {
     share = settings.budgetShare();
@@ -40,14 +43,14 @@ public final class RetryBudget {
     filledAt = now;
   }
 
-  /** A request was admitted. */
+  /** Adds the share of an admitted request. */
   public void deposit(long now) {
     fill(now);
     earned += share;
     tokens += share;
   }
 
-  /** Takes a token for a retry; false if there is none. */
+  /** Takes a token for a retry. Returns false if there is none. */
   public boolean withdraw(long now) {
     fill(now);
     if (tokens < 1) {

@@ -6,11 +6,11 @@ import io.pointsman.proxy.telemetry.RetryReason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one request has tried so far, and whether it may try again: attempts, the budget, and the
- * last error, which the client gets in the end. Belongs to the event loop.
+ * State of one request's attempts: their number, the permission for another, and the error for the
+ * client. Belongs to the event loop.
  */
 public final class RetryPlan {
-  /** Workers asked at most when those asked are busy. */
+  /** Maximum number of attempts while workers are busy. */
   private static final int MOST_ASKED = 64;
 
   private static final int NOT_FOUND = 404;
@@ -20,7 +20,7 @@ public final class RetryPlan {
   private final RetryBudget budget;
   private int attempts;
 
-  /** Attempts on workers that do not have what is looked for. */
+  /** Attempts on workers without the stored response. */
   private int notThere;
 
   private int waits;
@@ -38,7 +38,7 @@ public final class RetryPlan {
     attempts++;
   }
 
-  /** Whether an answer with this status might be followed by another attempt. */
+  /** True if another attempt may follow an answer with this status. */
   public boolean mayRetryAfter(int status) {
     return attempts - notThere < settings.maxAttempts() && retryable(status);
   }
@@ -50,14 +50,14 @@ public final class RetryPlan {
     };
   }
 
-  /** An attempt ended without an answer. */
+  /** Records an attempt without an answer. */
   public void failed(ProxyError error) {
     lastError = error;
   }
 
   /**
-   * An attempt ended with an error that is kept; it takes the place of an earlier one, unless it
-   * says no more than that this worker does not have what is looked for.
+   * Records an attempt with a buffered error, which replaces an earlier one. A 404 does not replace
+   * an earlier error.
    */
   public void hold(HeldAnswer answer) {
     if (held != null && answer.status() == NOT_FOUND) {
@@ -73,9 +73,10 @@ public final class RetryPlan {
   }
 
   /**
-   * The error that is kept, handed over; null if there is none that tells the whole truth.
+   * The buffered error, with its ownership; null if there is none. A 404 is dropped if it is
+   * uncertain, because not all candidates have answered.
    *
-   * @param someUnasked whether some were not asked who may have what the others do not
+   * @param someUnasked true if a candidate for the stored response was not tried
    */
   public @Nullable HeldAnswer takeHeld(boolean someUnasked) {
     boolean someSilent = lastError != null || someUnasked;
@@ -92,9 +93,9 @@ public final class RetryPlan {
   }
 
   /**
-   * When the first of the busy workers takes requests again, in seconds; 0 if not known.
+   * Shortest rest of the busy workers in seconds; 0 if unknown.
    *
-   * @param restNanos the shortest rest of all workers, as the engine knows it; 0 if it does not
+   * @param restNanos shortest rest of all workers in nanoseconds, from the engine; 0 if unknown
    */
   public long shortestRestSeconds(long restNanos) {
     long rest = restNanos > 0 ? Reply.seconds(restNanos) : shortestRest;
@@ -102,9 +103,9 @@ public final class RetryPlan {
   }
 
   /**
-   * Takes leave for another attempt; false if it must not be made. A busy worker has not begun with
-   * the request, so it does not count against the attempts: all others are asked. Nor does one that
-   * does not have what is looked for.
+   * Requests another attempt; false if it is not permitted. A busy worker has not started the
+   * request, so it does not count as an attempt; all others are tried. A worker without the stored
+   * response does not count either.
    */
   public boolean another(RetryReason reason, long now) {
     if (reason == RetryReason.NOT_THERE) {
@@ -118,8 +119,8 @@ public final class RetryPlan {
   }
 
   /**
-   * How long to wait before another attempt. A worker that refused or is busy has not begun with
-   * the request, so the next one is asked at once.
+   * Delay before the next attempt, in nanoseconds. It is 0 if the worker has not started the
+   * request.
    */
   public long waitNanos(RetryReason reason) {
     return switch (reason) {
@@ -128,7 +129,7 @@ public final class RetryPlan {
     };
   }
 
-  /** Lets go of the error that is kept. */
+  /** Releases the buffered error. */
   public void release() {
     if (held != null) {
       held.release();

@@ -3,23 +3,23 @@ package io.pointsman.proxy.retry;
 import java.time.Duration;
 
 /**
- * When a request is tried again on another worker. Only before the first byte of an answer has gone
- * to the client, and never on a worker that was tried before.
+ * Conditions for a retry on another worker. A retry is possible only before the client has received
+ * a byte. It never uses a worker that was tried before.
  *
- * @param maxAttempts attempts in all, the first included; at least 1, which means no retries
- * @param initialBackoff wait before the first retry; none after a refused connection or a busy
- *     worker, for those another worker can take the request at once
- * @param maxBackoff longest wait, and longest {@code Retry-After} that is honoured
- * @param multiplier growth of the wait from one retry to the next; at least 1
- * @param jitter share of the wait, 0 to 1, by which it varies both ways
- * @param afterTimeout whether a worker that sent no head of an answer in time is given up for
- *     another. Off by default: it may still be generating.
- * @param afterLateReset whether a worker whose connection broke before an answer, but later than
- *     {@link #LATE} after the request was sent, is given up for another, once: it has computed all
- *     that time, and what broke it may break the next one.
- * @param budgetShare retries allowed for each request, 0 to 1, so that retries cannot become a
- *     storm
- * @param budgetPerSecond retries per second allowed in any case; at least 0
+ * @param maxAttempts maximum number of attempts, including the first; at least 1, which means no
+ *     retries
+ * @param initialBackoff delay before the first retry. After a refused connection or a busy worker
+ *     there is no delay
+ * @param maxBackoff maximum delay, and maximum {@code Retry-After} that is honoured
+ * @param multiplier factor between the delays of two retries; at least 1
+ * @param jitter random variation of the delay as a share of it, 0 to 1
+ * @param afterTimeout true to retry if a worker sent no head in time. Default false, because the
+ *     worker may still generate
+ * @param afterLateReset true to retry once if the connection broke before an answer, but more than
+ *     {@link #LATE} after the request was sent. The worker may have computed since then, and the
+ *     same request may fail on the next one
+ * @param budgetShare number of retries per request on average, 0 to 1; it limits retry storms
+ * @param budgetPerSecond number of retries per second that are always permitted; at least 0
  */
 public record RetrySettings(
     int maxAttempts,
@@ -33,8 +33,8 @@ public record RetrySettings(
     double budgetPerSecond) {
 
   /**
-   * Time since a request was sent after which the end of its connection tells nothing of whether
-   * the worker has begun with it. One that closes an unused connection does so within a round trip.
+   * Time after which the end of a connection has no meaning for the start of the request: the
+   * worker may have started it. A worker closes an idle connection within one round trip.
    */
   public static final Duration LATE = Duration.ofSeconds(1);
 
@@ -70,7 +70,7 @@ public record RetrySettings(
     }
   }
 
-  /** The same with another number of attempts. */
+  /** Copy with another number of attempts. */
   public RetrySettings withMaxAttempts(int attempts) {
     return new RetrySettings(
         attempts,
@@ -84,7 +84,7 @@ public record RetrySettings(
         budgetPerSecond);
   }
 
-  /** The same with other waits. */
+  /** Copy with other delays. */
   public RetrySettings withBackoff(Duration initial, Duration most) {
     return new RetrySettings(
         maxAttempts,
@@ -98,7 +98,7 @@ public record RetrySettings(
         budgetPerSecond);
   }
 
-  /** The same with another budget. */
+  /** Copy with another budget. */
   public RetrySettings withBudget(double share, double perSecond) {
     return new RetrySettings(
         maxAttempts,
@@ -112,7 +112,7 @@ public record RetrySettings(
         perSecond);
   }
 
-  /** The same with another choice for connections that break late. */
+  /** Copy with another value of {@code afterLateReset}. */
   public RetrySettings withAfterLateReset(boolean again) {
     return new RetrySettings(
         maxAttempts,

@@ -1,4 +1,4 @@
-/** When and how often a request is tried again. */
+/** Conditions and limits of retries. */
 @NullMarked
 package io.pointsman.proxy.retry;
 

@@ -3,7 +3,7 @@ package io.pointsman.proxy.settings;
 import io.pointsman.proxy.wire.RequestHead;
 import org.jspecify.annotations.Nullable;
 
-/** Cross-origin resource sharing, by the settings. Immutable. */
+/** Cross-origin resource sharing, as configured. Immutable. */
 public final class Cors {
   private final CorsSettings settings;
 
@@ -11,14 +11,12 @@ public final class Cors {
     this.settings = settings;
   }
 
-  /**
-   * Whether the router answers for origins, so that the workers' own answers to that are dropped.
-   */
+  /** True if the router answers for origins. The workers' own header lines are then removed. */
   public boolean enabled() {
     return settings.enabled();
   }
 
-  /** Whether a request only asks what a page may do. */
+  /** True if the request is a preflight request. */
   public boolean preflight(RequestHead head) {
     return settings.enabled()
         && head.method().equals("OPTIONS")
@@ -26,7 +24,7 @@ public final class Cors {
         && head.first("access-control-request-method") != null;
   }
 
-  /** Header lines for the answer to {@code head}, each with its line break; mostly none. */
+  /** Header lines for the answer to {@code head}, each with its line break; usually empty. */
   public String lines(RequestHead head) {
     String origin = settings.enabled() ? head.first("origin") : null;
     String allowed = origin == null ? null : allowed(origin);
@@ -42,7 +40,7 @@ public final class Cors {
         + vary;
   }
 
-  /** The further header lines of the answer to a preflight request. */
+  /** Additional header lines for the answer to a preflight request. */
   public String preflightLines() {
     boolean any = settings.allowedOrigins().isEmpty();
     String methods = any ? "*" : "GET, POST, OPTIONS";

@@ -3,11 +3,11 @@ package io.pointsman.proxy.settings;
 import java.util.List;
 
 /**
- * Which web pages may read answers (cross-origin resource sharing). When on, preflight requests are
- * answered by the router; when off, they travel to the workers as any other request.
+ * Web pages that may read answers (cross-origin resource sharing). If enabled, the router answers
+ * preflight requests. Otherwise they go to workers as other requests do.
  *
- * @param enabled whether the router answers for origins at all
- * @param allowedOrigins origins such as {@code https://chat.example.org}; empty means any
+ * @param enabled true if the router answers for origins
+ * @param allowedOrigins origins, for example {@code https://chat.example.org}; empty means all
  */
 public record CorsSettings(boolean enabled, List<String> allowedOrigins) {
 

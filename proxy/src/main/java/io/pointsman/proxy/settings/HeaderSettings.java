@@ -4,12 +4,12 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Headers that the router adds or reads for its own purposes.
+ * Headers that the router adds or reads itself.
  *
- * @param requestIdHeaders request headers whose first present one becomes the answer's {@code
- *     x-request-id}; without any, an id is made
- * @param workerHeader whether answers carry {@code x-pointsman-worker}, the id of the worker that
- *     served
+ * @param requestIdHeaders request headers, in order; the first one present becomes the answer's
+ *     {@code x-request-id}. Without any, the router generates an id
+ * @param workerHeader true if answers carry {@code x-pointsman-worker}, the id of the worker that
+ *     served the request
  */
 public record HeaderSettings(List<String> requestIdHeaders, boolean workerHeader) {
 

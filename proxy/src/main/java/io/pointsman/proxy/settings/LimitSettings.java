@@ -1,18 +1,20 @@
 package io.pointsman.proxy.settings;
 
 /**
- * How large a client's request may be.
+ * Limits on the size of a client's request.
  *
- * @param maxBodyBytes largest body, in bytes; 413 above it
- * @param maxHeaderBytes largest header section, in bytes, at least 256; 431 above it, and for more
- *     than 1,000 lines
- * @param maxUriBytes longest request line, in bytes, at least 64; 414 above it
- * @param maxBufferedBody bodies up to so many bytes are kept until the answer begins, so that they
- *     can be read whole and sent again; a larger one is routed on its head and streamed on, without
- *     retries. Eight times as much is kept, at most 1 GiB, of one whose head does not name the
- *     model that it must name. At most {@link Integer#MAX_VALUE} / 2; 0 keeps none.
- * @param maxBufferedTotal bytes kept of all requests together, outside of the heap; 503 above it.
- *     When three quarters are taken, bodies of which a part tells where they go are streamed on
+ * @param maxBodyBytes maximum size of a body in bytes; larger ones get status 413
+ * @param maxHeaderBytes maximum size of the header section in bytes, at least 256; larger ones, or
+ *     more than 1,000 lines, get status 431
+ * @param maxUriBytes maximum length of the request line in bytes, at least 64; longer ones get
+ *     status 414
+ * @param maxBufferedBody maximum size in bytes of a body that is buffered until its answer starts,
+ *     and can be retried. A larger body is routed by its first part and streamed. The limit is
+ *     eight times as high, at most 1 GiB, if the first part lacks a required model. At most {@link
+ *     Integer#MAX_VALUE} / 2; 0 buffers none
+ * @param maxBufferedTotal maximum number of buffered bytes of all requests, outside the heap;
+ *     further requests get status 503. Above three quarters, bodies are streamed if their first
+ *     part suffices for routing
  */
 public record LimitSettings(
     long maxBodyBytes,
@@ -45,17 +47,17 @@ public record LimitSettings(
     }
   }
 
-  /** The same with another largest body. */
+  /** Copy with another maximum size of bodies. */
   public LimitSettings withMaxBodyBytes(long bytes) {
     return new LimitSettings(bytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, maxBufferedTotal);
   }
 
-  /** The same with another bound of what is kept. */
+  /** Copy with another maximum size of buffered bodies. */
   public LimitSettings withMaxBufferedBody(int bytes) {
     return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, bytes, maxBufferedTotal);
   }
 
-  /** The same with another bound of what is kept of all requests. */
+  /** Copy with another maximum of buffered bytes of all requests. */
   public LimitSettings withMaxBufferedTotal(long bytes) {
     return new LimitSettings(maxBodyBytes, maxHeaderBytes, maxUriBytes, maxBufferedBody, bytes);
   }

@@ -3,21 +3,21 @@ package io.pointsman.proxy.settings;
 import java.time.Duration;
 
 /**
- * How long each part of a request may take. Zero switches a timeout off. They are looked at about
- * ten times within the shortest of them, at least every second.
+ * Timeouts for the parts of a request; zero disables a timeout. They are checked about ten times
+ * within the shortest of them, at least once per second.
  *
- * @param firstByte from the request's last byte to the head of the answer, 504; and from there to
- *     the first byte of its body, which engines send behind the head of a stream when the prompt is
- *     computed: breaks the answer off
- * @param idle between two reads of the answer's body; breaks the answer off
- * @param total from the request's head to the end of an answer that is not a stream of events; 504,
- *     or the answer is broken off
- * @param streamTotal the same for a stream of events; while the request's body still comes, the
- *     shorter of the two that is on
- * @param clientHead from a request's first byte to the end of its head; 408
- * @param clientBody between two reads of the request's body; 408
- * @param clientIdle between two requests on one connection, and for a client that does not read
- *     while there is something to read; the connection is closed
+ * @param firstByte maximum time from the request's last byte to the head of the answer, with status
+ *     504. Also the maximum time from the head to the first byte of the body; engines send the head
+ *     of a stream before they compute the prompt. The answer is then cut
+ * @param idle maximum time between two reads of the answer's body; the answer is cut
+ * @param total maximum time from the request's head to the end of an answer without streaming;
+ *     status 504, or the answer is cut
+ * @param streamTotal the same for an event stream. While the request's body is arriving, the
+ *     shorter of the enabled ones applies
+ * @param clientHead maximum time from a request's first byte to the end of its head; status 408
+ * @param clientBody maximum time between two reads of the request's body; status 408
+ * @param clientIdle maximum time between two requests on one connection, and for a client that does
+ *     not read its answer; the connection is closed
  */
 public record TimeoutSettings(
     Duration firstByte,
@@ -54,24 +54,27 @@ public record TimeoutSettings(
     }
   }
 
-  /** Whether so many nanoseconds are more than {@code timeout} allows; 0 allows any. */
+  /**
+   * True if {@code nanos} exceeds {@code timeout}, both in nanoseconds; a timeout of 0 never
+   * expires.
+   */
   public static boolean passed(long nanos, long timeout) {
     return timeout > 0 && nanos > timeout;
   }
 
-  /** The same with other limits on the answer. */
+  /** Copy with other timeouts for the answer. */
   public TimeoutSettings withAnswer(Duration firstByte, Duration idle) {
     return new TimeoutSettings(
         firstByte, idle, total, streamTotal, clientHead, clientBody, clientIdle);
   }
 
-  /** The same with other limits on the whole exchange. */
+  /** Copy with other timeouts for the complete exchange. */
   public TimeoutSettings withTotals(Duration total, Duration streamTotal) {
     return new TimeoutSettings(
         firstByte, idle, total, streamTotal, clientHead, clientBody, clientIdle);
   }
 
-  /** The same with other limits on the client. */
+  /** Copy with other timeouts for the client. */
   public TimeoutSettings withClient(Duration head, Duration body, Duration idle) {
     return new TimeoutSettings(firstByte, this.idle, total, streamTotal, head, body, idle);
   }

@@ -1,4 +1,4 @@
-/** Settings of the client's side: limits, timeouts, header lines, other origins. */
+/** Settings of the client side: limits, timeouts, headers and origins. */
 @NullMarked
 package io.pointsman.proxy.settings;
 

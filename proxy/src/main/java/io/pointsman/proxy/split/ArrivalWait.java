@@ -8,8 +8,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request's wait for the engines' word that its blocks have arrived, which may come before
- * prefill has answered. Bounded in time; may outlive the request. Belongs to the event loop.
+ * Wait of one request for the engines' notifications that its blocks have arrived. They may arrive
+ * before prefill has answered. The wait has a timeout and may outlive the request. Belongs to the
+ * event loop.
  */
 final class ArrivalWait {
   private final SplitCourse course;
@@ -19,7 +20,7 @@ final class ArrivalWait {
 
   private Notifications.@Nullable Expected expected;
 
-  /** Whether they have come, or were waited for long enough. */
+  /** True if the notifications have arrived or the timeout has expired. */
   private boolean done;
 
   private long since;
@@ -31,7 +32,7 @@ final class ArrivalWait {
     this.await = await;
   }
 
-  /** Listens from now on. */
+  /** Starts to record notifications. */
   void expect() {
     if (await != null) {
       expected =
@@ -46,10 +47,10 @@ final class ArrivalWait {
   }
 
   /**
-   * Goes on with {@code step} as soon as they have arrived, or it has taken too long; in place of
-   * the step that it was to go on with.
+   * Runs {@code step} when the notifications have arrived or the timeout has expired. It replaces
+   * an earlier step.
    *
-   * @param step guarded by itself
+   * @param step catches its own exceptions
    */
   void then(Runnable step) {
     if (await == null || done) {
@@ -76,7 +77,7 @@ final class ArrivalWait {
     }
   }
 
-  /** Waits no more. May be called at any time, and again. */
+  /** Ends the wait. May be called at any time, more than once. */
   void stop() {
     next = null;
     if (timer != null) {

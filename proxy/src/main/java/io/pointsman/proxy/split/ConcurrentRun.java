@@ -25,10 +25,9 @@ import io.pointsman.request.splice.ReplyReader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Both requests at once: the client gets the answer to decode's, that to prefill's is read to its
- * end. When one of them fails, the other is cancelled at once, because it waits for the first; a
- * prefill that is finished, and waits for nobody, has its blocks freed instead. Belongs to the
- * event loop.
+ * Execution of a plan with both requests together. The client gets decode's answer; prefill's
+ * answer is read to its end. If one request fails, the other waits for it and is cancelled. A
+ * finished prefill waits for nothing; its blocks are freed instead. Belongs to the event loop.
  */
 final class ConcurrentRun implements Run, SideLeg.Owner {
   private static final long NOT_KNOWN = -1;
@@ -40,13 +39,13 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   private @Nullable SideLeg prefill;
   private @Nullable DecodeErrand errand;
 
-  /** Whether the decode lease is the attempt's. */
+  /** True if the attempt owns the decode lease. */
   private boolean decodeSent;
 
-  /** Whether decode has what prefill computed, or lets go of it when it is cancelled. */
+  /** True if decode has fetched prefill's blocks, or frees them when it is cancelled. */
   private boolean taken;
 
-  /** Whether prefill has answered, and holds its blocks until somebody fetches them. */
+  /** True if prefill has answered and holds its blocks until a request fetches them. */
   private boolean held;
 
   private long repliedAt;
@@ -119,7 +118,10 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     }
   }
 
-  /** Decode waits for what does not come: it is taken back, and the request decided anew. */
+  /**
+   * Handles a prefill that does not push its blocks. Decode would wait forever, so it is cancelled
+   * and the request is decided again.
+   */
   private void broken(PdPlan.Promise promise, PrefillReply reply) {
     tellFailed();
     if (!withdraw()) {
@@ -176,10 +178,10 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   }
 
   /**
-   * Takes the decode request back, which may not have been sent yet.
+   * Cancels the decode request, which may be unsent.
    *
-   * @return false if a part of its answer has reached the client: the hand-over was done by then,
-   *     so it goes on without prefill
+   * @return false if a part of its answer has reached the client. The transfer was then complete,
+   *     so decode continues without prefill
    */
   private boolean withdraw() {
     settleUnsentDecode();
@@ -213,12 +215,15 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     course.plane().protocol().listeners().forEach(listener -> listener.failedTogether(worker));
   }
 
-  /** Whether a prefill that is finished holds something that is to be freed. */
+  /** True if a finished prefill holds blocks to free. */
   private boolean frees() {
     return !taken && plan.terms().release() == Terms.Release.CANCEL_OR_SEND;
   }
 
-  /** Decode does not go on: prefill is cancelled, or what it holds is freed. Once. */
+  /**
+   * Ends prefill's part, because decode does not continue: prefill is cancelled, or its blocks are
+   * freed. Has an effect once.
+   */
   private void letGo() {
     SideLeg leg = prefill;
     if (leg == null || abandoned) {
@@ -242,7 +247,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
   }
 
   /**
-   * @param since when prefill has answered
+   * @param since time of prefill's answer
    */
   private void free(KeptBody body, long since) {
     free(plan.decode()::to, body, since);
@@ -287,7 +292,7 @@ final class ConcurrentRun implements Run, SideLeg.Owner {
     }
   }
 
-  /** The client has left, or there is no good answer. */
+  /** Ends both requests, because the client left or there is no successful answer. */
   private void giveUp() {
     tellDecodeFailed();
     DecodeErrand last = errand;

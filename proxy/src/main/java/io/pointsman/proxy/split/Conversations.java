@@ -18,13 +18,13 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells which requests are turns of one conversation: chats with the same session header, of the
- * same caller. Safe for any number of threads.
+ * Detection of the turns of one conversation: chats of the same caller with the same session
+ * header. Thread-safe.
  */
 public final class Conversations {
   private final String session;
 
-  /** Headers that tell callers apart. */
+  /** Headers that identify the caller. */
   private final List<String> owners;
 
   public Conversations(AffinitySettings settings) {
@@ -35,8 +35,8 @@ public final class Conversations {
   }
 
   /**
-   * The conversation that a request belongs to; null if it names none, or is of a route whose next
-   * prompt cannot be told from its answer.
+   * The conversation of a request. Null if it names none, or if its route's next prompt cannot be
+   * derived from its answer.
    */
   @Nullable Conversation of(Served request, SplitFacts facts) {
     String named = request.head().first(session);
@@ -47,7 +47,7 @@ public final class Conversations {
     return new Conversation(named, owner(request.head()), read.model(), read.prefix());
   }
 
-  /** A digest: keys are not kept. */
+  /** Digest of the caller's headers, so API keys are not stored. */
   private String owner(RequestHeaders headers) {
     MessageDigest digest = sha256();
     for (String name : owners) {

@@ -22,14 +22,14 @@ import java.time.Duration;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A decode request, whose answer goes to the client. Belongs to the event loop. */
+/** A decode request; its answer goes to the client. Belongs to the event loop. */
 final class DecodeErrand implements Errand {
   /**
-   * What is known of the answer before it comes.
+   * Facts about the answer before it arrives.
    *
-   * @param first goes before it; null if nothing
-   * @param cached prompt tokens that prefill found in its cache; negative while not known
-   * @param mayBeCounted whether {@code cached} is known or may become known
+   * @param first first token, which precedes the answer; null if decode sends it
+   * @param cached prompt tokens that prefill found in its cache; negative while unknown
+   * @param mayBeCounted true if {@code cached} is known or can become known
    */
   record Expected(@Nullable FirstToken first, LongSupplier cached, boolean mayBeCounted) {}
 
@@ -38,14 +38,14 @@ final class DecodeErrand implements Errand {
   private final Worker worker;
   private final HeadChanges head;
 
-  /** Null once the client has got a part of the answer. */
+  /** Null after the client has received a part of the answer. */
   private @Nullable EditedBody body;
 
   private final Expected expected;
   private long sentAt;
   private boolean written;
 
-  /** Also on a connection that broke before it was sent once more to the same worker. */
+  /** Includes a connection that broke before the request was sent again to the same worker. */
   private boolean everWritten;
 
   private boolean once;
@@ -61,17 +61,16 @@ final class DecodeErrand implements Errand {
     this.expected = expected;
   }
 
-  /** The worker is not to get it twice. */
+  /** Marks the request to be sent at most once. */
   void sendOnce() {
     once = true;
   }
 
   /**
-   * Whether the worker may be taken to know of the hand-over, so that it frees what prefill holds.
-   * One that answers with an error may not have got as far as that, one that is busy may say so by
-   * a queue before its engine. Engines send the head of a stream when they have taken the request:
-   * where it is missing, they have not. That of an answer in one piece comes with its end, and says
-   * nothing until then.
+   * True if the worker probably knows of the handover and frees prefill's blocks. An error may
+   * precede that step; a busy worker may reject the request before its engine sees it. Engines send
+   * the head of a stream after they accept the request. Before that head they may not have accepted
+   * it. The head of an answer in one piece comes with its end, so a written request counts.
    */
   boolean arrived() {
     if (failure != null) {
@@ -81,19 +80,19 @@ final class DecodeErrand implements Errand {
   }
 
   /**
-   * Whether the worker may have fetched what prefill holds: it has got a whole request and has not
-   * said that it is too busy for it.
+   * True if the worker may have fetched prefill's blocks: it got a complete request and did not
+   * report that it is busy.
    */
   boolean mayHaveFetched() {
     return everWritten && failure != RetryReason.BUSY;
   }
 
-  /** Whether it failed otherwise than by the worker being busy. */
+  /** True if the request failed for another reason than a busy worker. */
   boolean broke() {
     return failure != null && failure != RetryReason.BUSY;
   }
 
-  /** The status of its answer; 0 before. */
+  /** Status of the answer; 0 before it. */
   int status() {
     return status;
   }
@@ -122,7 +121,10 @@ final class DecodeErrand implements Errand {
     return true;
   }
 
-  /** Engines send the head before they have the blocks: another one may still take them. */
+  /**
+   * Engines send the head before they have the blocks. Until the body starts, another worker can
+   * still take them.
+   */
   @Override
   public boolean holdsHead() {
     return true;
@@ -196,7 +198,7 @@ final class DecodeErrand implements Errand {
     }
   }
 
-  /** What the conversation's next prompt begins with; null if that is not known. */
+  /** Prefix of the conversation's next prompt; null if unknown. */
   private @Nullable PrefixMark next(AnswerEdits edits) {
     Conversation conversation = request.conversation();
     byte[] said = edits.said();

@@ -24,22 +24,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has decode workers free what a prefill holds and nobody wants: asks one after the other until one
- * has answered or the hand-over's lease is over. Those that have failed come last. Outlives the
- * request; belongs to its event loop.
+ * Release of a prefill's blocks that no request needs. It sends a short decode request to one
+ * worker after another, until one answers or the lease of the blocks expires. Workers that failed
+ * before come last. It outlives the client's request and belongs to its event loop.
  */
 final class Freeing implements SideLeg.Owner {
   private static final Logger LOG = LoggerFactory.getLogger(Freeing.class);
 
   private static final int MOST_ASKED = 32;
 
-  /** Errors after which it is believed that nothing is held any more. */
+  /** Number of errors after which the blocks count as freed. */
   private static final int MOST_REFUSALS = 4;
 
   private static final long FIRST_PAUSE_NANOS = 10_000_000L;
   private static final long MOST_PAUSE_NANOS = 1_000_000_000L;
 
-  /** Makes the decode request that fetches what is held. */
+  /** Factory of decode requests that fetch the blocks. */
   @FunctionalInterface
   interface Fetch {
     /** Null if there is nothing to fetch. */
@@ -47,11 +47,13 @@ final class Freeing implements SideLeg.Owner {
   }
 
   /**
-   * What is to be freed.
+   * The blocks to free.
    *
-   * @param pair whose prefill worker holds it, and whose decode worker it was made for
-   * @param body the client's
-   * @param until when prefill lets go of it by itself
+   * @param pair workers of the plan; its prefill worker holds the blocks
+   * @param terms conditions of the release
+   * @param fetch decode request that fetches the blocks
+   * @param body the client's body
+   * @param until time at which prefill frees the blocks itself, in nanoseconds
    */
   record Held(Placement.Split pair, Terms terms, Fetch fetch, KeptBody body, long until) {}
 
@@ -59,7 +61,7 @@ final class Freeing implements SideLeg.Owner {
   private final SplitPlane plane;
   private final Held held;
 
-  /** Any decode worker that has not failed yet. */
+  /** Any decode worker that has not failed. */
   private final RoutingRequest untried;
 
   private int asked;
@@ -77,14 +79,17 @@ final class Freeing implements SideLeg.Owner {
     decode.tried().forEach(untried::exclude);
   }
 
-  /** Asks whoever can be had. */
+  /** Starts with any available worker. */
   void begin() {
     if (entered()) {
       next();
     }
   }
 
-  /** Asks the worker of {@code lease}, which is taken over, and others if it fails. */
+  /**
+   * Starts with the worker of {@code lease}, then others. The ownership of the lease passes to this
+   * method.
+   */
   void begin(Lease lease) {
     if (entered()) {
       ask(lease);
@@ -159,12 +164,12 @@ final class Freeing implements SideLeg.Owner {
     }
   }
 
-  /** Whether no second request may be sent where the first one may have arrived. */
+  /** True if a second request is forbidden once the first may have arrived. */
   private boolean once() {
     return held.terms().release() == Terms.Release.SEND_ONCE;
   }
 
-  /** A decode request that only fetches the blocks; null if decode has nothing to fetch. */
+  /** A decode request that only fetches the blocks; null if there is nothing to fetch. */
   private @Nullable SideLeg request(Lease lease) {
     Leg leg = held.fetch().by(lease.worker());
     if (leg == null) {
@@ -202,7 +207,7 @@ final class Freeing implements SideLeg.Owner {
     leg.lease().succeeded();
   }
 
-  /** An error need not be the worker's fault: what it was to fetch may be gone. */
+  /** An error need not be the worker's fault, because the blocks may be gone. */
   @Override
   public void refused(SideLeg leg, HeldAnswer error) {
     boolean busy = error.busy();
@@ -222,7 +227,7 @@ final class Freeing implements SideLeg.Owner {
   }
 
   /**
-   * @param untaken whether the worker certainly did not take the request
+   * @param untaken true if the worker certainly did not accept the request
    */
   private void againUnlessTaken(boolean untaken) {
     if (once() && !untaken) {

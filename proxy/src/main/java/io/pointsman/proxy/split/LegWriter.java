@@ -22,11 +22,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the two requests of a plan from the client's: its head with a leg's headers, its body with
- * a leg's edits. May be used after the client's request is over. Belongs to the event loop.
+ * Builder of the requests of a plan. It combines the client's head and body with a step's headers
+ * and edits. Usable after the client's request has ended. Belongs to the event loop.
  */
 final class LegWriter {
-  /** For what a head gets beside the client's headers. */
+  /** Size in bytes of the head beyond the client's headers. */
   private static final int MORE_HEAD_BYTES = 512;
 
   private final LoopState state;
@@ -41,7 +41,7 @@ final class LegWriter {
     this.served = served;
   }
 
-  /** {@code original}, the client's body, with {@code edits}. */
+  /** The client's body {@code original} with {@code edits}. */
   EditedBody edited(KeptBody original, List<BodyEdit> edits) {
     Splice splice = tools.editor().edit(state.scratch(original), 0, original.length(), edits);
     if (splice == null) {
@@ -51,12 +51,12 @@ final class LegWriter {
   }
 
   /**
-   * A request to a worker whose answer is read here.
+   * A request to a worker; the router reads its answer.
    *
    * @param original the client's body
-   * @param edits what is changed in it
-   * @param lease of the worker; taken over
-   * @param timeout from its start to the end of its answer; zero for no bound
+   * @param edits edits of the body
+   * @param lease lease of the worker; ownership passes to this method
+   * @param timeout maximum time from its start to the end of its answer; zero for none
    */
   SideLeg side(
       KeptBody original,

@@ -6,14 +6,14 @@ import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.engine.disagg.protocol.ForeignFields;
 import io.pointsman.proxy.course.Served;
 
-/** Makes what protocols are told of clients' requests. */
+/** Factory of the requests that protocols plan. */
 final class PdRequests {
   private static final int NONCE_DIGITS = 32;
 
   private PdRequests() {}
 
   /**
-   * A request that two workers serve, with a new name for its hand-over.
+   * A request that two workers serve, with a new id for its handover.
    *
    * @throws IllegalStateException if two workers cannot serve it
    */
@@ -31,7 +31,7 @@ final class PdRequests {
         facts);
   }
 
-  /** The client's request id; another one where that would tell engines where to look. */
+  /** The client's request id. It is replaced if an engine would read addresses from it. */
   static String id(Served served, SplitPlane plane) {
     String id = served.requestId();
     return ForeignFields.names(id) ? nonce(plane) : id;

@@ -12,8 +12,8 @@ import io.pointsman.request.splice.ReplyReader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Frees the blocks of a prefill whose answer was under way when its client left: cancelling it
- * would free nothing, so its answer is read, and decode is sent after it.
+ * Release of a prefill's blocks if the client left during prefill's answer. A cancellation would
+ * free nothing. The answer is therefore read, and a short decode request follows.
  */
 final class Releasing implements SideLeg.Owner {
   private final SequentialRun run;
@@ -21,7 +21,7 @@ final class Releasing implements SideLeg.Owner {
   private final KeptBody body;
   private final Settling settling;
 
-  /** Made while the request is still there: {@code course} forgets its body after that. */
+  /** Created while the request exists, because {@code course} drops its body at the end. */
   Releasing(SequentialRun run, SplitCourse course) {
     this.run = run;
     this.course = course;
@@ -54,7 +54,7 @@ final class Releasing implements SideLeg.Owner {
         : null;
   }
 
-  /** Nothing is freed. */
+  /** Ends without a release. */
   private void end() {
     body.release();
     run.nothingLeft();

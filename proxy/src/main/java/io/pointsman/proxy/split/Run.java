@@ -2,28 +2,31 @@ package io.pointsman.proxy.split;
 
 import io.pointsman.engine.fleet.Worker;
 
-/** One plan being carried out by two workers. Belongs to the event loop. */
+/** Execution of one plan by two workers. Belongs to the event loop. */
 interface Run {
-  /** Sends what is to be sent first. */
+  /** Sends the first requests. */
   void begin();
 
-  /** The decode worker failed before the client got anything. */
+  /** Reports that the decode worker failed before the client received any bytes. */
   void decodeFailed(Worker failed);
 
   /**
-   * Goes on after that with another decode worker.
+   * Continues with another decode worker.
    *
-   * @return false if that is not possible: the request has to be decided anew
+   * @return false if that is impossible; the request must be decided again
    */
   boolean goOn();
 
-  /** The client has got a part of decode's answer: no other decode worker is asked. */
+  /**
+   * Reports that the client has received a part of decode's answer. No other decode worker is
+   * tried.
+   */
   void reached();
 
   /**
-   * The request is over: whatever still runs for it ends, and what engines hold for it is freed.
+   * Ends the request. It cancels all requests in progress and frees the blocks that engines hold.
    *
-   * @param answered whether the client got a whole answer that is no error
+   * @param answered true if the client received a complete answer without an error
    */
   void over(boolean answered);
 }

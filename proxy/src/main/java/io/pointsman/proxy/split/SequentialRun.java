@@ -32,9 +32,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Prefill first, then, with what that has answered, decode. Until its request is sent the decode
- * lease is held here; what prefill holds for it is freed on every way out. Belongs to the event
- * loop.
+ * Execution of a plan with prefill first, then decode with prefill's answer. It owns the decode
+ * lease until the decode request is sent. On every path it frees the blocks that prefill holds.
+ * Belongs to the event loop.
  */
 final class SequentialRun implements Run, SideLeg.Owner {
   private final SplitCourse course;
@@ -48,16 +48,16 @@ final class SequentialRun implements Run, SideLeg.Owner {
   private long repliedAt;
   private @Nullable DecodeErrand errand;
 
-  /** Whom the last decode request went to. */
+  /** Worker of the last decode request. */
   private @Nullable Worker asked;
 
   /** The last decode worker that failed. */
   private @Nullable Worker failed;
 
-  /** Whether a decode worker that failed may have fetched the hand-over. */
+  /** True if a failed decode worker may have fetched the blocks. */
   private boolean maybeFetched;
 
-  /** Whether another one was given it all the same. */
+  /** True if another worker was tried although the blocks may have been fetched. */
   private boolean risked;
 
   SequentialRun(
@@ -190,8 +190,8 @@ final class SequentialRun implements Run, SideLeg.Owner {
   }
 
   /**
-   * The protocol asks for a description of what is held, and the answer has none. One whose engines
-   * notify is told by that.
+   * True if the protocol requests a description of the held blocks and the answer has none. With
+   * notifications the description is not needed.
    */
   private boolean nothingHeld(PrefillReply read) {
     boolean asked =
@@ -243,9 +243,9 @@ final class SequentialRun implements Run, SideLeg.Owner {
   }
 
   /**
-   * Prefill frees what has been fetched, and may give its place to another prompt. A second fetch
-   * need not be refused: then the client would get the answer to a prompt that is not its own. Who
-   * has it reused all the same is content with one refusal.
+   * True if the blocks may be gone. Prefill frees fetched blocks and may reuse their memory for
+   * another prompt. An engine may not refuse a second fetch; the client would then get the answer
+   * to another prompt. With {@code ALWAYS}, one such fetch is accepted.
    */
   private boolean maybeGone(PrefillReply read) {
     return mayBeFetched(read) && (risked || plane.stages().reuse() != Reuse.ALWAYS);
@@ -255,17 +255,17 @@ final class SequentialRun implements Run, SideLeg.Owner {
     return maybeFetched && !needsNothing(read);
   }
 
-  /** Whether decode needs nothing that prefill holds for it: it can go on at any time. */
+  /** True if decode needs no blocks of prefill. It can then continue at any time. */
   private boolean needsNothing(PrefillReply read) {
     return plan.terms().release() == Terms.Release.NOTHING || nothingHeld(read);
   }
 
-  /** Whether prefill still holds what it has computed, if nobody has fetched it. */
+  /** True if prefill still holds its blocks, unless a worker has fetched them. */
   private boolean leased(PrefillReply read) {
     return needsNothing(read) || course.now() - repliedAt < plan.terms().lease().toNanos();
   }
 
-  /** The hand-over is given up: the request is decided anew. */
+  /** Abandons the handover, because the request is decided again. */
   private void recompute(PrefillReply read) {
     plane.listener().handover(HandoverEnd.RECOMPUTED);
     DecodeErrand last = errand;
@@ -274,7 +274,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     }
   }
 
-  // Ending.
+  // Ends the request.
 
   @Override
   public void reached() {
@@ -308,7 +308,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     }
   }
 
-  /** The decode request was not sent, or could not even be made. */
+  /** Releases the blocks of a decode request that was not sent or not created. */
   private void releaseUnsent(PrefillReply read) {
     if (split.decode().settled()) {
       arrivals.stop();
@@ -321,11 +321,11 @@ final class SequentialRun implements Run, SideLeg.Owner {
   }
 
   /**
-   * What prefill sends of itself cannot be freed before it has arrived: decode would find nothing,
-   * and nobody would fetch what comes after.
+   * Releases blocks after they have arrived. An engine that pushes blocks cannot free them earlier:
+   * decode would find nothing, and no request would fetch blocks that arrive later.
    *
-   * @param body released here
-   * @param since when prefill has answered
+   * @param body released by this method
+   * @param since time of prefill's answer
    */
   void releaseArrived(PrefillReply read, KeptBody body, long since) {
     arrivals.then(
@@ -338,13 +338,13 @@ final class SequentialRun implements Run, SideLeg.Owner {
         });
   }
 
-  /** Nothing is left to be released. */
+  /** Ends without blocks to release. */
   void nothingLeft() {
     arrivals.stop();
     split.decode().ignored();
   }
 
-  /** Nobody waits for the prefill any more. */
+  /** Ends a prefill that no request needs. */
   private void endPrefill(SideLeg leg) {
     if (leg.answering() && freedByDecode()) {
       leg.detach(new Releasing(this, course));
@@ -355,7 +355,7 @@ final class SequentialRun implements Run, SideLeg.Owner {
     plane.listener().prefill(PrefillEnd.ABORTED);
   }
 
-  /** The decode request was sent, or would have been. */
+  /** Ends decode's part after its request was sent or attempted. */
   private void endDecode(DecodeErrand last, PrefillReply read) {
     if (last.arrived()) {
       tellTaken(last);
@@ -377,16 +377,16 @@ final class SequentialRun implements Run, SideLeg.Owner {
   }
 
   /**
-   * Has the decode worker of {@code lease} free what prefill holds, or another one; the lease is
-   * taken over.
+   * Lets the decode worker of {@code lease}, or another, free prefill's blocks. The ownership of
+   * the lease passes to this method.
    *
-   * @param since when prefill has answered
+   * @param since time of prefill's answer
    */
   private void release(Lease lease, PrefillReply read, KeptBody body, long since) {
     freeing(read, body, since).ifPresentOrElse(freeing -> freeing.begin(lease), lease::ignored);
   }
 
-  /** Whether decode's request frees what prefill leaves behind. */
+  /** True if a decode request frees the blocks that prefill leaves. */
   private boolean freedByDecode() {
     return switch (plan.terms().release()) {
       case SEND_DECODE, SEND_ONCE -> true;
@@ -394,13 +394,13 @@ final class SequentialRun implements Run, SideLeg.Owner {
     };
   }
 
-  /** Whether {@code last} was decode's one request, so that nothing more can be freed. */
+  /** True if {@code last} was the only permitted decode request. Then nothing more can be freed. */
   private boolean mayBeTaken(@Nullable DecodeErrand last) {
     return plan.terms().release() == Terms.Release.SEND_ONCE
         && (maybeFetched || (last != null && last.mayHaveFetched()));
   }
 
-  /** Empty if nothing is held that a decode request may free. */
+  /** The release of the blocks; empty if there are none that a decode request can free. */
   private Optional<Freeing> freeing(PrefillReply read, KeptBody body, long since) {
     Terms terms = plan.terms();
     if (!freedByDecode() || nothingHeld(read) || mayBeTaken(errand)) {

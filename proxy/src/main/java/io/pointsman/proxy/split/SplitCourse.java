@@ -32,14 +32,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The way of one request through a fleet of prefill and decode workers: it is decided whether two
- * workers serve it, a {@link Run} carries their plan out, and what fails is decided anew. Belongs
+ * Handler of one request to a fleet of prefill and decode workers. It decides if two workers serve
+ * the request, and lets a {@link Run} execute their plan. After a failure it decides again. Belongs
  * to the client's event loop.
  */
 final class SplitCourse implements Course {
   private static final Logger LOG = LoggerFactory.getLogger(SplitCourse.class);
 
-  /** Pairs of workers looked at until one can be planned. */
+  /** Maximum number of pairs of workers to try to plan. */
   private static final int MOST_UNPLANNED = 64;
 
   private final LoopState state;
@@ -58,10 +58,10 @@ final class SplitCourse implements Course {
   private SplitRule rule = SplitRule.SPLIT;
   private boolean begun;
 
-  /** Whether {@link #rule} is yet to be told. */
+  /** True if {@link #rule} was not reported yet. */
   private boolean decided;
 
-  /** Of a decode worker that waits for the next prefill. */
+  /** Lease of a decode worker that waits for the next prefill. */
   private @Nullable Lease keptDecode;
 
   private @Nullable Future<?> timer;
@@ -123,7 +123,7 @@ final class SplitCourse implements Course {
     return state.now();
   }
 
-  // Deciding.
+  // Decides.
 
   @Override
   public void place() {
@@ -200,7 +200,7 @@ final class SplitCourse implements Course {
     next.begin();
   }
 
-  /** Something is not known of a worker: another pair may do. */
+  /** Handles a worker with unknown properties. Another pair may have a plan. */
   private void unplanned(Placement.Split split, Worker worker, String missing) {
     LOG.debug("{} has no part in a hand-over: {} is not known", worker, missing);
     plane.listener().prefill(PrefillEnd.UNPLANNED);
@@ -218,11 +218,11 @@ final class SplitCourse implements Course {
     }
   }
 
-  // Waiting for a place.
+  // Waits for a free slot.
 
   /**
-   * Waits while all workers are at their limits, as far as that is allowed and one of them may
-   * still be asked.
+   * Waits while all workers are at their limits, within the timeout, if at least one of them is
+   * untried. Otherwise refuses the request.
    */
   void waitOrRefuse(SplitDecision.Refused refused) {
     boolean full = refused.rejection().reason() == RejectReason.ALL_BUSY;
@@ -255,8 +255,9 @@ final class SplitCourse implements Course {
   }
 
   /**
-   * Requests for the same model wait for the same workers. One that has been tried already has
-   * waited its turn, and may look for others than the rest: it waits for itself.
+   * Key of the queue. Requests for the same model wait for the same workers. A request that was
+   * tried before has waited its turn and may need other workers than the rest, so it has its own
+   * queue.
    */
   private Object waiter() {
     String model = request.model();
@@ -271,7 +272,10 @@ final class SplitCourse implements Course {
     guarded(this::place);
   }
 
-  /** Runs what an event loop calls outside of the exchange: a defect must not be lost there. */
+  /**
+   * Runs a step that the event loop calls outside the exchange. Exceptions end the request, because
+   * the loop would only log them.
+   */
   void guarded(Runnable step) {
     if (over) {
       return;
@@ -283,9 +287,9 @@ final class SplitCourse implements Course {
     }
   }
 
-  // Sending.
+  // Sends.
 
-  /** The client has got a part of its answer: nothing is sent again. */
+  /** Reports that the client has received a part of its answer. The request is not sent again. */
   void reached() {
     tellDecided();
     if (run != null) {
@@ -301,7 +305,9 @@ final class SplitCourse implements Course {
     }
   }
 
-  /** What prefill holds may be freed with it at the end, when the exchange has let go of it. */
+  /**
+   * Retains the body. The release of prefill's blocks needs it after the exchange has released it.
+   */
   private void holdBody() {
     if (body != null && !holdsBody) {
       body.retain();
@@ -317,7 +323,7 @@ final class SplitCourse implements Course {
     }
   }
 
-  /** The client's body, which is there until a part of the answer has reached the client. */
+  /** The client's body, available until a part of the answer has reached the client. */
   KeptBody body() {
     KeptBody kept = body;
     if (kept == null) {
@@ -335,7 +341,7 @@ final class SplitCourse implements Course {
     return "x-pointsman-split: " + name(rule) + "\r\n" + by;
   }
 
-  /** A good answer of the router's own, with the same in its head. */
+  /** A successful answer of the router, with the same headers. */
   Reply told(Reply answer) {
     if (!plane.told()) {
       return answer;
@@ -348,9 +354,11 @@ final class SplitCourse implements Course {
     return rule.name().toLowerCase(Locale.ROOT);
   }
 
-  // After a failed prefill.
+  // Continues after a failed prefill.
 
-  /** Goes on after a failed prefill whose decode worker still waits. */
+  /**
+   * Continues after a failed prefill; its decode request is unsent and its decode lease is kept.
+   */
   void prefillAgain(Placement.Split split, RetryReason reason) {
     run = null;
     exclude(split.prefill().worker(), reason);
@@ -369,7 +377,7 @@ final class SplitCourse implements Course {
     }
   }
 
-  /** Goes on after a failed prefill whose decode request was taken back. */
+  /** Continues after a failed prefill; its decode request was cancelled. */
   void bothAgain(Worker failed, RetryReason reason) {
     run = null;
     exclude(failed, reason);
@@ -380,7 +388,7 @@ final class SplitCourse implements Course {
     }
   }
 
-  /** A busy one is kept out by its rest, and may be waited for. */
+  /** Excludes a failed worker. A busy one rests, and the request can wait for it. */
   private void exclude(Worker failed, RetryReason reason) {
     if (reason != RetryReason.BUSY) {
       request.prefill().exclude(failed);
@@ -403,7 +411,7 @@ final class SplitCourse implements Course {
     }
   }
 
-  // Ending.
+  // Ends the request.
 
   @Override
   public void failed(Worker failed) {

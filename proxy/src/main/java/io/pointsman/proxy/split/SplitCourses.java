@@ -19,7 +19,10 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the courses of one event loop's requests to a fleet of prefill and decode workers. */
+/**
+ * Factory of the request handlers of one event loop, for a fleet of prefill and decode workers.
+ * Belongs to the event loop.
+ */
 public final class SplitCourses implements Courses {
   private final LoopState state;
   private final SplitPlane plane;
@@ -39,7 +42,7 @@ public final class SplitCourses implements Courses {
     return new SplitCourse(state, plane, tools, request, facts(request.facts(), body), body);
   }
 
-  /** Whether its body has to be looked at. */
+  /** True if the body must be read to decide about a split. */
   static boolean mayBeSplit(RequestFacts read) {
     return SplitFactsReader.splits(read.endpoint())
         && read.body().kind() == BodyVerdict.Kind.OBJECT;
@@ -56,7 +59,7 @@ public final class SplitCourses implements Courses {
     return tools.facts().read(read.endpoint(), bytes, 0, body.length(), estimates(read));
   }
 
-  /** What reading the request has counted is never less than the estimate. */
+  /** True if the estimate is needed. The token count of the routing key is an upper bound of it. */
   private boolean estimates(RequestFacts read) {
     SplitSettings settings = plane.settings();
     int least = Math.max(settings.threshold(), settings.uncachedThreshold());
@@ -79,8 +82,8 @@ public final class SplitCourses implements Courses {
   }
 
   /**
-   * Decode workers keep the responses of split requests also where they serve nothing whole;
-   * prefill workers are asked to keep none of theirs.
+   * Decode workers have the responses of split requests, even if they serve no complete requests.
+   * Prefill workers are requested to store none.
    */
   @Override
   public List<Role> rolesOfKeepers(
@@ -94,7 +97,7 @@ public final class SplitCourses implements Courses {
             .filter(role -> wholes.serves(role) || (!generates && role == Role.DECODE))
             .filter(role -> plane.engine().serves(role, model))
             .toList();
-    // Whoever that is refuses what it may not serve.
+    // A worker of that role refuses requests that it must not serve.
     return roles.isEmpty() ? List.of(Role.DECODE) : roles;
   }
 }

@@ -17,13 +17,13 @@ import io.pointsman.proxy.telemetry.SplitListener;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all requests that two workers may serve have in common, on whatever event loop. Its parts
- * are immutable or safe for use by several threads.
+ * State that all requests to prefill and decode workers share, across event loops. Its parts are
+ * immutable or thread-safe.
  *
- * @param listener may throw all the same: that is logged and has no other effect
- * @param conversations which requests are turns of one
- * @param told whether answers say who served them and why, in headers
- * @param dice for names of hand-overs
+ * @param listener its exceptions are logged and have no other effect
+ * @param conversations detection of the turns of a conversation
+ * @param told true if answers name the workers and the rule in headers
+ * @param dice random numbers for the ids of handovers
  */
 public record SplitPlane(
     RoutingEngine engine,
@@ -50,7 +50,10 @@ public record SplitPlane(
     requireNonNull(dice, "dice");
   }
 
-  /** The conversation that a request is a turn of; null if it is of none, or nobody asks. */
+  /**
+   * The conversation of a request; null if it has none, or if the protocol does not use
+   * conversations.
+   */
   @Nullable Conversation conversation(Served request, SplitFacts facts) {
     return protocol.listeners().isEmpty() ? null : conversations.of(request, facts);
   }

@@ -5,18 +5,18 @@ import static java.util.Objects.requireNonNull;
 import java.time.Duration;
 
 /**
- * How long each stage of a request with two workers may take, and how much of it is kept.
+ * Timeouts and limits for the stages of a request to two workers.
  *
- * @param prefill from the prefill request to the end of its answer; 0 for no bound. Another prefill
- *     worker is tried after that.
- * @param decode from the decode request to the head of its answer, and from there to what follows
- *     it first; 0 for no bound
- * @param release from a decode request that only frees blocks to the end of its answer
- * @param slotWait longest wait for a place on decode and prefill workers that are at their limits;
- *     0 refuses at once
- * @param maxWaiting most requests that wait for such a place at once; further ones are refused
- * @param maxReplyBytes largest answer of a prefill worker that is read, in bytes
- * @param reuse when a hand-over goes to another decode worker after one that failed
+ * @param prefill maximum time from the prefill request to the end of its answer, after which
+ *     another prefill worker is tried; 0 for none
+ * @param decode maximum time from the decode request to the head of its answer, and from the head
+ *     to the first output; 0 for none
+ * @param release maximum time from a decode request that only frees blocks to the end of its answer
+ * @param slotWait maximum wait for a free slot on decode and prefill workers at their limits; 0
+ *     refuses immediately
+ * @param maxWaiting maximum number of requests that wait for a slot; further ones are refused
+ * @param maxReplyBytes maximum size in bytes of a prefill worker's answer
+ * @param reuse condition for the transfer of held blocks to another decode worker after a failure
  */
 public record StageSettings(
     Duration prefill,
@@ -37,13 +37,16 @@ public record StageSettings(
           8 << 20,
           Reuse.SAFE);
 
-  /** When a hand-over that any decode worker may take goes to another one after a failure. */
+  /** Condition for the transfer of held blocks to another decode worker after a failure. */
   public enum Reuse {
-    /** Only if the first one certainly did not fetch it. Else the prompt is computed anew. */
+    /**
+     * Only if the first worker certainly did not fetch them; otherwise the prompt is computed
+     * again.
+     */
     SAFE,
     /**
-     * Also if it may have, once. Saves a prefill, and trusts engines to refuse what has been freed:
-     * one that does not answers from whatever prompt has those blocks now.
+     * Also if the first worker may have fetched them, once. Saves a prefill, but relies on engines
+     * to refuse freed blocks. An engine that does not may answer another prompt.
      */
     ALWAYS
   }

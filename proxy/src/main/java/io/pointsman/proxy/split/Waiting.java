@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request's waiting for a place on workers: in a line, of which only the first looks whether
- * there is one. What it waits adds up over all its waits and is bounded. Belongs to the event loop.
+ * Wait of one request for a free slot on workers. It waits in a queue; only the first request of a
+ * queue polls for slots. The sum of all its waits is bounded. Belongs to the event loop.
  */
 final class Waiting {
   private static final long FIRST_LOOK_NANOS = 2_000_000L;
@@ -22,7 +22,7 @@ final class Waiting {
   private final SplitPlane plane;
   private final Runnable look;
 
-  /** What is left of the wait that the request may spend. */
+  /** Remaining wait of the request, in nanoseconds. */
   private long left;
 
   private long since;
@@ -31,7 +31,7 @@ final class Waiting {
   private @Nullable Future<?> timer;
 
   /**
-   * @param look to be called on the event loop when it is time to look for a place
+   * @param look called on the event loop when it is time to poll for a slot
    */
   Waiting(LoopState state, SplitPlane plane, Runnable look) {
     this.state = state;
@@ -40,17 +40,17 @@ final class Waiting {
     left = plane.stages().slotWait().toNanos();
   }
 
-  /** The roles that others wait for who came before. */
+  /** The roles that earlier requests wait for. */
   Set<Role> before(Object owner) {
     return plane.room().before(owner, seat);
   }
 
   /**
-   * Waits until it is time to look again.
+   * Waits until the next poll.
    *
-   * @param line what requests that come must not overtake each other in
-   * @param leastNanos there will certainly be no place before; 0 if not known
-   * @return false if it has waited long enough, or may not
+   * @param line queue of requests that keep their order
+   * @param leastNanos minimum time to a free slot, in nanoseconds; 0 if unknown
+   * @return false if the wait is used up or not permitted
    */
   boolean begin(Line line, long leastNanos) {
     if (seat == null) {
@@ -89,7 +89,7 @@ final class Waiting {
     look.run();
   }
 
-  /** Ends the wait, if it waits: whoever is next has its turn. */
+  /** Ends the wait, if any. The next request of the queue gets its turn. */
   void end() {
     cancel();
     Seat own = seat;

@@ -10,10 +10,10 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The client's own request, served whole by one worker.
+ * The client's request, served completely by one worker.
  *
- * @param body what is sent in place of the client's body; null for that
- * @param head what is changed in the client's headers
+ * @param body body in place of the client's; null for the client's
+ * @param head changes to the client's headers
  * @param lines header lines for the client's answer
  * @param onReached called when the client gets the first bytes of the answer
  */

@@ -22,8 +22,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends whole requests to one worker: to regular ones as they came, to prefill and decode workers
- * without what a client may say of hand-overs. Belongs to the event loop.
+ * Sender of complete requests to one worker. Regular workers get the client's request unchanged.
+ * Prefill and decode workers get it without the client's fields for KV transfers. Belongs to the
+ * event loop.
  */
 final class WholeRequests {
   private static final String TOO_LARGE =
@@ -48,9 +49,9 @@ final class WholeRequests {
   }
 
   /**
-   * Begins an attempt, or refuses what cannot be looked at.
+   * Starts an attempt, or refuses a request with an unreadable body.
    *
-   * @param lease of the worker; taken over
+   * @param lease lease of the worker; ownership passes to this method
    * @param lines header lines for the client's answer
    * @param onReached called when the client gets the first bytes of the answer
    */
@@ -89,9 +90,9 @@ final class WholeRequests {
   }
 
   /**
-   * Whether a body may have something of hand-overs in it that engines find and nobody here does.
-   * Engines look at no {@code content-encoding}, may read JSON whatever its {@code content-type}
-   * says, and read encodings of it (UTF-16) that are no JSON here.
+   * True if a body may contain fields for KV transfers that engines read and the router cannot.
+   * Engines ignore {@code content-encoding} and may read JSON with any {@code content-type}. They
+   * also read encodings of JSON (UTF-16) that the router does not.
    */
   static boolean hidden(RequestFacts facts) {
     if (SplitFactsReader.promptless(facts)) {
@@ -104,7 +105,7 @@ final class WholeRequests {
     };
   }
 
-  /** Refuses what cannot be looked at, where there is no regular worker for it. */
+  /** Refuses a request with an unreadable body, because no regular worker can serve it. */
   static void refuse(Served served) {
     BodyVerdict verdict = served.facts().body();
     switch (verdict.kind()) {
@@ -129,9 +130,9 @@ final class WholeRequests {
   }
 
   /**
-   * Sends a request that only one worker can serve, because it keeps what the request is about.
+   * Sends a request that only one worker can serve, because it has the stored response.
    *
-   * @param lease of that worker; taken over
+   * @param lease lease of that worker; ownership passes to this method
    */
   void sendToOwner(Served served, Lease lease) {
     if (SplitFactsReader.promptless(served.facts()) || serves(lease.worker().spec().role())) {
@@ -142,7 +143,7 @@ final class WholeRequests {
     }
   }
 
-  /** Whether workers of a role may generate the whole of an answer. */
+  /** True if workers of a role may generate complete answers. */
   boolean serves(Role role) {
     SplitSettings settings = plane.settings();
     return switch (role) {
@@ -152,7 +153,7 @@ final class WholeRequests {
     };
   }
 
-  /** For a request that two workers cannot share, where there is no other worker. */
+  /** Answer to a request that two workers cannot share, if no other worker can serve it. */
   static Reply unsplittable(Unsplittable why) {
     ProxyError error = ProxyError.UNSPLITTABLE;
     return Reply.of(error, error.message() + ": " + why.told());

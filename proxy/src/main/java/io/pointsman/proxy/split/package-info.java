@@ -1,4 +1,4 @@
-/** Requests that two workers serve: carries the plans of protocols out. */
+/** Execution of requests on a prefill and a decode worker, by the plans of protocols. */
 @NullMarked
 package io.pointsman.proxy.split;
 

@@ -8,25 +8,28 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the id of a new response off the beginning of its answer, as it passes: from the object
- * itself, or from the first event of a stream. Looks at a bounded number of bytes, then gives up.
+ * Reader of the id of a new response, at the start of a relayed answer. The id is in the response
+ * object, or in the first event of a stream. It reads at most 16 KiB.
  */
 public final class ResponseIdSniffer {
   private static final int MOST_BYTES = 16_384;
 
-  /** Engines whose ids the router has made, with addresses of two of them in it, have long ones. */
+  /**
+   * Maximum length of an id in characters. Ids that the router generated are long if they contain
+   * the addresses of two engines.
+   */
   private static final int LONGEST = 512;
 
-  /** The id is the first member of the object: in both forms the first "id" there is. */
+  /** The id is the first member of the object, so it is the first "id" in both forms. */
   private static final Pattern ID = Pattern.compile("\"id\"\\s*:\\s*\"([^\"\\\\]*)[\"\\\\]");
 
   private final StringBuilder seen = new StringBuilder();
   private boolean done;
 
   /**
-   * Notes that {@code by} keeps the response, once {@code bytes} complete its id.
+   * Records {@code by} as the owner of the response, once {@code bytes} complete the id.
    *
-   * @return whether there is nothing more to be learnt
+   * @return true if nothing more can be learned
    */
   public boolean learn(ByteBuf bytes, Worker by, ResponseOwners owners) {
     String id = sniff(bytes);
@@ -36,7 +39,7 @@ public final class ResponseIdSniffer {
     return done;
   }
 
-  /** The id, once, when {@code bytes} complete it; null before, after, or if there is none. */
+  /** The id, once, when {@code bytes} complete it; otherwise null. */
   private @Nullable String sniff(ByteBuf bytes) {
     if (done) {
       return null;

@@ -5,15 +5,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which worker keeps which stored response of the Responses API. Bounded: the one asked for least
- * recently is forgotten first. Safe for use by several threads; touched only by requests of that
- * API.
+ * Table of the workers that have the stored responses of the Responses API. It is bounded; the
+ * least recently used entry is removed first. Thread-safe. Only requests of that API use it.
  */
 public final class ResponseOwners {
   private final Map<String, String> workers;
 
   /**
-   * @param most responses remembered
+   * @param most maximum number of responses
    */
   public ResponseOwners(int most) {
     workers =
@@ -25,17 +24,17 @@ public final class ResponseOwners {
         };
   }
 
-  /** The id of the worker that keeps a response; null if it is not known. */
+  /** Id of the worker that has a response; null if unknown. */
   public synchronized @Nullable String owner(String responseId) {
     return workers.get(responseId);
   }
 
-  /** A worker made a response, or turned out to keep it. */
+  /** Records that a worker created a response or has it. */
   public synchronized void learn(String responseId, String workerId) {
     workers.put(responseId, workerId);
   }
 
-  /** The response is gone, or its worker is. */
+  /** Removes a response, because it was deleted or its worker has left. */
   public synchronized void forget(String responseId) {
     workers.remove(responseId);
   }

@@ -12,11 +12,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The search for the worker that keeps a stored response: which workers are asked, one after the
- * other, and whether all that may keep it were. Belongs to the client's event loop.
+ * Search for the worker that has a stored response. It selects the workers to try, one after
+ * another, and records if all candidates were tried. Belongs to the client's event loop.
  */
 public final class Search {
-  /** So many workers are asked at most. */
+  /** Maximum number of workers to try. */
   private static final int MOST = 64;
 
   private final StoredResponse stored;
@@ -24,7 +24,7 @@ public final class Search {
   private final @Nullable Courses courses;
   private final RoutingEngine engine;
 
-  /** Roles whose workers are asked when none of the present one has it. */
+  /** Roles of the workers to try after those of the present role. */
   private List<Role> further = List.of();
 
   private int without;
@@ -39,7 +39,7 @@ public final class Search {
     this.engine = engine;
   }
 
-  /** The question with which it begins: for the owner, or for any worker of the first role. */
+  /** The first request to the engine: for the owner, or for any worker of the first role. */
   public RoutingRequest begin() {
     String owner = stored.owner();
     if (courses == null) {
@@ -50,14 +50,14 @@ public final class Search {
     return facts.toRoutingRequest(roles.getFirst(), owner);
   }
 
-  /** Whether an answer with this status means that the next worker has to be asked. */
+  /** True if an answer with this status leads to the next worker. */
   public boolean goesOnAfter(int status) {
     return status == 404 && stored.searching();
   }
 
   /**
-   * A worker does not have it. Ranks share what their server keeps: the others of that server,
-   * which would say the same, are left out of the question.
+   * Records that a worker does not have the response. Ranks of one server share its responses. The
+   * other ranks are therefore excluded from {@code question}.
    */
   public void notThere(Worker asked, RoutingRequest question) {
     without++;
@@ -68,19 +68,19 @@ public final class Search {
     }
   }
 
-  /** Whether so many did not have it that nobody else is asked. */
+  /** True if the maximum number of workers was tried. */
   public boolean exhausted() {
     return without >= MOST;
   }
 
-  /** It ends without all having been asked. */
+  /** Records that the search ends before all candidates were tried. */
   public void cutShort() {
     cutShort = true;
   }
 
   /**
-   * The next question, when the last one finds nobody any more: from the beginning if the owner
-   * turns out to be gone, else for the workers of another role.
+   * The next request to the engine after a rejection. If the owner has left, the search starts
+   * again; otherwise it continues with another role.
    *
    * @return null if there is none
    */
@@ -102,17 +102,17 @@ public final class Search {
     return facts.toRoutingRequest(role, null);
   }
 
-  /** Why some that may have it were not asked: they were too busy; null if none was. */
+  /** The rejection of candidates that were too busy to be tried; null if there were none. */
   public Decision.@Nullable Rejected unasked() {
     return unasked;
   }
 
-  /** Whether some that may have it were not asked, so that it cannot be told that nobody has it. */
+  /** True if candidates were not tried. It is then unknown whether the response exists. */
   public boolean incomplete() {
     return cutShort || unasked != null;
   }
 
-  /** A worker has answered the request. */
+  /** Reports a worker's answer to the request. */
   public void answered(int status, Worker by) {
     stored.answered(status, by);
   }

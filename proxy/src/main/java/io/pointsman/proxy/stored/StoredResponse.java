@@ -11,9 +11,8 @@ import java.net.URLDecoder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stored response that a request is about: only the worker that made it keeps it. If that
- * worker is not known, a request by the response's id is tried on one worker after the other until
- * one does not answer 404.
+ * The stored response that a request uses. Only the worker that created it has it. If the worker is
+ * unknown, a request for the response tries one worker after another until one does not answer 404.
  */
 public final class StoredResponse {
   private final ResponseOwners owners;
@@ -30,7 +29,7 @@ public final class StoredResponse {
     owner = owners.owner(id);
   }
 
-  /** The stored response that a request is about; null if it is not about one. */
+  /** The stored response that a request uses; null if there is none. */
   public static @Nullable StoredResponse of(
       ResponseOwners owners, Endpoint endpoint, RequestHead head, RequestFacts facts) {
     String inPath = endpoint.responseId(head.path());
@@ -42,7 +41,7 @@ public final class StoredResponse {
     return previous == null ? null : new StoredResponse(owners, previous, false, false);
   }
 
-  /** Some clients write the colons of an id as {@code %3A}. */
+  /** Decodes an id, because some clients send its colons as {@code %3A}. */
   private static String decoded(String id) {
     try {
       return id.indexOf('%') < 0 ? id : URLDecoder.decode(id.replace("+", "%2B"), UTF_8);
@@ -51,27 +50,27 @@ public final class StoredResponse {
     }
   }
 
-  /** The id of the worker that keeps it; null if not known. */
+  /** Id of the worker that has the response; null if unknown. */
   public @Nullable String owner() {
     return owner;
   }
 
-  /** Whether it is asked for itself, instead of being what the next one builds on. */
+  /** True if the request is for the response itself; false if it continues the response. */
   public boolean byId() {
     return byId;
   }
 
-  /** Whether a 404 only means that the next worker has to be asked. */
+  /** True if a 404 leads to the next worker. */
   public boolean searching() {
     return byId && owner == null;
   }
 
-  /** Whether it is known, and in the fleet, which worker alone can serve the request. */
+  /** True if the owner is known and in the fleet. Only this worker can serve the request. */
   public boolean ownedByAMember(RoutingEngine engine) {
     return owner != null && !forgetIfGone(engine);
   }
 
-  /** Forgets a worker that is no longer in the fleet; whether that was so. */
+  /** Discards an owner that has left the fleet. Returns true if it did. */
   public boolean forgetIfGone(RoutingEngine engine) {
     if (owner == null || engine.fleet().snapshot().worker(owner) != null) {
       return false;
@@ -81,7 +80,7 @@ public final class StoredResponse {
     return true;
   }
 
-  /** A worker has answered the request. */
+  /** Reports a worker's answer to the request. */
   public void answered(int status, Worker by) {
     if (!byId || status >= 300) {
       return;

@@ -1,4 +1,4 @@
-/** Stored responses: which worker keeps which. */
+/** Stored responses and the workers that have them. */
 @NullMarked
 package io.pointsman.proxy.stored;
 

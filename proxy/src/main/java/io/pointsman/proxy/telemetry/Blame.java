@@ -1,13 +1,13 @@
 package io.pointsman.proxy.telemetry;
 
-/** Whose fault it is that a request did not end well. A closed set: it is a metric label. */
+/** The side that caused a request to fail. A closed set, used as a metric label. */
 public enum Blame {
-  /** Nobody's: the request was served. */
+  /** No side: the request was served. */
   NONE,
-  /** The client's: a wrong request, or it left. */
+  /** The client: an invalid request, or it left. */
   CLIENT,
-  /** The worker's: an error, a broken connection, no answer in time. */
+  /** The worker: an error, a broken connection, or a timeout. */
   UPSTREAM,
-  /** The router's: no worker, a full queue, draining. */
+  /** The router: no worker, a full queue, or draining. */
   ROUTER
 }

@@ -6,7 +6,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps what a listener throws from requests, whose leases it would leave unsettled. */
+/**
+ * Listener that catches and logs the exceptions of another one. Otherwise an exception would leave
+ * leases unsettled.
+ */
 public record GuardedListener(SplitListener listener) implements SplitListener {
   private static final Logger LOG = LoggerFactory.getLogger(GuardedListener.class);
 

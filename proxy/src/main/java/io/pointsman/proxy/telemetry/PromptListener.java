@@ -4,11 +4,9 @@ import io.pointsman.engine.fleet.Worker;
 import io.pointsman.request.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Hears of prompts when they are on their way to a worker. Called on event loops: must not block.
- */
+/** Receiver of the prompts that go to workers. Called on event loops; must not block. */
 public interface PromptListener {
-  /** Wants to hear of none. */
+  /** Receives no prompts. */
   PromptListener NONE =
       new PromptListener() {
         @Override
@@ -24,16 +22,16 @@ public interface PromptListener {
             byte[] body) {}
       };
 
-  /** Whether the body of such a request is wanted, which is copied for it. */
+  /** True to receive the body of such a request, which is copied. */
   boolean wants(RequestFacts facts);
 
   /**
-   * A request that is wanted has been sent, or is by another plane; once for each request, whatever
-   * its attempts.
+   * Reports a request that was sent, or that another proxy sends. Called once per request,
+   * independent of its attempts.
    *
-   * @param worker to which it is sent; null if that is not known
-   * @param authorization the client's; null for none
-   * @param body the client's request, whole; may be kept
+   * @param worker worker that gets the request; null if unknown
+   * @param authorization header of the client; null if there is none
+   * @param body the client's complete request body; may be kept
    */
   void sent(
       RequestFacts facts, @Nullable Worker worker, @Nullable String authorization, byte[] body);

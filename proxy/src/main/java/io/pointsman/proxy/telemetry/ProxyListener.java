@@ -3,11 +3,11 @@ package io.pointsman.proxy.telemetry;
 import io.pointsman.request.Endpoint;
 
 /**
- * Hears of what the data plane does with requests that are meant for workers. Called on event
- * loops, many at once: must not block, throw, or allocate.
+ * Receiver of the data plane's events for requests to workers. Called on event loops, by several
+ * threads; must not block, throw or allocate.
  */
 public interface ProxyListener {
-  /** Hears nothing. */
+  /** Ignores all events. */
   ProxyListener NONE =
       new ProxyListener() {
         @Override
@@ -26,26 +26,31 @@ public interface ProxyListener {
         public void ended(RequestReport report) {}
       };
 
-  /** The head of a request has been read. Followed by exactly one {@link #ended}. */
+  /** Reports that the head of a request was read. Exactly one {@link #ended} follows. */
   void started(Endpoint endpoint);
 
-  /** An attempt was given up and another one follows; by a stale connection, it is sent again. */
+  /**
+   * Reports that an attempt failed and another follows. After a stale connection the request is
+   * sent again to the same worker.
+   */
   void retried(Endpoint endpoint, RetryReason reason);
 
   /**
-   * A request has waited in the admission queue.
+   * Reports the end of a wait in the admission queue.
    *
-   * @param admitted false if it timed out or its client left
+   * @param nanos time in the queue in nanoseconds
+   * @param admitted false if the request timed out or its client left
    */
   void waited(long nanos, boolean admitted);
 
   /**
-   * A request was held back because every worker was full.
+   * Reports the end of a deferral because all workers were full.
    *
-   * @param decided false if its client left, or its time was over, before it was decided on
+   * @param nanos length of the deferral in nanoseconds
+   * @param decided false if the client left or the time expired before a decision
    */
   void heldBack(long nanos, boolean decided);
 
-  /** The request is over, on whatever path. {@code report} must not be kept. */
+  /** Reports the end of the request, on every path. {@code report} must not be kept. */
   void ended(RequestReport report);
 }

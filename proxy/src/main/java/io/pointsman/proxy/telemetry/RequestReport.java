@@ -5,62 +5,61 @@ import io.pointsman.request.Endpoint;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What there is to say of a proxied request at its end. Valid only during the call that hands it
- * over. Times are in nanoseconds since the request's head was read; {@link #NEVER} where it did not
- * come to that.
+ * Report about a proxied request at its end. Valid only during the call that passes it. Times are
+ * in nanoseconds since the request's head was read; {@link #NEVER} if the event did not happen.
  */
 public interface RequestReport {
-  /** The time of something that did not happen. */
+  /** Time of an event that did not happen. */
   long NEVER = -1;
 
   Endpoint endpoint();
 
   String method();
 
-  /** Path with query string, as it came. */
+  /** Path with query string, unchanged. */
   String uri();
 
-  /** The value of the {@code x-request-id} header of the answer. */
+  /** Value of the answer's header {@code x-request-id}. */
   String requestId();
 
-  /** The model asked for; null if the request names none. Chosen by the client: not a label. */
+  /** Model of the request; null if it names none. The client chooses it, so it is not a label. */
   @Nullable String model();
 
-  /** The status that the client got; 499 if it left before there was one. */
+  /** Status that the client received; 499 if it left before. */
   int status();
 
   Blame blame();
 
-  /** The worker of the last attempt; null if there was none. */
+  /** Worker of the last attempt; null if there was none. */
   @Nullable Worker worker();
 
-  /** Attempts made on workers, resending over a stale connection not counted. */
+  /** Number of attempts. A repetition after a stale connection does not count. */
   int attempts();
 
-  /** Whether the answer was a stream of server-sent events. */
+  /** True if the answer was an event stream. */
   boolean streamed();
 
-  /** Whether the client left before the end. */
+  /** True if the client left before the end. */
   boolean clientLeft();
 
-  /** Time until the head of the answer came from the worker. */
+  /** Time to the head of the worker's answer. */
   long nanosToHead();
 
   /**
-   * Time until the first byte of the answer's body was handed to the client's socket, but for what
-   * engines send of a stream before they compute: TTFT.
+   * Time to first token: until the first byte of the body was written to the client's socket.
+   * Events that engines send before they compute do not count.
    */
   long nanosToFirstByte();
 
-  /** Time until the end. */
+  /** Time to the end. */
   long nanosToEnd();
 
-  /** Bytes of the request's body. */
+  /** Size of the request's body in bytes. */
   long bytesIn();
 
-  /** Bytes of the answer handed to the client's socket, heads and framing included. */
+  /** Bytes of the answer written to the client's socket, including heads and framing. */
   long bytesOut();
 
-  /** Reads from the worker that were relayed; for a stream that is about one per token. */
+  /** Number of relayed reads from the worker; about one per token in a stream. */
   long chunksOut();
 }

@@ -3,35 +3,35 @@ package io.pointsman.proxy.telemetry;
 import io.pointsman.engine.fleet.Worker;
 
 /**
- * Follows one request. Its attempts come one after the other; the last one may still be under way
- * when the request ends. Called on the client's event loop: must not block or throw.
+ * Trace of one request. Its attempts follow each other. The last one may be in progress when the
+ * request ends. Called on the client's event loop; must not block or throw.
  */
 public interface RequestTrace {
-  /** An attempt on {@code worker} begins. */
+  /** Reports the start of an attempt on {@code worker}. */
   void tries(Worker worker);
 
-  /** What the request of the attempt under way carries in place of the client's own. */
+  /** Trace headers for the current attempt, in place of the client's. */
   TraceContext context();
 
   /**
-   * The attempt under way has ended, and not with the request's answer.
+   * Reports that the current attempt ended without the request's answer.
    *
-   * @param status the status that it was answered with; 0 for none
+   * @param status status of its answer; 0 for none
    */
   void gaveUp(RetryReason reason, int status);
 
-  /** The attempt under way, if there is one, is given up: nobody needs its answer any more. */
+  /** Reports that the current attempt, if any, was cancelled because its answer is not needed. */
   void withdrawn();
 
-  /** The attempt under way is answered, and the client gets that answer. */
+  /** Reports that the client gets the answer of the current attempt. */
   void answered(int status);
 
   /**
-   * A request to {@code worker} begins that is no attempt: its answer is not the client's. Several
-   * may be under way at once.
+   * Starts the trace of a request to {@code worker} that is not an attempt: its answer is not the
+   * client's. Several can be in progress together.
    */
   SideTrace side(Worker worker, SideTrace.Purpose purpose);
 
-  /** The request is over, on whatever path; called once. {@code report} must not be kept. */
+  /** Reports the end of the request, on every path, once. {@code report} must not be kept. */
   void ended(RequestReport report);
 }

@@ -5,19 +5,19 @@ import io.pointsman.request.RequestHeaders;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows requests that are meant for workers one by one. Called on event loops, many at once: must
- * not block or throw.
+ * Source of traces for requests to workers. Called on event loops, by several threads; must not
+ * block or throw.
  */
 @FunctionalInterface
 public interface RequestTracer {
-  /** Follows none. */
+  /** Traces no requests. */
   RequestTracer NONE = (_, _, _, _) -> null;
 
   /**
-   * The head of a request has been read.
+   * Reports that the head of a request was read.
    *
-   * @param uri path with query string, as it came
-   * @return who follows this request; null for nobody, and then its headers go on untouched
+   * @param uri path with query string, unchanged
+   * @return trace of the request; null for none, and its trace headers are then forwarded unchanged
    */
   @Nullable RequestTrace begin(
       Endpoint endpoint, String method, String uri, RequestHeaders headers);

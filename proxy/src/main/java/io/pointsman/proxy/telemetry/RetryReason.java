@@ -1,23 +1,26 @@
 package io.pointsman.proxy.telemetry;
 
-/** Why an attempt was given up in favour of another. A closed set: it is a metric label. */
+/** Reason for another attempt. A closed set, used as a metric label. */
 public enum RetryReason {
-  /** No connection to the worker. */
+  /** The connection to the worker failed. */
   CONNECT,
   /** The connection broke before the head of an answer. */
   RESET,
-  /** The same, more than a second after the request was sent: the worker may have begun with it. */
+  /**
+   * As {@link #RESET}, more than a second after the request was sent. The worker may have started
+   * the request.
+   */
   LATE_RESET,
-  /** What came back was not HTTP. */
+  /** The worker's answer was not valid HTTP. */
   PROTOCOL,
-  /** No head of an answer in time. */
+  /** The head of the answer did not arrive in time. */
   TIMEOUT,
-  /** An answer with a status that stands for a fault of the worker: 408, 500, 502, 503, 504. */
+  /** The answer has a status that means a failure of the worker: 408, 500, 502, 503 or 504. */
   STATUS,
-  /** The worker said that it is busy: 429, or 503 with a sign that it is its queue. */
+  /** The worker is busy: status 429, or 503 with a sign of a full queue. */
   BUSY,
-  /** The worker does not keep the stored response that the request is about. */
+  /** The worker does not have the stored response. */
   NOT_THERE,
-  /** A pooled connection turned out to be closed; sent again to the same worker. */
+  /** A pooled connection was closed. The request is sent again to the same worker. */
   STALE
 }

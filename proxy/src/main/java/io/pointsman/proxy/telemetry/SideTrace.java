@@ -3,29 +3,30 @@ package io.pointsman.proxy.telemetry;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows a request to a worker whose answer the router reads itself, such as a prefill. Ends once,
- * maybe after the client's request. Called on an event loop: must not block or throw.
+ * Trace of a request to a worker with an answer that the router reads itself, for example a
+ * prefill. It ends once, possibly after the client's request. Called on an event loop; must not
+ * block or throw.
  */
 public interface SideTrace {
-  /** What the request is for. A closed set: an attribute of spans. */
+  /** Purpose of the request. A closed set, used as an attribute of spans. */
   enum Purpose {
-    /** To have a prompt computed. */
+    /** Computes a prompt. */
     PREFILL,
-    /** To have blocks freed that nobody waits for any more. */
+    /** Frees blocks that no request waits for. */
     RELEASE
   }
 
-  /** What the request carries in place of the client's own. */
+  /** Trace headers for the request, in place of the client's. */
   TraceContext context();
 
   /**
-   * It has been answered, or has failed.
+   * Reports the end of the request.
    *
-   * @param status of the answer; 0 for none
-   * @param failure why there is no whole answer; null if there is one
+   * @param status status of the answer; 0 for none
+   * @param failure reason why there is no complete answer; null if there is one
    */
   void ended(int status, @Nullable RetryReason failure);
 
-  /** It was given up: nobody needs its answer. */
+  /** Reports that the request was cancelled because its answer is not needed. */
   void aborted();
 }

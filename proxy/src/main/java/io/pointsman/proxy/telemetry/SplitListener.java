@@ -5,11 +5,11 @@ import io.pointsman.engine.disagg.plan.Unsplittable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hears of what becomes of requests that two workers may serve. Called on event loops, many at
- * once: must not block, throw, or allocate.
+ * Receiver of events of requests that prefill and decode workers can share. Called on event loops,
+ * by several threads; must not block, throw or allocate.
  */
 public interface SplitListener {
-  /** Hears nothing. */
+  /** Ignores all events. */
   SplitListener NONE =
       new SplitListener() {
         @Override
@@ -25,64 +25,72 @@ public interface SplitListener {
         public void handover(HandoverEnd end) {}
       };
 
-  /** A part of such a request that takes time. */
+  /** A stage of such a request. */
   enum Stage {
-    /** Waiting for a place on workers that are at their limits. */
+    /** Wait for a free slot on workers at their limits. */
     SLOT,
     /** From the prefill request to the end of its answer. */
     PREFILL,
-    /** From there to the last notification of the hand-over. */
+    /** From the prefill's answer to the last notification of the KV transfer. */
     NOTIFICATION,
     /** From the decode request to the head of its answer. */
     DECODE
   }
 
-  /** How a prefill ended. */
+  /** Result of a prefill. */
   enum PrefillEnd {
     DONE,
-    /** An error of the client's, which the client got. */
+    /** An error of the client, which the client received. */
     CLIENT_ERROR,
     /** The worker was busy. */
     BUSY,
     /** The worker failed. */
     ERROR,
-    /** It took longer than allowed. */
+    /** The timeout expired. */
     TIMEOUT,
-    /** It was given up: the client left, or its decode request failed. */
+    /** Cancelled: the client left, or the decode request failed. */
     ABORTED,
-    /** It could not be planned: something is not known of a worker. */
+    /** Not planned: a property of a worker is unknown. */
     UNPLANNED
   }
 
-  /** What became of a hand-over. */
+  /** Result of a handover of KV blocks. */
   enum HandoverEnd {
-    /** The decode worker that it was reserved on has answered. */
+    /** The decode worker for which they were reserved answered. */
     TAKEN,
-    /** Another decode worker took it. */
+    /** Another decode worker took them. */
     RETAKEN,
-    /** The prefill's answer handed nothing over: decode computes the prompt. */
+    /** The prefill's answer offered no blocks. Decode computes the prompt. */
     EMPTY,
-    /** It came too late, or could not be taken by another worker: the prompt is computed anew. */
+    /**
+     * The blocks came too late, or another worker could not take them. The prompt is computed
+     * again.
+     */
     RECOMPUTED,
-    /** The prefill's answer was all there was. */
+    /** The prefill's answer was the complete answer. */
     COMPLETE,
-    /** Nobody wanted it any more, and a decode worker was asked to free it. */
+    /** No request needed the blocks, and a decode worker was requested to free them. */
     RELEASED,
     /**
-     * Nobody wanted it any more, and it could not be freed: the engine does when its lease ends.
+     * No request needed the blocks, and the router could not free them. The engine frees them when
+     * its lease ends.
      */
     LEFT
   }
 
-  /** A request was decided, by this rule. */
+  /**
+   * Reports the rule that decided about a request.
+   *
+   * @param why reason why the request cannot be split; null if it can
+   */
   void decided(SplitRule rule, @Nullable Unsplittable why);
 
-  /** A stage took so long. */
+  /** Reports the duration of a stage in nanoseconds. */
   void stage(Stage stage, long nanos);
 
-  /** A prefill has ended. */
+  /** Reports the end of a prefill. */
   void prefill(PrefillEnd end);
 
-  /** A hand-over has come to its end. */
+  /** Reports the end of a handover. */
   void handover(HandoverEnd end);
 }

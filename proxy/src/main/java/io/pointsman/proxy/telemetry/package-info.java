@@ -1,4 +1,4 @@
-/** What the data plane tells of the requests it serves. */
+/** Events of the data plane for metrics, logs and traces. */
 @NullMarked
 package io.pointsman.proxy.telemetry;
 

@@ -13,12 +13,11 @@ import java.net.UnknownHostException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection that is coming up: the name is looked up, the socket connects, TLS shakes hands.
- * Belongs to its event loop.
+ * A connection that is being opened: name lookup, socket, TLS handshake. Belongs to its event loop.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // the outcome of closing does not matter
+@SuppressWarnings("FutureReturnValueIgnored") // the result of closing does not matter
 public final class Connecting implements NameTable.Asker {
-  /** Takes the failure of a handshake, of which its future tells too. */
+  /** Consumes the exception of a failed handshake; its future reports it too. */
   private static final ChannelHandler QUIET = new Quiet();
 
   @ChannelHandler.Sharable
@@ -39,7 +38,7 @@ public final class Connecting implements NameTable.Asker {
     this.user = user;
   }
 
-  /** Gives up; the user hears nothing more. */
+  /** Cancels the connection. The user gets no further calls. */
   public void cancel() {
     user = null;
     over = true;
@@ -57,7 +56,7 @@ public final class Connecting implements NameTable.Asker {
         pool.bootstrap().connect(new InetSocketAddress(address, pool.target().port()));
     channel = connect.channel();
     if (connect.isDone()) {
-      // A socket that could not even be made: its listeners would be called on another thread.
+      // The socket could not be created; its listeners would run on another thread.
       connected(connect);
     } else {
       connect.addListener(this::connected);

@@ -6,11 +6,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Bearer tokens for workers.
  *
- * @param all for workers whose role has none of its own; null for none
- * @param prefill for prefill workers; null for {@code all}
- * @param decode for decode workers; null for {@code all}
- * @param replace whether they take the place of a client's authorization; else they are sent where
- *     a client sends none
+ * @param all token for workers of roles without their own; null for none
+ * @param prefill token for prefill workers; null for {@code all}
+ * @param decode token for decode workers; null for {@code all}
+ * @param replace true to replace the client's authorization; false to send the token only if the
+ *     client sends none
  */
 public record EngineKeys(
     @Nullable String all, @Nullable String prefill, @Nullable String decode, boolean replace) {
@@ -22,12 +22,12 @@ public record EngineKeys(
     check("decodeApiKey", decode);
   }
 
-  /** Tokens that are sent where a client sends no authorization. */
+  /** Tokens that are sent only if the client sends no authorization. */
   public EngineKeys(@Nullable String all, @Nullable String prefill, @Nullable String decode) {
     this(all, prefill, decode, false);
   }
 
-  /** One token for all; null for none. */
+  /** One token for all workers; null for none. */
   public static EngineKeys of(@Nullable String key) {
     return new EngineKeys(key, null, null);
   }
@@ -43,7 +43,7 @@ public record EngineKeys(
     return own == null ? all : own;
   }
 
-  /** Without the tokens. */
+  /** Contains no token. */
   @Override
   public String toString() {
     return "EngineKeys";

@@ -16,17 +16,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Addresses of workers' names. Looking a name up blocks, so it is done on threads of its own, never
- * on an event loop, and one at a time for each name: an unknown name is waited for, an aged one is
- * used while it is looked up anew. Whoever waits does so for a bounded time, whatever the look-up
- * does; a name that was not found is not looked up again for a moment. Safe for use by several
- * threads.
+ * Cache of the addresses of workers' host names. A lookup blocks, so it runs on its own thread, one
+ * at a time per name. An unknown name is waited for. An expired address is used while a lookup
+ * renews it. Each wait has a timeout, even if the lookup does not return. A name that was not found
+ * is not looked up again for one second. Thread-safe.
  */
 public final class NameTable {
-  /** Names kept at most; beyond it the table starts anew. */
+  /** Maximum number of names; beyond it the table is cleared. */
   private static final int MAX_NAMES = 65_536;
 
-  /** How long a name that was not found is taken to be unknown. */
+  /** Time in nanoseconds for which a failed lookup remains valid. */
   private static final long UNKNOWN_NANOS = 1_000_000_000L;
 
   private final Lookup lookup;
@@ -37,15 +36,15 @@ public final class NameTable {
   private final Map<String, Name> names = new ConcurrentHashMap<>();
 
   /**
-   * @param ttl how long an address is used before its name is looked up again
-   * @param patience how long a look-up is waited for
+   * @param ttl time for which an address is valid
+   * @param patience maximum wait for a lookup
    */
   public NameTable(Lookup lookup, Duration ttl, Duration patience, Ticker ticker) {
     this(lookup, ttl, patience, ticker, NameTable::startThread);
   }
 
   /**
-   * @param threads runs each look-up on a thread of its own, or throws if there is none
+   * @param threads runs each lookup on its own thread; throws if there is none
    */
   NameTable(Lookup lookup, Duration ttl, Duration patience, Ticker ticker, Executor threads) {
     this.lookup = lookup;
@@ -59,13 +58,13 @@ public final class NameTable {
     Thread.ofPlatform().daemon().name("pointsman-name").start(task);
   }
 
-  /** Finds the address of a name; may block. */
+  /** Resolver of host names; may block. */
   @FunctionalInterface
   public interface Lookup {
     InetAddress address(String host) throws UnknownHostException;
   }
 
-  /** Gets to know the address of a name, or that there is none. */
+  /** Receiver of a result: an address, or a failure. */
   interface Asker {
     void resolved(InetAddress address);
 
@@ -73,8 +72,8 @@ public final class NameTable {
   }
 
   /**
-   * Tells {@code asker} the address of {@code host}, once: before it returns if it is known, else
-   * later on {@code executor}.
+   * Passes the address of {@code host} to {@code asker}, once: before the return if it is known,
+   * otherwise later on {@code executor}.
    */
   void resolve(String host, ScheduledExecutorService executor, Asker asker) {
     InetAddress literal = NetUtil.createInetAddressFromIpAddressString(host);
@@ -92,7 +91,7 @@ public final class NameTable {
     return new UnknownHostException(host + ": the look-up takes too long");
   }
 
-  /** Somebody who waits for a look-up; told once, on its executor. */
+  /** A wait for a lookup. It gets one result, on its executor. */
   private static final class Waiting {
     private final ScheduledExecutorService executor;
     private final Asker asker;
@@ -114,7 +113,7 @@ public final class NameTable {
       try {
         executor.execute(() -> tell(address, failure));
       } catch (RejectedExecutionException _) {
-        // The router has stopped meanwhile; nobody waits any more.
+        // The router has stopped; no result is needed.
       }
     }
 
@@ -131,7 +130,7 @@ public final class NameTable {
     }
   }
 
-  /** What is known of one name. */
+  /** State of one name. */
   private final class Name {
     private final String host;
     private @Nullable InetAddress address;
@@ -178,12 +177,12 @@ public final class NameTable {
         looking = true;
         lookingSince = now;
       } catch (OutOfMemoryError e) {
-        // That is how the system's want of threads shows, which passes.
+        // The system has temporarily no thread for the lookup.
         found(null, failed(e));
       }
     }
 
-    /** Why there is no address, if it makes no sense to wait for one now. */
+    /** The failure to report immediately; null if a wait for the address is useful. */
     private @Nullable UnknownHostException reasonAt(long now) {
       if (looking && now - lookingSince > patienceNanos) {
         return tooLong(host);
@@ -207,7 +206,7 @@ public final class NameTable {
       return unknown;
     }
 
-    /** An address that was known stays in use while its name is not found. */
+    /** Records a result. After a failed lookup an earlier address remains in use. */
     private void found(@Nullable InetAddress now, @Nullable UnknownHostException why) {
       List<Waiting> told;
       synchronized (this) {

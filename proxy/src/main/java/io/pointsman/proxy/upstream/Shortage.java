@@ -5,27 +5,27 @@ import java.io.IOException;
 import java.net.UnknownHostException;
 import org.jspecify.annotations.Nullable;
 
-/** What the router itself may lack for a connection: no failure of the worker's. */
+/** A resource that the router itself lacks for a connection. It is not a failure of the worker. */
 public enum Shortage {
-  /** No file descriptor is left, for the process or the system. */
+  /** No file descriptor is free, in the process or the system. */
   DESCRIPTORS("oo many open files"),
   /**
-   * All ports from which the worker's address can be connected to are taken. The system says the
-   * same where none of its addresses leads to the worker's.
+   * All local ports for the worker's address are in use. The system reports the same if no local
+   * address can reach the worker.
    */
   PORTS("annot assign requested address");
 
-  /** Causes that are looked at most. */
+  /** Maximum number of causes to search. */
   private static final int DEPTH = 8;
 
-  /** As the system's C library and with it every layer above words it. */
+  /** Part of the message of the C library, which all layers above it repeat. */
   private final String words;
 
   Shortage(String words) {
     this.words = words;
   }
 
-  /** Why a connection could not be opened; null if the router lacks nothing for it. */
+  /** The resource that was missing for a connection; null if there was another reason. */
   public static @Nullable Shortage of(@Nullable Throwable failure) {
     Throwable cause = failure;
     for (int i = 0; i < DEPTH && cause != null; i++) {
@@ -47,7 +47,10 @@ public enum Shortage {
     return message != null && message.contains(words);
   }
 
-  /** The system's look-up of names does not say why it failed, so another descriptor is tried. */
+  /**
+   * The name lookup of the system does not report a reason, so this opens another descriptor as a
+   * test.
+   */
   private static boolean noneLeft() {
     try (FileInputStream _ = new FileInputStream("/dev/null")) {
       return false;

@@ -14,13 +14,13 @@ import java.nio.channels.NotYetConnectedException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a worker. It works for one user at a time and lies in its pool in between. Where
- * nothing can be written any more it is read to its end: a worker may have answered before it broke
- * the connection. All fields belong to the connection's event loop.
+ * A connection to a worker. It has one user at a time; between users it is idle in its pool. If
+ * writing fails, it is still read to its end, because the worker may have answered before. All
+ * fields belong to the connection's event loop.
  */
 @SuppressWarnings({
-  "FutureReturnValueIgnored", // a failed write breaks the connection, which is seen
-  "ReferenceEquality" // whether it still works for the same user
+  "FutureReturnValueIgnored", // a failed write breaks the connection, which is handled
+  "ReferenceEquality" // tests for the same user
 })
 public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   private final UpstreamPool pool;
@@ -38,12 +38,12 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     this.user = user;
   }
 
-  /** Whether it has served a request before: the worker may have closed it meanwhile. */
+  /** True if it has served a request before. The worker may have closed it since then. */
   public boolean reused() {
     return used;
   }
 
-  /** The worker at its other end. */
+  /** The worker of this connection. */
   public Worker worker() {
     return pool.worker();
   }
@@ -56,16 +56,16 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     return idleSince;
   }
 
-  /** Queues bytes; takes over their ownership. */
+  /** Queues bytes. Their ownership passes to this method. */
   public void write(ByteBuf bytes) {
     channel.write(bytes, channel.voidPromise());
   }
 
   /**
-   * Queues bytes; takes over their ownership.
+   * Queues bytes. Their ownership passes to this method.
    *
-   * @param onWritten called once they and all before them are with the system; not if they never
-   *     are
+   * @param onWritten called when these bytes and all before them are with the operating system; not
+   *     called after a failure
    */
   public void write(ByteBuf bytes, Runnable onWritten) {
     channel
@@ -79,15 +79,16 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   }
 
   /**
-   * Queues bytes; takes over their ownership.
+   * Queues bytes. Their ownership passes to this method.
    *
-   * @param onGone called once they and all before them are with the system, or never will be
+   * @param onGone called when these bytes and all before them are with the operating system, or
+   *     after a failure
    */
   public void writeLast(ByteBuf bytes, Runnable onGone) {
     channel.write(bytes).addListener(_ -> onGone.run());
   }
 
-  /** Sends what was queued, at the end of the event loop's round. */
+  /** Sends the queued bytes at the end of the event loop's round. */
   public void flush() {
     flush.soon();
   }
@@ -96,14 +97,17 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     return channel.isWritable();
   }
 
-  /** Reads on, or leaves further bytes to the system's buffers so that the worker has to wait. */
+  /**
+   * Resumes or pauses reading. During a pause the bytes fill the system's buffers and the worker
+   * must wait.
+   */
   public void setReading(boolean reading) {
     if (channel.config().isAutoRead() != reading) {
       channel.config().setAutoRead(reading);
     }
   }
 
-  /** Gives it back after a complete answer, for the next request. */
+  /** Returns the connection to its pool after a complete answer. */
   public void release(long now) {
     setReading(true);
     user = null;
@@ -112,13 +116,13 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     pool.keep(this);
   }
 
-  /** Closes it at once: the worker sees that nobody waits for the answer any more. */
+  /** Closes the connection immediately. The worker sees that its answer is not needed. */
   public void abort() {
     user = null;
     channel.close();
   }
 
-  /** Puts it to work again. */
+  /** Sets the next user. */
   void workFor(UpstreamUser next) {
     user = next;
   }
@@ -157,7 +161,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** A defect of the router's own: not to be taken for the worker's. */
+  /** A defect of the router, not a failure of the worker. */
   private void threw(UpstreamUser by, Throwable defect) {
     by.defective(defect);
     if (user == by) {
@@ -174,14 +178,15 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     broken = true;
     if (channel.isActive() && !channel.config().isAutoClose() && ofSocket(cause)) {
-      // After a failed read the transport closes it; after a failed write that read ends it soon.
+      // After a failed read the transport closes the connection. After a failed write the next read
+      // does.
       return;
     }
     gone(false);
     channel.close();
   }
 
-  /** Whether it is the socket that failed; the second is what shutting down a broken one gives. */
+  /** True if the socket failed. The second exception follows a shutdown of a broken socket. */
   private static boolean ofSocket(Throwable cause) {
     return cause instanceof IOException || cause instanceof NotYetConnectedException;
   }
@@ -191,7 +196,7 @@ public final class UpstreamConnection extends ChannelInboundHandlerAdapter {
     if (event instanceof ChannelInputShutdownReadComplete) {
       channel.close();
     } else if (event instanceof SslCloseCompletionEvent end && !end.isSuccess()) {
-      // Where TLS has not said so, anybody on the way may have ended it (RFC 9112, 9.8).
+      // Without a close message of TLS, an attacker may have ended the connection (RFC 9112, 9.8).
       broken = true;
     }
   }

@@ -11,8 +11,8 @@ import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One event loop's connections to one worker: the unused ones, newest first, bounded in number and
- * age. It never chooses a worker. Belongs to its event loop.
+ * The idle connections of one event loop to one worker, newest first, bounded in number and age. It
+ * never chooses a worker. Belongs to its event loop.
  */
 public final class UpstreamPool {
   private final UpstreamPools pools;
@@ -47,12 +47,12 @@ public final class UpstreamPool {
     return pools.newTlsHandler(channel, target.host(), target.port());
   }
 
-  /** Writes the heads of requests as this worker gets them. */
+  /** Writer of the heads of requests to this worker. */
   public RequestHeadWriter heads() {
     return target.heads();
   }
 
-  /** Puts an unused connection to work for {@code user}; null if there is none. */
+  /** Takes an idle connection for {@code user}; null if there is none. */
   public @Nullable UpstreamConnection take(UpstreamUser user, long now) {
     UpstreamConnection newest;
     while ((newest = idle.pollFirst()) != null) {
@@ -65,14 +65,17 @@ public final class UpstreamPool {
     return null;
   }
 
-  /** Opens a connection for {@code user}, who hears of it later or at once. */
+  /** Opens a connection for {@code user}. The user gets the result later, or during this call. */
   public void connect(UpstreamUser user, ConnectingSlot slot) {
     Connecting connecting = new Connecting(this, user);
     slot.connecting(connecting);
     pools.names().resolve(target.host(), pools.loop(), connecting);
   }
 
-  /** Where the user keeps what it can cancel, before the first word about it comes. */
+  /**
+   * Receiver of the pending connection, which the user can cancel. It is called before the result
+   * is reported.
+   */
   @FunctionalInterface
   public interface ConnectingSlot {
     void connecting(Connecting connecting);
@@ -94,7 +97,7 @@ public final class UpstreamPool {
     idle.remove(connection);
   }
 
-  /** Closes connections that have been unused for too long; whether some are left. */
+  /** Closes connections that were idle for too long. Returns true if some remain. */
   boolean sweep(long now) {
     UpstreamConnection oldest;
     while ((oldest = idle.peekLast()) != null
@@ -105,7 +108,7 @@ public final class UpstreamPool {
     return !idle.isEmpty();
   }
 
-  /** Closes what is unused, and from now on whatever is given back. */
+  /** Closes all idle connections. Connections that are released later are closed too. */
   void close() {
     closed = true;
     UpstreamConnection connection;

@@ -16,7 +16,7 @@ import java.util.Arrays;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** One event loop's connections to all workers. Belongs to its event loop. */
+/** The connections of one event loop to all workers. Belongs to its event loop. */
 public final class UpstreamPools {
   private final EventLoop loop;
   private final Flushes flushes;
@@ -29,8 +29,8 @@ public final class UpstreamPools {
   private @Nullable SslContext tls;
 
   /**
-   * @param sockets makes the transport's kind of socket, with what is done with each that is opened
-   * @param onKept called whenever a connection is kept, so that {@link #sweep} is called in time
+   * @param sockets bootstrap with the transport's socket class and a handler for new sockets
+   * @param onKept called when a connection is kept; the caller then schedules {@link #sweep}
    */
   public UpstreamPools(
       EventLoop loop,
@@ -126,7 +126,7 @@ public final class UpstreamPools {
     }
   }
 
-  /** Closes connections that have been unused for too long; whether some are left. */
+  /** Closes connections that were idle for too long. Returns true if some remain. */
   public boolean sweep(long now) {
     boolean left = false;
     for (UpstreamPool pool : bySlot) {
@@ -135,7 +135,7 @@ public final class UpstreamPools {
     return left;
   }
 
-  /** Closes all unused connections, and those in use when they are given back. */
+  /** Closes all idle connections. Connections in use are closed when they are released. */
   public void close() {
     for (UpstreamPool pool : bySlot) {
       if (pool != null) {

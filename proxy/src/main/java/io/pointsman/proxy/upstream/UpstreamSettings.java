@@ -5,16 +5,16 @@ import static java.util.Objects.requireNonNull;
 import java.time.Duration;
 
 /**
- * How workers are connected to.
+ * Settings of the connections to workers.
  *
- * @param connectTimeout longest time for a connection to come up, TLS included
- * @param poolIdleTimeout how long an unused connection is kept; 0 keeps none. Servers of engines
- *     close theirs after 5 s, so it should stay well below.
- * @param maxIdlePerWorker unused connections kept for each worker, by each event loop
- * @param maxHeadBytes largest head of an answer, at least 256; a larger one is a fault of the
- *     worker
- * @param nameTtl how long the address of a worker's name is used before it is looked up again
- * @param keys sent to workers as bearer tokens where the client sends no authorization
+ * @param connectTimeout maximum time to open a connection, including TLS
+ * @param poolIdleTimeout time for which an idle connection is kept; 0 keeps none. Set it well below
+ *     5 s, after which servers of engines close idle connections
+ * @param maxIdlePerWorker maximum number of idle connections per worker and event loop
+ * @param maxHeadBytes maximum size of an answer's head in bytes, at least 256; a larger one is a
+ *     failure of the worker
+ * @param nameTtl time for which the address of a worker's name is valid
+ * @param keys bearer tokens for workers
  */
 public record UpstreamSettings(
     Duration connectTimeout,
@@ -55,19 +55,19 @@ public record UpstreamSettings(
     requireNonNull(keys, "keys");
   }
 
-  /** The same with other bearer tokens. */
+  /** Copy with other bearer tokens. */
   public UpstreamSettings withKeys(EngineKeys others) {
     return new UpstreamSettings(
         connectTimeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, others);
   }
 
-  /** The same with another connect timeout. */
+  /** Copy with another connect timeout. */
   public UpstreamSettings withConnectTimeout(Duration timeout) {
     return new UpstreamSettings(
         timeout, poolIdleTimeout, maxIdlePerWorker, maxHeadBytes, nameTtl, keys);
   }
 
-  /** The same with another pool timeout. */
+  /** Copy with another pool timeout. */
   public UpstreamSettings withPoolIdleTimeout(Duration timeout) {
     return new UpstreamSettings(
         connectTimeout, timeout, maxIdlePerWorker, maxHeadBytes, nameTtl, keys);

@@ -3,36 +3,35 @@ package io.pointsman.proxy.upstream;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Who a connection to a worker works for at the moment. All calls come on the connection's event
- * loop; none comes before {@link UpstreamPool#connect} has returned, none after the connection was
- * given back or aborted.
+ * The present user of a connection to a worker. All calls come on the connection's event loop. No
+ * call comes after the connection was released or aborted.
  */
 public interface UpstreamUser {
-  /** The connection is ready to be written to. */
+  /** Reports an open connection. */
   void connected(UpstreamConnection connection);
 
-  /** There will be no connection. */
+  /** Reports that the connection could not be opened. */
   void connectFailed(Throwable cause);
 
-  /** Bytes came; the receiver owns {@code bytes}. */
+  /** Passes received bytes, with their ownership. */
   void received(ByteBuf bytes);
 
-  /** No more bytes for now: the time to flush what was made of them. */
+  /** Reports that no more bytes are available. Buffered output should be flushed. */
   void receivedAll();
 
   /**
-   * The connection is gone.
+   * Reports the end of the connection.
    *
-   * @param orderly whether the worker closed it; false if it was reset or failed
+   * @param orderly true if the worker closed it; false after a reset or a failure
    */
   void disconnected(boolean orderly);
 
-  /** The connection takes bytes again, or should get no more for now. */
+  /** Reports that the connection accepts bytes again, or should get none for the present. */
   void writable(boolean writable);
 
   /**
-   * One of the other calls threw what it should not have. Unless the connection was given back or
-   * aborted meanwhile, it is aborted behind this call.
+   * Reports that one of the other calls threw an exception. Afterwards the connection is aborted,
+   * unless it was released or aborted.
    */
   void defective(Throwable defect);
 }

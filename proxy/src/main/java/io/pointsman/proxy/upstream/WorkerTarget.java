@@ -6,9 +6,9 @@ import io.pointsman.proxy.wire.RequestHeadWriter;
 import java.net.URI;
 
 /**
- * Where a worker is and how it is spoken to. Immutable.
+ * Address of a worker, and the writer of its request heads. Immutable.
  *
- * @param tls whether the connection is encrypted
+ * @param tls true if the connection is encrypted
  * @param host name or address, without the brackets of an IPv6 address
  */
 record WorkerTarget(boolean tls, String host, int port, RequestHeadWriter heads) {

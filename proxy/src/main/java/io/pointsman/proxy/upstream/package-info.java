@@ -1,4 +1,4 @@
-/** Connections to the workers, kept per event loop. */
+/** Pooled connections to workers, per event loop. */
 @NullMarked
 package io.pointsman.proxy.upstream;
 

@@ -4,8 +4,8 @@ import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 
 /**
- * The last bytes of an answer, copied as they pass. It takes no more memory than has come, because
- * most answers in one piece are short. Belongs to the event loop.
+ * The last bytes of an answer, copied as they pass. Its memory grows with the answer, because most
+ * answers in one piece are short. Belongs to the event loop.
  */
 public final class AnswerTail {
   private static final byte[] NOTHING = {};
@@ -15,13 +15,13 @@ public final class AnswerTail {
   private int length;
 
   /**
-   * @param most bytes kept
+   * @param most maximum number of bytes to keep
    */
   public AnswerTail(int most) {
     this.most = most;
   }
 
-  /** What is readable in {@code in} continues the answer; {@code in} is left as it is. */
+  /** Appends the readable bytes of {@code in}, which remain unchanged. */
   public void append(ByteBuf in) {
     int fresh = Math.min(most, in.readableBytes());
     int stays = Math.min(length, most - fresh);
@@ -33,17 +33,17 @@ public final class AnswerTail {
     length = stays + fresh;
   }
 
-  /** To what has come of an answer in one buffer; twice as much for each that follows. */
+  /** Grows to the needed size, at least to twice the present one. */
   private void grow(int needed) {
     kept = Arrays.copyOf(kept, Math.min(most, Math.max(needed, 2 * kept.length)));
   }
 
-  /** The bytes, from the beginning of the array on; not a copy. */
+  /** The array that starts with the bytes; not a copy. */
   public byte[] bytes() {
     return kept;
   }
 
-  /** How many there are. */
+  /** Number of bytes. */
   public int length() {
     return length;
   }

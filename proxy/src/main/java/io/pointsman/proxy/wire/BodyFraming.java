@@ -2,9 +2,9 @@ package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
 
-/** Where the body of an answer ends, by what its head says (RFC 9112, 6.3). */
+/** End of an answer's body, determined by its head (RFC 9112, 6.3). */
 public final class BodyFraming {
-  /** How the end is known. */
+  /** Kind of framing. */
   public enum Kind {
     NONE,
     LENGTH,
@@ -17,7 +17,7 @@ public final class BodyFraming {
   private long left;
 
   /**
-   * @param method the method of the request
+   * @param method method of the request
    */
   public BodyFraming(ResponseHead head, String method) {
     kind = kind(head, method);
@@ -38,18 +38,18 @@ public final class BodyFraming {
     return kind;
   }
 
-  /** The state of a chunked body. */
+  /** State of a chunked body. */
   public ChunkFraming chunks() {
     return chunks;
   }
 
-  /** Whether the body is over before any byte of it came. */
+  /** True if the body has no bytes. */
   public boolean empty() {
     return kind == Kind.NONE || (kind == Kind.LENGTH && left == 0);
   }
 
   /**
-   * Takes note of {@code in} from {@code from} to {@code to}.
+   * Advances over the bytes of {@code in} from {@code from} to before {@code to}.
    *
    * @return the index after the body's last byte, {@link ChunkFraming#MORE}, or {@link
    *     ChunkFraming#MALFORMED}

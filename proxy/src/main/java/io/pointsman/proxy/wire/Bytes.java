@@ -1,6 +1,6 @@
 package io.pointsman.proxy.wire;
 
-/** Reading ASCII out of byte arrays. */
+/** Functions on ASCII in byte arrays. */
 final class Bytes {
   private static final boolean[] TOKEN = new boolean[128];
 
@@ -19,12 +19,12 @@ final class Bytes {
 
   private Bytes() {}
 
-  /** Whether {@code b} may stand in a header's name (RFC 9110, tchar). */
+  /** True if {@code b} is valid in a header's name (RFC 9110, tchar). */
   static boolean token(byte b) {
     return b >= 0 && TOKEN[b];
   }
 
-  /** Whether {@code bytes[from, to)} is {@code lowerCase}, without regard to case. */
+  /** True if {@code bytes[from, to)} equals {@code lowerCase}, ignoring case. */
   static boolean is(byte[] bytes, int from, int to, String lowerCase) {
     if (to - from != lowerCase.length()) {
       return false;
@@ -37,7 +37,7 @@ final class Bytes {
     return true;
   }
 
-  /** Whether {@code bytes[from, to)} is {@code text}. */
+  /** True if {@code bytes[from, to)} equals {@code text}. */
   static boolean exactly(byte[] bytes, int from, int to, String text) {
     if (to - from != text.length()) {
       return false;
@@ -50,7 +50,7 @@ final class Bytes {
     return true;
   }
 
-  /** Whether {@code bytes[from, to)} and {@code bytes[from2, to2)} differ in case at most. */
+  /** True if {@code bytes[from, to)} equals {@code bytes[from2, to2)}, ignoring case. */
   static boolean same(byte[] bytes, int from, int to, int from2, int to2) {
     if (to - from != to2 - from2) {
       return false;
@@ -63,7 +63,7 @@ final class Bytes {
     return true;
   }
 
-  /** Whether {@code b} is white space that may surround a value. */
+  /** True if {@code b} is white space that may surround a value. */
   static boolean blank(byte b) {
     return b == ' ' || b == '\t';
   }
@@ -72,7 +72,7 @@ final class Bytes {
     return b >= 'A' && b <= 'Z' ? b + 32 : b;
   }
 
-  /** The value of a hexadecimal digit; -1 if it is none. */
+  /** Value of a hexadecimal digit; -1 for any other byte. */
   static int hex(byte b) {
     if (b >= '0' && b <= '9') {
       return b - '0';
@@ -82,8 +82,7 @@ final class Bytes {
   }
 
   /**
-   * The value of {@code bytes[from, to)} as a decimal number of at most 18 digits; -1 if it is
-   * none.
+   * Value of {@code bytes[from, to)} as a decimal number of at most 18 digits; -1 if it is none.
    */
   static long decimal(byte[] bytes, int from, int to) {
     if (from >= to || to - from > 18) {

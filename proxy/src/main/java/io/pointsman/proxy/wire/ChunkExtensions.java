@@ -1,9 +1,9 @@
 package io.pointsman.proxy.wire;
 
 /**
- * Checks the extensions of a client's chunk: {@code ;name}, {@code ;name=token} or {@code
- * ;name="text"}. White space and escapes within quotes, which the RFC allows besides, are refused:
- * nobody sends them, and servers disagree about where they end.
+ * Validator of the extensions of a client's chunk: {@code ;name}, {@code ;name=token} or {@code
+ * ;name="text"}. It refuses white space, and escapes in quotes, which the RFC permits. Clients do
+ * not send them, and servers disagree about their end.
  */
 final class ChunkExtensions {
   private enum State {
@@ -17,12 +17,12 @@ final class ChunkExtensions {
 
   private State state = State.NAME_START;
 
-  /** The semicolon behind the size has come. */
+  /** Starts after the semicolon that follows the size. */
   void begin() {
     state = State.NAME_START;
   }
 
-  /** Takes one more byte; whether it fits. */
+  /** Reads one more byte. Returns false if it is invalid. */
   boolean next(byte b) {
     return switch (state) {
       case NAME_START -> become(State.NAME, Bytes.token(b));
@@ -44,7 +44,7 @@ final class ChunkExtensions {
     return fits;
   }
 
-  /** Whether the line may end here. */
+  /** True if the line may end here. */
   boolean complete() {
     return state == State.NAME || state == State.VALUE || state == State.QUOTE_END;
   }

@@ -4,13 +4,13 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows a chunked body (RFC 9112, 7.1) without changing it, to know where it ends, where chunks
- * meet, and whether it is well formed. A small state machine that survives any split of the bytes.
+ * State machine over a chunked body (RFC 9112, 7.1), which it does not change. It finds the end,
+ * the borders between chunks, and errors. The bytes may be split at any point.
  *
  * <p>Strict: sizes have at most 15 digits, lines end in CRLF, extensions and trailers are bounded.
  */
 public final class ChunkFraming {
-  /** The body goes on beyond the bytes that were scanned. */
+  /** The body continues after the scanned bytes. */
   public static final int MORE = -1;
 
   /** The bytes are not a chunked body. */
@@ -21,7 +21,7 @@ public final class ChunkFraming {
   private static final int MAX_TRAILERS = 65_536;
   private static final long MAX_SIZE = (1L << (4 * MAX_SIZE_DIGITS)) - 1;
 
-  /** A cut chunk that misses more than this is not filled up. */
+  /** Maximum number of missing bytes of a cut chunk that {@link #complete} fills. */
   private static final int MOST_FILL = 65_536;
 
   private enum State {
@@ -63,18 +63,18 @@ public final class ChunkFraming {
   }
 
   /**
-   * The framing of a request, stricter where servers disagree.
+   * The framing of a request. It is stricter where servers disagree.
    *
-   * @param maxTrailers largest total of the trailers in bytes
+   * @param maxTrailers maximum total size of the trailers in bytes
    */
   static ChunkFraming ofRequest(int maxTrailers) {
     return new ChunkFraming(Integer.MAX_VALUE, maxTrailers, new ChunkExtensions());
   }
 
   /**
-   * Scans {@code in} from {@code from} to {@code to}; does not move its indices.
+   * Scans {@code in} from {@code from} to before {@code to}. Does not move its indices.
    *
-   * @param data where the chunks' contents are appended to; null if they are not wanted
+   * @param data buffer to which the contents of chunks are appended; null for none
    * @return the index after the body's last byte, {@link #MORE}, or {@link #MALFORMED}
    */
   public int scan(ByteBuf in, int from, int to, @Nullable ByteBuf data) {
@@ -94,24 +94,21 @@ public final class ChunkFraming {
     return MORE;
   }
 
-  /**
-   * The last index of the latest scan at which a chunk ended and none had begun; -1 if there was
-   * none.
-   */
+  /** The last index of the latest scan between two chunks; -1 if there was none. */
   public int border() {
     return border;
   }
 
-  /** Whether everything scanned so far ends where a chunk ends and the next has not begun. */
+  /** True if the scanned bytes end between two chunks. */
   public boolean atBorder() {
     return state == State.SIZE && digits == 0;
   }
 
   /**
-   * Completes the chunk in which the body was cut off: writes what its framing still asks for, its
-   * missing contents as line feeds.
+   * Completes the chunk at the end of a cut body. Writes the rest of its framing, with line feeds
+   * as its missing contents.
    *
-   * @return whether the body now stands between two chunks; if not, nothing was written
+   * @return true if the body is between two chunks; if not, nothing was written
    */
   public boolean complete(ByteBuf out) {
     boolean begun = state != State.SIZE || digits > 0;
@@ -137,7 +134,7 @@ public final class ChunkFraming {
   private static final byte[] LINE_END = {'\r', '\n'};
   private static final byte[] LINE_FEED = {'\n'};
 
-  /** The end of the contents so far. */
+  /** The end of the contents. */
   public EventTail tail() {
     return tail;
   }
@@ -153,7 +150,7 @@ public final class ChunkFraming {
     }
   }
 
-  /** Takes one byte that is not data; {@code next} is the index after it. */
+  /** Reads one byte that is not data; {@code next} is the index after it. */
   private boolean step(byte b, int next) {
     return switch (state) {
       case SIZE -> size(b);
@@ -212,7 +209,7 @@ public final class ChunkFraming {
     return (b >= ' ' || b < 0 || b == '\t') && ++extension <= MAX_EXTENSION;
   }
 
-  /** A client's trailer must look like one. */
+  /** Checks the name of a client's trailer. */
   private boolean trailerStart(byte b) {
     if (strict == null) {
       return trailer(b);

@@ -3,16 +3,19 @@ package io.pointsman.proxy.wire;
 import java.util.Arrays;
 
 /**
- * What a client's {@code Connection} headers say, read once for each head (RFC 9110, 7.6.1):
- * whether to keep the connection, and which other headers are this hop's only.
+ * The options of a client's {@code Connection} headers, read once per head (RFC 9110, 7.6.1). They
+ * state if the connection is kept, and name the headers of this hop.
  */
 final class ConnectionOptions {
   private static final int[] NO_NAMES = {};
 
-  /** Of a head without such a header. */
+  /** Options of a head without such a header. */
   static final ConnectionOptions NONE = new ConnectionOptions(new byte[0]);
 
-  /** More than anybody names. Each is compared with every header that would travel on. */
+  /**
+   * Maximum number of named headers, more than any client sends. Each is compared with every
+   * forwarded header.
+   */
   static final int MOST_NAMES = 32;
 
   private final byte[] head;
@@ -22,15 +25,15 @@ final class ConnectionOptions {
   private boolean tooMany;
 
   /**
-   * Without options so far.
+   * Empty options.
    *
-   * @param head where they stand
+   * @param head bytes of the head
    */
   ConnectionOptions(byte[] head) {
     this.head = head;
   }
 
-  /** Adds the options of one header, whose value is {@code head[from, to)}. */
+  /** Adds the options of one header with the value {@code head[from, to)}. */
   void add(int from, int to) {
     int start = from;
     for (int i = from; i <= to; i++) {
@@ -78,17 +81,17 @@ final class ConnectionOptions {
     return keepAlive;
   }
 
-  /** Whether more than {@link #MOST_NAMES} headers are named, so that some are not known. */
+  /** True if more than {@link #MOST_NAMES} headers are named; the list is then incomplete. */
   boolean tooMany() {
     return tooMany;
   }
 
-  /** Whether any header is named. */
+  /** True if at least one header is named. */
   boolean nameHeaders() {
     return names.length > 0;
   }
 
-  /** Whether the header is named whose name is {@code head[from, to)}. */
+  /** True if the header with the name {@code head[from, to)} is named. */
   boolean name(int from, int to) {
     for (int i = 0; i < names.length; i += 2) {
       if (Bytes.same(head, from, to, names[i], names[i + 1])) {

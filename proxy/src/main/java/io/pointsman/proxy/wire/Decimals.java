@@ -2,7 +2,7 @@ package io.pointsman.proxy.wire;
 
 import io.netty.buffer.ByteBuf;
 
-/** Numbers as text, without strings in between. */
+/** Output of numbers as text, without intermediate strings. */
 public final class Decimals {
   private static final int HEX_DIGITS = 8;
 
@@ -23,7 +23,7 @@ public final class Decimals {
     }
   }
 
-  /** Appends the line that begins a chunk of {@code size} bytes. */
+  /** Appends the line that starts a chunk of {@code size} bytes. */
   public static void writeChunkSize(ByteBuf out, int size) {
     boolean begun = false;
     for (int i = HEX_DIGITS - 1; i >= 0; i--) {

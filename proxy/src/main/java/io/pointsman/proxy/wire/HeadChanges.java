@@ -5,12 +5,12 @@ import io.pointsman.engine.disagg.plan.Header;
 import java.util.List;
 
 /**
- * What is changed in the headers of a client's request.
+ * Changes to the headers of a client's request.
  *
- * @param headers request id or rank, each in place of the client's or the worker's own
- * @param plain whether the answer must not be encoded, because the router reads it
- * @param part whether it is one of several requests to different engines: the rank that the client
- *     names is a rank of one engine, so it stays behind
+ * @param headers request id or rank, in place of the client's or the worker's
+ * @param plain true to prevent an encoded answer, because the router reads it
+ * @param part true for one of several requests to different engines. The client's rank belongs to
+ *     one engine, so it is not forwarded
  */
 public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
   public static final HeadChanges NONE = new HeadChanges(List.of(), false, false);
@@ -19,7 +19,7 @@ public record HeadChanges(List<Header> headers, boolean plain, boolean part) {
     headers = List.copyOf(headers);
   }
 
-  /** Whether the client's header of this name does not travel on. */
+  /** True if the client's header of this name is not forwarded. */
   boolean replaces(HeaderName name) {
     return switch (name) {
       case REQUEST_ID -> has(Header.REQUEST_ID);

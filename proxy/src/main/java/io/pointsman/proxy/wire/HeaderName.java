@@ -1,6 +1,6 @@
 package io.pointsman.proxy.wire;
 
-/** The headers of a request that mean something to the router itself. */
+/** The request headers that the router reads or replaces. */
 enum HeaderName {
   ACCEPT_ENCODING("accept-encoding", false),
   AUTHORIZATION("authorization", false),
@@ -29,17 +29,19 @@ enum HeaderName {
     this.hop = hop;
   }
 
-  /** Whether it is about the client's hop, or set anew for each worker: it does not travel on. */
+  /**
+   * True if the header belongs to the client's hop, or is set for each worker. It is not forwarded.
+   */
   boolean staysHere() {
     return hop;
   }
 
-  /** Whether it carries the trace that the request belongs to. */
+  /** True if the header identifies a trace. */
   boolean trace() {
     return this == TRACEPARENT || this == TRACESTATE;
   }
 
-  /** The name in {@code bytes[from, to)}, without regard to case. */
+  /** The header with the name {@code bytes[from, to)}, ignoring case. */
   static HeaderName at(byte[] bytes, int from, int to) {
     return switch (to - from) {
       case 2 -> is(bytes, from, to, TE);

@@ -4,13 +4,13 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.netty.buffer.ByteBuf;
 
-/** Text of heads, as it is sent. */
+/** Output of text in heads. */
 public final class Latin1 {
   private Latin1() {}
 
   /**
-   * Appends a text, one byte for each code point; what has none becomes a question mark. By one
-   * copy of the whole: character by character, each would be checked on its way into the buffer.
+   * Appends a text in ISO 8859-1. Other characters become question marks. One copy of all bytes
+   * avoids a range check per character.
    */
   public static void write(ByteBuf out, String text) {
     out.writeBytes(text.getBytes(ISO_8859_1));

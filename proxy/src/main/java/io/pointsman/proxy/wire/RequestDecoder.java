@@ -7,26 +7,26 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes heads and bodies of the bytes that a client sends. The parts of a body with a length are
- * the buffers that were read; chunks are taken out of their framing. After a fault nothing more is
- * decoded. Belongs to one connection and its thread.
+ * Decoder of a client's bytes into heads and bodies. The parts of a body with a length are the
+ * buffers that were read. Chunks are removed. After an error it decodes nothing more. Belongs to
+ * one connection and its thread.
  */
 public final class RequestDecoder {
-  /** Hears of what was decoded. */
+  /** Receiver of decoded parts. */
   public interface Sink {
-    /** Whether more is to be decoded just now. */
+    /** True if more may be decoded at present. */
     boolean takesMore();
 
-    /** A head has come; one with a fault is the last thing that comes. */
+    /** Passes a head. No call follows a head with a fault. */
     void head(RequestHead head);
 
-    /** A part of the body, possibly an empty one; the receiver owns it. */
+    /** Passes a part of the body, possibly empty, with its ownership. */
     void content(ByteBuf part);
 
-    /** The body of the request, if it had one, is complete. */
+    /** Reports the end of the request, including its body. */
     void end();
 
-    /** The body is not framed as it should be; nothing more comes. */
+    /** Reports that the framing of the body is malformed. No call follows. */
     void broken();
   }
 
@@ -37,7 +37,7 @@ public final class RequestDecoder {
     OVER
   }
 
-  /** Most heads are smaller than this: so much is copied and looked at at a time. */
+  /** Number of bytes that are copied and parsed at a time. Most heads are smaller. */
   private static final int LOOK = 2048;
 
   private final Sink sink;
@@ -52,9 +52,9 @@ public final class RequestDecoder {
   private ChunkFraming chunks = new ChunkFraming();
 
   /**
-   * @param scratch memory for the moment, of at least the given size
-   * @param maxLine largest request line in bytes
-   * @param maxHeaders largest total of the header lines in bytes
+   * @param scratch scratch memory of at least the given size
+   * @param maxLine maximum length of the request line in bytes
+   * @param maxHeaders maximum total size of the header lines in bytes
    */
   public RequestDecoder(
       Sink sink,
@@ -70,10 +70,10 @@ public final class RequestDecoder {
   }
 
   /**
-   * Decodes as much as the sink takes.
+   * Decodes as much as the sink accepts.
    *
-   * @param in taken over
-   * @return what was not decoded, handed back; null if nothing is left
+   * @param in ownership passes to this method
+   * @return the rest, with its ownership; null if there is none
    */
   public @Nullable ByteBuf decode(ByteBuf in) {
     while (in.isReadable()) {
@@ -127,7 +127,7 @@ public final class RequestDecoder {
     }
   }
 
-  /** The bytes of the head that came before, with room for more behind them. */
+  /** The earlier bytes of the head, with room for {@code more} bytes after them. */
   private byte[] room(int more) {
     byte[] before = partial;
     if (before == null) {

@@ -10,13 +10,13 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The head of a client's request, checked, and kept as the bytes that came. What is well formed but
- * a server behind might read differently is refused here: more than one {@code Host} or {@code
- * Content-Length}, a transfer coding other than {@code chunked}, both kinds of framing at once. So
- * is a {@code Connection} that names more headers than anybody does.
+ * The validated head of a client's request, kept as the received bytes. It refuses valid heads that
+ * a server behind the router may read differently. These have more than one {@code Host} or {@code
+ * Content-Length}, a transfer coding other than {@code chunked}, or both kinds of framing. It also
+ * refuses a {@code Connection} header with too many names.
  */
 public final class RequestHead implements RequestHeaders {
-  /** What is wrong with a head. */
+  /** Reason to refuse a head. */
   public enum Fault {
     MALFORMED,
     URI_TOO_LONG,
@@ -47,9 +47,9 @@ public final class RequestHead implements RequestHeaders {
   private final @Nullable Fault fault;
 
   /**
-   * Takes over what the parser found in {@code source}, which is copied.
+   * Takes the result of the parser for {@code source}, which is copied.
    *
-   * @param length length of the head with its empty line
+   * @param length length of the head in bytes, including its empty line
    */
   RequestHead(RequestParser parser, byte[] source, int length) {
     bytes = Arrays.copyOf(source, length);
@@ -111,8 +111,8 @@ public final class RequestHead implements RequestHeaders {
   }
 
   /**
-   * A proxy's client may send the whole URL; only what follows the authority counts. What is no
-   * such URL stays as it is.
+   * A client of a proxy may send a complete URL. Only the part after the authority counts. Any
+   * other text remains unchanged.
    */
   private String originForm(String target) {
     if (target.startsWith("/")) {
@@ -136,7 +136,7 @@ public final class RequestHead implements RequestHeaders {
     };
   }
 
-  /** Where the authority of a whole URL begins; 0 if {@code target} is none. */
+  /** Start of the authority of a complete URL; 0 if {@code target} is none. */
   private static int authority(String target) {
     for (String scheme : SCHEMES) {
       if (target.regionMatches(true, 0, scheme, 0, scheme.length())) {
@@ -146,7 +146,7 @@ public final class RequestHead implements RequestHeaders {
     return 0;
   }
 
-  /** How the headers frame the body, and whom they are for; in one pass over them. */
+  /** The headers that determine the framing of the body, read in one pass. */
   private final class Framing {
     private int hosts;
     private int lengths;
@@ -235,7 +235,7 @@ public final class RequestHead implements RequestHeaders {
     return lines[line * NUMBERS + 3];
   }
 
-  /** Why the request cannot be served; null if it can. */
+  /** Reason to refuse the request; null if it is valid. */
   public @Nullable Fault fault() {
     return fault;
   }
@@ -244,7 +244,7 @@ public final class RequestHead implements RequestHeaders {
     return method;
   }
 
-  /** Whether repeating it does no harm, by its method (RFC 9110, 9.2.2). */
+  /** True if a repetition is harmless, by the method (RFC 9110, 9.2.2). */
   public boolean idempotent() {
     return switch (method) {
       case "GET", "HEAD", "PUT", "DELETE", "OPTIONS" -> true;
@@ -252,7 +252,7 @@ public final class RequestHead implements RequestHeaders {
     };
   }
 
-  /** Path and query string, percent-encoded as they came. */
+  /** Path and query string, percent-encoded as received. */
   public String uri() {
     return uri;
   }
@@ -267,24 +267,23 @@ public final class RequestHead implements RequestHeaders {
     return pathEnd == uri.length() ? "" : uri.substring(pathEnd + 1);
   }
 
-  /** Length of the head in bytes, as it came. */
+  /** Length of the head in bytes. */
   public int length() {
     return bytes.length;
   }
 
-  /** Whether the client speaks HTTP/1.0 and so knows no chunks. */
+  /** True if the client uses HTTP/1.0, which has no chunks. */
   public boolean http10() {
     return http10;
   }
 
-  /** Whether the client wants to use the connection again. */
+  /** True if the client wants to keep the connection. */
   public boolean keepAlive() {
     return keepAlive;
   }
 
   /**
-   * The line by which an answer tells this client whether its connection is kept; empty if its
-   * version says so.
+   * The answer's {@code Connection} line for this client; empty if the protocol version implies it.
    */
   public String connectionLine(boolean keep) {
     if (!keep) {
@@ -297,17 +296,17 @@ public final class RequestHead implements RequestHeaders {
     return chunked;
   }
 
-  /** The body's length in bytes, or {@link #UNKNOWN}. */
+  /** Length of the body in bytes, or {@link #UNKNOWN}. */
   public long contentLength() {
     return contentLength;
   }
 
-  /** Whether a body follows. */
+  /** True if a body follows. */
   public boolean hasBody() {
     return chunked || contentLength > 0;
   }
 
-  /** Whether the client waits for a word before it sends the body. */
+  /** True if the client waits for an interim answer before it sends the body. */
   public boolean expectsContinue() {
     return expectsContinue && !http10;
   }
@@ -334,7 +333,7 @@ public final class RequestHead implements RequestHeaders {
     }
   }
 
-  /** How many header lines there are. */
+  /** Number of header lines. */
   int size() {
     return names.length;
   }
@@ -343,17 +342,17 @@ public final class RequestHead implements RequestHeaders {
     return names[line];
   }
 
-  /** Whether {@code Connection} names other headers, which then are this hop's only. */
+  /** True if {@code Connection} names other headers, which belong to this hop. */
   boolean namesHopHeaders() {
     return connection.nameHeaders();
   }
 
-  /** Whether {@code Connection} names the header in {@code line}. */
+  /** True if {@code Connection} names the header in {@code line}. */
   boolean namedByConnection(int line) {
     return connection.name(lines[line * NUMBERS], lines[line * NUMBERS + 1]);
   }
 
-  /** Copies header lines as they came, from {@code first} up to but not including {@code end}. */
+  /** Copies header lines unchanged, from {@code first} to before {@code end}. */
   void copyLines(ByteBuf out, int first, int end) {
     int from = first == names.length ? headersEnd : lines[first * NUMBERS];
     int to = end == names.length ? headersEnd : lines[end * NUMBERS];

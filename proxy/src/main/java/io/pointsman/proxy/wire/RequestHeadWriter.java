@@ -7,8 +7,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the head of a request as one worker gets it: the client's line and headers as they came,
- * without those of the client's hop, with the worker's own. Immutable; one for each worker.
+ * Writer of the heads of requests to one worker. It writes the client's line and headers unchanged,
+ * without those of the client's hop, and adds the worker's. Immutable.
  */
 public final class RequestHeadWriter {
   private static final byte[] CRLF = ascii("\r\n");
@@ -32,8 +32,8 @@ public final class RequestHeadWriter {
    * @param host the worker's {@code host:port}
    * @param rank data-parallel rank; negative for none
    * @param apiKey bearer token; null for none
-   * @param replace whether it takes the place of the client's authorization; else it is sent where
-   *     there is none
+   * @param replace true to replace the client's authorization; false to send the token only if the
+   *     client sends none
    */
   public RequestHeadWriter(
       String basePath, String host, int rank, @Nullable String apiKey, boolean replace) {
@@ -49,11 +49,11 @@ public final class RequestHeadWriter {
   }
 
   /**
-   * Appends the whole head, its empty line included.
+   * Appends the complete head, including its empty line.
    *
-   * @param requestId sent as {@code x-request-id} if the client sent none
-   * @param bodyLength length of the body; {@link RequestHead#UNKNOWN} for a chunked one
-   * @param trace sent in place of the client's own; null to leave those as they came
+   * @param requestId value of {@code x-request-id} if the client sent none
+   * @param bodyLength length of the body in bytes; {@link RequestHead#UNKNOWN} for a chunked one
+   * @param trace trace headers in place of the client's; null to forward the client's
    */
   public void write(
       ByteBuf out,
@@ -65,9 +65,9 @@ public final class RequestHeadWriter {
   }
 
   /**
-   * Appends the whole head with changes.
+   * Appends the complete head with changes.
    *
-   * @param changes what takes the place of the client's own
+   * @param changes headers that replace the client's
    */
   public void write(
       ByteBuf out,
@@ -123,7 +123,7 @@ public final class RequestHeadWriter {
   private static final int SEEN_AUTHORIZATION = 1;
   private static final int SEEN_REQUEST_ID = 2;
 
-  /** Copies what travels on, in runs of lines. */
+  /** Copies the forwarded headers, several lines at a time. */
   private int copyHeaders(ByteBuf out, RequestHead head, boolean traced, HeadChanges changes) {
     boolean hopHeaders = head.namesHopHeaders();
     int seen = 0;

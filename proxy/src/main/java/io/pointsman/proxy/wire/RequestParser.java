@@ -4,24 +4,30 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the lines of a request's head, strictly (RFC 9112), and goes on where it stopped when more
- * bytes are there, so that no byte is looked at twice, however they come.
+ * Strict parser of a request's head (RFC 9112). With more bytes it continues at its last position,
+ * so it reads each byte once.
  *
- * <p>Stricter than the RFC asks: lines end in CRLF, the parts of the request line are separated by
- * one space, lines are not folded, nothing stands between a name and its colon, and no control
- * character but the tab is part of a value. A few empty lines before a request are skipped.
+ * <p>It is stricter than the RFC requires. Lines end in CRLF. One space separates the parts of the
+ * request line. Lines are not folded. A colon directly follows the name. A value contains no
+ * control character except the tab. A few empty lines before a request are skipped.
  */
 final class RequestParser {
-  /** The head goes on beyond the bytes that are there. */
+  /** The head continues after the available bytes. */
   static final int INCOMPLETE = -1;
 
-  /** The bytes are not the head of a request; {@link #fault} says why. */
+  /** The bytes are not the head of a request; {@link #fault} has the reason. */
   static final int FAULT = -2;
 
-  /** Numbers kept for each header line: its start, its colon, and its value without white space. */
+  /**
+   * Numbers per header line: its start, its colon, and start and end of its value without white
+   * space.
+   */
   static final int NUMBERS = 4;
 
-  /** More than anybody sends, and few enough to look at each of them for each of a few reasons. */
+  /**
+   * Maximum number of header lines. It is more than clients send, and few enough for several passes
+   * over all lines.
+   */
   static final int MOST_LINES = 1000;
 
   private static final int MOST_EMPTY_BYTES = 16;
@@ -52,8 +58,8 @@ final class RequestParser {
   private RequestHead.@Nullable Fault fault;
 
   /**
-   * @param maxLine largest request line in bytes
-   * @param maxHeaders largest total of the header lines in bytes
+   * @param maxLine maximum length of the request line in bytes
+   * @param maxHeaders maximum total size of the header lines in bytes
    */
   RequestParser(int maxLine, int maxHeaders) {
     this.maxLine = maxLine;
@@ -74,7 +80,7 @@ final class RequestParser {
     return (KINDS[b & 0xFF] & kind) != 0;
   }
 
-  /** Begins a new head. */
+  /** Starts a new head. */
   void reset() {
     phase = Phase.BEFORE;
     pos = 0;
@@ -84,10 +90,11 @@ final class RequestParser {
   }
 
   /**
-   * Parses the head at the beginning of {@code bytes}; what was there in an earlier call for the
-   * same head must be there again.
+   * Parses the head at the start of {@code bytes}. A further call for the same head must pass the
+   * earlier bytes again.
    *
-   * @return length of the head with its empty line, {@link #INCOMPLETE}, or {@link #FAULT}
+   * @return length of the head in bytes, including its empty line, {@link #INCOMPLETE}, or {@link
+   *     #FAULT}
    */
   int parse(byte[] bytes, int length) {
     while (true) {
@@ -121,7 +128,7 @@ final class RequestParser {
     return lineBreak(bytes, length);
   }
 
-  /** Steps over CRLF. */
+  /** Reads a CRLF. */
   private int lineBreak(byte[] bytes, int length) {
     if (bytes[pos] != '\r') {
       return fail(RequestHead.Fault.MALFORMED);
@@ -261,7 +268,7 @@ final class RequestParser {
     return FAULT;
   }
 
-  /** What is wrong; only meant after {@link #FAULT}. */
+  /** Reason of the failure; valid only after {@link #FAULT}. */
   RequestHead.Fault fault() {
     return fault == null ? RequestHead.Fault.MALFORMED : fault;
   }
@@ -278,12 +285,12 @@ final class RequestParser {
     return targetEnd;
   }
 
-  /** Where the headers end: the start of the empty line. */
+  /** End of the headers: the start of the empty line. */
   int headersEnd() {
     return lineStart;
   }
 
-  /** The {@link #NUMBERS} of all header lines, copied. */
+  /** A copy of the {@link #NUMBERS} of all header lines. */
   int[] lines() {
     return Arrays.copyOf(index, lines * NUMBERS);
   }

@@ -8,15 +8,15 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The head of a worker's answer, parsed strictly (RFC 9112) and kept as the bytes that came, so
- * that it can be passed on with only the lines about this hop taken out.
+ * The head of a worker's answer, strictly parsed (RFC 9112). It keeps the received bytes, so it can
+ * be relayed unchanged except for the lines of this hop.
  *
- * <p>Stricter than the RFC asks: a folded line, a bare CR or LF, white space before a colon, and a
- * transfer coding other than {@code chunked} are refused. One object is used for many answers; it
- * belongs to one thread, and what it says is valid until the next {@link #parse}.
+ * <p>It is stricter than the RFC requires. It refuses a folded line, a bare CR or LF, white space
+ * before a colon, and a transfer coding other than {@code chunked}. One object is reused for many
+ * answers. It belongs to one thread; its values are valid until the next {@link #parse}.
  */
 public final class ResponseHead {
-  /** The head goes on beyond the bytes that are there. */
+  /** The head continues after the available bytes. */
   public static final int INCOMPLETE = -1;
 
   /** The bytes are not the head of an HTTP/1.x answer. */
@@ -48,9 +48,10 @@ public final class ResponseHead {
   private final List<String> nominated = new ArrayList<>(2);
 
   /**
-   * Parses the head at the beginning of {@code source}; the array is referred to, not copied.
+   * Parses the head at the start of {@code source}, which is not copied.
    *
-   * @return length of the head with its empty line, {@link #INCOMPLETE}, or {@link #MALFORMED}
+   * @return length of the head in bytes, including its empty line, {@link #INCOMPLETE}, or {@link
+   *     #MALFORMED}
    */
   public int parse(byte[] source, int length) {
     reset(source);
@@ -81,7 +82,7 @@ public final class ResponseHead {
     nominated.clear();
   }
 
-  /** {@code HTTP/1.1 200 OK}; the index of the next line, or a negative answer. */
+  /** Parses {@code HTTP/1.1 200 OK}. Returns the index of the next line, or a negative result. */
   private int statusLine(int length) {
     if (length < STATUS_LINE_MIN) {
       return startsLikeHttp(length) ? INCOMPLETE : MALFORMED;
@@ -118,7 +119,7 @@ public final class ResponseHead {
     return true;
   }
 
-  /** The index of the CR that ends the line at {@code from}, or a negative answer. */
+  /** Index of the CR at the end of the line at {@code from}, or a negative result. */
   private int lineEnd(int from, int length) {
     for (int i = from; i < length; i++) {
       byte b = bytes[i];
@@ -181,7 +182,7 @@ public final class ResponseHead {
   private static final int KEEP = 0;
   private static final int DROP = 1;
 
-  /** Takes from a line what this hop needs to know: whether it goes on, or is malformed. */
+  /** Reads a line's facts about this hop. Returns KEEP or DROP for the line, or MALFORMED. */
   private int note(int name, int colon, int from, int to) {
     switch (Bytes.lower(bytes[name])) {
       case 'c' -> {
@@ -306,7 +307,7 @@ public final class ResponseHead {
     return status;
   }
 
-  /** Whether it is an interim answer, to be followed by another head. */
+  /** True for an interim answer; another head follows. */
   public boolean interim() {
     return status < 200;
   }
@@ -315,50 +316,50 @@ public final class ResponseHead {
     return chunked;
   }
 
-  /** The body's length in bytes, or {@link #UNKNOWN}. Not meant when the body is chunked. */
+  /** Length of the body in bytes, or {@link #UNKNOWN}. Meaningless for a chunked body. */
   public long contentLength() {
     return contentLength;
   }
 
-  /** Whether the body is a stream of server-sent events. */
+  /** True if the body is a stream of server-sent events. */
   public boolean eventStream() {
     return eventStream;
   }
 
-  /** Whether the body is compressed, so that nothing can be put into it. */
+  /** True if the body is compressed. The router then cannot insert anything. */
   public boolean encoded() {
     return encoded;
   }
 
-  /** {@code Retry-After} in seconds; {@link #UNKNOWN} if there is none, or it is a date. */
+  /** {@code Retry-After} in seconds; {@link #UNKNOWN} if it is absent or a date. */
   public long retryAfterSeconds() {
     return retryAfter;
   }
 
-  /** Whether the worker's connection can be used again after the body. */
+  /** True if the worker's connection is reusable after the body. */
   public boolean reusable() {
     boolean ambiguous = chunked && contentLength != UNKNOWN;
     return !close && (!http10 || keepAlive) && !ambiguous;
   }
 
   /**
-   * Whether the answer has no body, whatever its headers say.
+   * True if the answer has no body, independent of its headers.
    *
-   * @param method the method of the request
+   * @param method method of the request
    */
   public boolean bodiless(String method) {
     return status == 204 || status == 304 || method.equals("HEAD");
   }
 
-  /** Length of the head with its empty line. */
+  /** Length of the head in bytes, including its empty line. */
   public int length() {
     return headEnd;
   }
 
   /**
-   * Writes the status line and every header that travels on, as they came: all but those of this
-   * hop, those that {@code Connection} names, and those that the router sets itself. A length stays
-   * unless the body is chunked. The empty line is left to the caller.
+   * Writes the status line and the forwarded headers, unchanged. It omits headers of this hop,
+   * headers that {@code Connection} names, and headers that the router sets. A content length
+   * remains unless the body is chunked. The caller writes the empty line.
    */
   public void writeTo(ByteBuf out) {
     out.writeBytes(HTTP_11);
@@ -383,9 +384,9 @@ public final class ResponseHead {
   }
 
   /**
-   * Takes out of {@link #writeTo} every header whose name begins with {@code prefix}.
+   * Excludes from {@link #writeTo} each header with a name that starts with {@code prefix}.
    *
-   * @param prefix in lower case; with a colon at its end it is a whole name
+   * @param prefix lower-case prefix; with a colon at its end it is a complete name
    */
   public void leaveOut(String prefix) {
     for (int i = 0; i < lines; i++) {

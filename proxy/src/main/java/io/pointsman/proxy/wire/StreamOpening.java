@@ -7,42 +7,45 @@ import io.pointsman.request.event.EventReader;
 import java.util.Arrays;
 
 /**
- * Looks for the first output in a stream of events, as it passes, and at nothing behind it. Events
- * that engines send before may be long, since they tell the request back: of each only the
- * beginning is kept. Belongs to the event loop.
+ * Search for the first output in an event stream, as it passes. It reads nothing after it. Earlier
+ * events may be long, because they repeat the request; only their start is kept. Belongs to the
+ * event loop.
  */
 public final class StreamOpening {
-  /** So much is looked at at once: the first output is mostly within the first bytes. */
+  /**
+   * Number of bytes that are read at a time. The first output is usually within the first bytes.
+   */
   private static final int SLICE = 2048;
 
-  /** So much of an event tells what it is. */
+  /** Number of bytes that suffice to classify an event. */
   private static final int MOST_KEPT = 4096;
 
   private final BodyFraming framing;
   private byte[] event = new byte[512];
   private int kept;
 
-  /** Bytes of the line under way. */
+  /** Number of bytes of the current line. */
   private long line;
 
-  /** The first of them. */
+  /** The first byte of the current line. */
   private byte first;
 
   private EventKind told = EventKind.TAKEN;
 
   /**
-   * @param head of an answer that is a stream of events, not compressed
-   * @param method of the request
+   * @param head head of an uncompressed event stream
+   * @param method method of the request
    */
   public StreamOpening(ResponseHead head, String method) {
     framing = new BodyFraming(head, method);
   }
 
   /**
-   * What is readable in {@code in}, framing included, continues the body; {@code in} is left as it
-   * is. Not to be called again once what was told {@link EventKind#decides}.
+   * Reads the readable bytes of {@code in}, including framing, which remain unchanged. Not to be
+   * called after a result that {@link EventKind#decides}.
    *
-   * @return what the events so far tell; {@link EventKind#OUTPUT} at the end of a stream without
+   * @return the state after these bytes; {@link EventKind#OUTPUT} at the end of a stream without
+   *     output
    */
   public EventKind take(ByteBuf in) {
     int to = in.writerIndex();
@@ -116,7 +119,7 @@ public final class StreamOpening {
   private void tell() {
     EventKind kind = EventReader.kind(event, kept);
     if (kind == EventKind.BUSY && told == EventKind.COMPUTED) {
-      // Who is busy has not begun with the request: this one has.
+      // A busy engine has not started the request, but this one has.
       kind = EventKind.FAILED;
     }
     told = kind.compareTo(told) > 0 ? kind : told;

@@ -1,14 +1,17 @@
 package io.pointsman.proxy.wire;
 
-/** Keeps the name of a client's trailer, to refuse one that would frame or direct a request. */
+/**
+ * The name of a client's trailer. Trailers that change the framing or target of a request are
+ * refused.
+ */
 final class TrailerName {
-  /** Length of {@code transfer-encoding}, the longest name that is refused. */
+  /** Length of {@code transfer-encoding}, the longest refused name. */
   private static final int LONGEST = 17;
 
   private final byte[] bytes = new byte[LONGEST];
   private int length;
 
-  /** Takes its next byte. */
+  /** Adds the next byte. */
   void add(byte b) {
     if (length < LONGEST) {
       bytes[length] = b;
@@ -16,7 +19,7 @@ final class TrailerName {
     length++;
   }
 
-  /** Whether a trailer may have the name that ends here (RFC 9110, 6.5.1). */
+  /** True if a trailer may have this name (RFC 9110, 6.5.1). */
   boolean allowed() {
     if (length > LONGEST) {
       return true;

@@ -1,4 +1,4 @@
-/** HTTP/1.1 as bytes: heads, chunk borders, header names. No sockets. */
+/** HTTP/1.1 in bytes: heads, chunks and header names. No sockets. */
 @NullMarked
 package io.pointsman.proxy.wire;
 

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Places are held, passed on in order, and given back once. */
+/** Permits are held, granted in order, and released once. */
 class AdmissionTest {
   private final FakeClock clock = new FakeClock();
   private final List<String> admitted = new ArrayList<>();
@@ -38,7 +38,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whoQuitsIsPassedOver() {
+  void waiterThatQuitsIsSkipped() {
     admission.enter(waiter("a"));
     admission.enter(waiter("b"));
     Admission.Waiter quitter = waiter("c");
@@ -54,7 +54,7 @@ class AdmissionTest {
   }
 
   @Test
-  void rateLetsABurstInAndThenSoManyPerSecond() {
+  void rateAdmitsABurstAndThenItsRequestsPerSecond() {
     Admission rated = rated(2, 10, 4);
     assertThat(rated.enter(waiter("a"))).isEqualTo(Answer.ADMITTED);
     assertThat(rated.enter(waiter("b"))).isEqualTo(Answer.ADMITTED);
@@ -73,7 +73,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whereAPlaceIsWantedNobodyIsWokenForTheRate() {
+  void withoutAFreePermitNoWakeUpIsScheduledForTheRate() {
     Admission rated = rated(1, 10, 1);
     rated.enter(waiter("a"));
     rated.enter(waiter("b"));
@@ -88,7 +88,7 @@ class AdmissionTest {
   }
 
   @Test
-  void nobodyOvertakesThoseWhoWaitForTheRate() {
+  void noRequestOvertakesWaitersForTheRate() {
     Admission rated = rated(1, 10, 1);
     rated.enter(waiter("a"));
     rated.leave();
@@ -105,7 +105,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whoIsTurnedAwayLearnsWhenItsTurnWouldCome() {
+  void rejectedRequestGetsItsEstimatedWaitByTheRate() {
     Admission rated = rated(1, 1, 2);
     rated.enter(waiter("a"));
     rated.enter(waiter("b"));
@@ -114,7 +114,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whoIsTurnedAwayLearnsThePaceOfTheQueue() {
+  void rejectedRequestGetsItsEstimatedWaitByTheReleases() {
     for (String name : List.of("a", "b", "c", "d")) {
       admission.enter(waiter(name));
     }
@@ -132,7 +132,7 @@ class AdmissionTest {
   }
 
   @Test
-  void idleTimesTellNothingOfThePace() {
+  void idleTimesDoNotCountAsIntervalsBetweenReleases() {
     admission.enter(waiter("a"));
     admission.enter(waiter("b"));
     admission.leave();
@@ -144,7 +144,7 @@ class AdmissionTest {
   }
 
   @Test
-  void noLongerTurnIsToldThanTheBound() {
+  void estimatedWaitIsBounded() {
     for (String name : List.of("a", "b", "c", "d")) {
       admission.enter(waiter(name));
     }
@@ -156,7 +156,7 @@ class AdmissionTest {
   }
 
   @Test
-  void bucketHoldsNoMoreThanABurst() {
+  void bucketContainsAtMostABurst() {
     Admission rated = rated(2, 10, 100);
     clock.advance(Duration.ofHours(1));
     rated.enter(waiter("a"));
@@ -173,7 +173,7 @@ class AdmissionTest {
   }
 
   @Test
-  void whoCannotWaitIsToldWhatAFullQueueSaysIfProxiesPassItOn() {
+  void requestThatCannotWaitGetsTheStatusOfAFullQueueOr503() {
     Duration wait = Duration.ofSeconds(1);
 
     assertThat(AdmissionSettings.DEFAULTS.busyStatus(null)).isEqualTo(503);

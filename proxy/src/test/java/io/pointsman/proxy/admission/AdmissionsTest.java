@@ -24,19 +24,19 @@ class AdmissionsTest {
           clock::nanos);
 
   @Test
-  void modelsWithoutALineStandInThatOfAll() {
+  void modelsWithoutTheirOwnQueueUseTheCommonOne() {
     assertThat(lines.of(null)).isSameAs(lines.of("other")).isSameAs(lines.of("other:adapter"));
     assertThat(lines.of(null).settings().maxConcurrentRequests()).isEqualTo(4);
     assertThat(lines.of("mm:adapter")).isSameAs(lines.of(null));
   }
 
   @Test
-  void adaptersStandInTheLineOfTheirModel() {
+  void adaptersUseTheQueueOfTheirModel() {
     assertThat(lines.of("m:adapter")).isSameAs(lines.of("m")).isNotSameAs(lines.of("n"));
   }
 
   @Test
-  void theirTimesAreThoseOfAll() {
+  void queuesOfModelsUseTheCommonTimeouts() {
     AdmissionSettings own = lines.of("m").settings();
 
     assertThat(own.queueTimeout()).isEqualTo(Duration.ofSeconds(7));
@@ -46,7 +46,7 @@ class AdmissionsTest {
   }
 
   @Test
-  void aFullLineHoldsUpNoOther() {
+  void aFullQueueDoesNotBlockOtherQueues() {
     assertThat(lines.of("m").enter(waiter())).isEqualTo(Answer.ADMITTED);
     assertThat(lines.of("m").enter(waiter())).isEqualTo(Answer.QUEUED);
     assertThat(lines.of("m").enter(waiter())).isEqualTo(Answer.QUEUED);
@@ -63,7 +63,7 @@ class AdmissionsTest {
   }
 
   @Test
-  void turnsAreToldByThePaceOfTheModelAlone() {
+  void estimatedWaitUsesOnlyTheReleasesOfTheModel() {
     Admission busy = lines.of("m");
     busy.enter(waiter());
     busy.enter(waiter());

@@ -11,7 +11,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import org.junit.jupiter.api.Test;
 
-/** What the data plane may know of. */
+/** Permitted dependencies of the data plane. */
 class ProxyArchitectureTest {
   private static final JavaClasses PROXY =
       new ClassFileImporter()
@@ -28,7 +28,7 @@ class ProxyArchitectureTest {
   }
 
   @Test
-  void dependsOnEngineRequestNettyAndSlf4jOnly() {
+  void dependsOnlyOnEngineRequestNettyAndSlf4j() {
     dependsOn(
             "io.pointsman.proxy..",
             "io.pointsman.engine..",
@@ -65,7 +65,7 @@ class ProxyArchitectureTest {
   }
 
   @Test
-  void clockAndChanceComeFromOutside() {
+  void clockAndRandomNumbersAreParameters() {
     noClasses()
         .should()
         .callMethod(System.class, "nanoTime")

@@ -6,7 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import org.junit.jupiter.api.Test;
 
-/** What a kept body takes, against what the budget of all is told. */
+/** The memory of a kept body equals the bytes that it reserves in the budget. */
 class KeptBodyTest {
   private static final int READ = 65_536;
 
@@ -28,21 +28,21 @@ class KeptBodyTest {
   }
 
   @Test
-  void readsWithLittleDataAreCountedAsWhatTheyTake() {
+  void readsWithLittleDataCountWithTheirMemory() {
     addReads(100, 2048);
 
     assertThat(real()).isEqualTo(budget.taken()).isLessThan(2 * 100 * 2048);
   }
 
   @Test
-  void readsThatAreNotQuiteHalfFullAreCountedAsWhatTheyTake() {
+  void readsBelowHalfTheirBufferCountWithTheirMemory() {
     addReads(20, 30_000);
 
     assertThat(real()).isEqualTo(budget.taken()).isLessThan(2 * 20 * 30_000);
   }
 
   @Test
-  void readsThatAreHalfFullAreCountedAsWhatTheyTake() {
+  void readsOfHalfTheirBufferCountWithTheirMemory() {
     addReads(20, 40_000);
 
     assertThat(real()).isEqualTo(budget.taken()).isLessThan(2 * 20 * 40_000);
@@ -56,13 +56,13 @@ class KeptBodyTest {
   }
 
   @Test
-  void sliceOfAReadIsCountedAsTheReadThatItHolds() {
+  void sliceOfAReadCountsWithTheMemoryOfTheRead() {
     assertThat(body.add(slice(40_000), false)).isTrue();
     assertThat(real()).isEqualTo(budget.taken()).isEqualTo(READ);
   }
 
   @Test
-  void wholeBodyThatIsASliceIsCountedAsTheReadThatItHolds() {
+  void completeBodyInASliceCountsWithTheMemoryOfTheRead() {
     assertThat(body.add(slice(100), true)).isTrue();
     assertThat(real()).isEqualTo(budget.taken()).isEqualTo(READ);
   }
@@ -74,7 +74,7 @@ class KeptBodyTest {
   }
 
   @Test
-  void allIsGivenBack() {
+  void allMemoryIsReleased() {
     addReads(10, 3000);
     body.release();
 

@@ -11,18 +11,18 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker's bytes mean, read all at once as text: slow and simple. Bytes are characters of
- * ISO 8859-1.
+ * Reference model of a worker's answer. It reads all bytes together, as ISO 8859-1 text. Slow and
+ * simple.
  *
- * @param head the head that the client gets, without what the router adds
- * @param framing how the body's end is known
- * @param bodyStart where the body begins
- * @param bodyEnd where it ends; {@link #CUT} or {@link #BROKEN} if it does not
- * @param readable how far the bytes can be read as a body: to its end or its fault
- * @param content the body without its framing, as far as it is readable
- * @param events whether it is a stream of events that can be ended early
+ * @param head the head for the client, without the router's own lines
+ * @param framing framing of the body
+ * @param bodyStart start of the body
+ * @param bodyEnd end of the body; {@link #CUT} or {@link #BROKEN} if there is none
+ * @param readable end of the readable part of the body: its end or its first error
+ * @param content readable part of the body, without framing
+ * @param events true for an event stream that can be ended early
  */
-@SuppressWarnings("JdkObsolete") // whether a matcher met the end is the question here
+@SuppressWarnings("JdkObsolete") // the test needs to know if the matcher reached the end
 record AnswerReference(
     String head,
     Framing framing,
@@ -68,7 +68,7 @@ record AnswerReference(
   private record Header(String name, String value, String line) {}
 
   /**
-   * The answer in the bytes of a worker.
+   * The answer in a worker's bytes.
    *
    * @return null if there is none
    */
@@ -95,7 +95,7 @@ record AnswerReference(
     return null;
   }
 
-  /** The index behind the empty line; -1 if there is none. */
+  /** Index after the empty line; -1 if there is none. */
   private static int headers(String text, int from, List<Header> headers) {
     int at = from;
     Matcher header = HEADER.matcher(text);
@@ -182,12 +182,12 @@ record AnswerReference(
   /**
    * A chunked body.
    *
-   * @param end behind its last byte; {@link #CUT} or {@link #BROKEN}
-   * @param readable its end, or the index of the first byte that cannot belong to it
-   * @param content of its chunks
+   * @param end index after its last byte; {@link #CUT} or {@link #BROKEN}
+   * @param readable its end, or the index of the first invalid byte
+   * @param content contents of its chunks
    */
   record Chunks(int end, int readable, String content) {
-    /** Reads from {@code start} on. */
+    /** Reads from index {@code start} on. */
     static Chunks of(String text, int start) {
       StringBuilder content = new StringBuilder();
       int at = start;

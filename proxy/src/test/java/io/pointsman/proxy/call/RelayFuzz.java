@@ -50,11 +50,10 @@ import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Fuzz target: any bytes as the answer of a worker, in any split, to a client of HTTP/1.1 or 1.0.
- * The first byte holds switches, the second how the rest is split. What must hold: the client gets
- * to the byte what {@link AnswerReference} says, however the bytes are split; a body that breaks
- * off reaches it as far as it is sound, and if that is a stream of events it ends in order with an
- * error event. Nothing is thrown, no buffer is lost.
+ * Fuzz target that relays any bytes as a worker's answer, in any split, to a client of HTTP/1.1 or
+ * 1.0. The first byte contains switches, the second the split. Properties: for each split the
+ * client gets exactly the bytes of {@link AnswerReference}. A broken body reaches it up to the
+ * error; an event stream then ends with an error event. No exception is thrown, no buffer is lost.
  */
 public final class RelayFuzz {
   private static final int MOST_BYTES = 4096;
@@ -68,7 +67,7 @@ public final class RelayFuzz {
 
   private RelayFuzz() {}
 
-  /** One input; throws if anything does not hold. */
+  /** Runs one input. Throws if a property is violated. */
   public static void fuzzerTestOneInput(byte[] input) {
     if (input.length < 2 || input.length > MOST_BYTES) {
       return;
@@ -128,7 +127,7 @@ public final class RelayFuzz {
       reads.forEach(read -> must(read.refCnt() == 0, "what was read is held: " + read));
     }
 
-    /** Takes a read as an attempt does; whether the next one is wanted. */
+    /** Handles a read as an attempt does. Returns true if another read may follow. */
     private boolean take(ByteBuf bytes) {
       ResponseRelay begun = relay;
       if (begun != null) {
@@ -172,7 +171,7 @@ public final class RelayFuzz {
       };
     }
 
-    /** The worker closes, in order or not. */
+    /** Closes the worker's connection, orderly or not. */
     private void end() {
       ResponseRelay begun = relay;
       if (begun == null) {
@@ -232,7 +231,7 @@ public final class RelayFuzz {
       }
     }
 
-    /** A body that is passed on as it came, or without its chunks. */
+    /** Checks a body that is relayed unchanged or without its chunks. */
     private void plain(String body, AnswerReference expected) {
       if (http10 && expected.framing() == Framing.CHUNKED) {
         boolean all = expected.bodyEnd() != AnswerReference.BROKEN;
@@ -256,7 +255,7 @@ public final class RelayFuzz {
       return chunks.content();
     }
 
-    /** What was sound, an empty line, the event, and nothing else. */
+    /** Checks for the valid part, an empty line, the event, and nothing else. */
     private static void errorEvent(String content, AnswerReference expected) {
       int event = content.lastIndexOf("data: {\"error\"");
       must(event >= 0 && content.endsWith("}\n\n"), "no error event: " + content);
@@ -284,7 +283,7 @@ public final class RelayFuzz {
     return RequestHeads.of(method + " /v1/completions " + version + "\r\n\r\n");
   }
 
-  /** What the relay shares with others of its event loop; nothing is ever sent to a worker. */
+  /** State of an event loop for the relay. Nothing is sent to a worker. */
   private static LoopState state() {
     ProxySettings settings = ProxySettings.DEFAULTS;
     Fleet fleet = new Fleet(FleetSettings.DEFAULTS, () -> 0);

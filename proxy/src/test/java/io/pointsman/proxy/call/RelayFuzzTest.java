@@ -4,10 +4,10 @@ import io.pointsman.testkit.fuzz.Corpus;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 
-/** The bounded run of {@link RelayFuzz}; {@code it/fuzz relay} is the long one. */
+/** Bounded run of {@link RelayFuzz}; {@code it/fuzz relay} is the unbounded one. */
 class RelayFuzzTest {
   @Test
-  void clientsGetWhatAPlainReadingOfTheBytesSays() throws IOException {
+  void clientsGetTheBytesOfTheReferenceModel() throws IOException {
     Corpus.of("proxy", "relay").run(RelayFuzz::fuzzerTestOneInput, 10_000);
   }
 }

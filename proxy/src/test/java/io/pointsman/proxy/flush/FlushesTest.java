@@ -8,7 +8,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Tasks of an embedded channel's loop stand for the end of its round. */
+/** Batched flushes. Tasks of an embedded channel's loop represent the end of its round. */
 class FlushesTest {
   private static final int MANY = 10;
 
@@ -32,7 +32,7 @@ class FlushesTest {
   }
 
   @Test
-  void whatIsWrittenIsSentAtTheEndOfTheRound() {
+  void writtenBytesAreSentAtTheEndOfTheRound() {
     write(0);
     assertThat(sent()).isZero();
 
@@ -42,7 +42,7 @@ class FlushesTest {
   }
 
   @Test
-  void whereLittleIsWrittenItIsSentBehindTheReadingThatItFollowsFrom() {
+  void inAQuietRoundBytesAreSentAfterTheReadThatCausedThem() {
     write(0);
     flushes.readEnds();
 
@@ -50,7 +50,7 @@ class FlushesTest {
   }
 
   @Test
-  void behindABusyRoundConnectionsWaitForEachOther() {
+  void afterABusyRoundConnectionsWaitForEachOther() {
     busyRound();
 
     write(0);
@@ -64,7 +64,7 @@ class FlushesTest {
   }
 
   @Test
-  void behindAQuietRoundNothingWaitsAgain() {
+  void afterAQuietRoundNoConnectionWaits() {
     busyRound();
     write(0);
     roundEnds();
@@ -76,7 +76,7 @@ class FlushesTest {
   }
 
   @Test
-  void whatWasSentBehindReadingsMakesARoundBusy() {
+  void flushesAfterReadsCountTowardsABusyRound() {
     for (int i = 0; i < MANY; i++) {
       write(i);
       flushes.readEnds();

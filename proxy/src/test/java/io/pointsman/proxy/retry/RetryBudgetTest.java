@@ -6,7 +6,7 @@ import io.pointsman.testkit.ScriptedDice;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** How many retries there may be, and how long they wait. */
+/** Number of permitted retries, and their delays. */
 class RetryBudgetTest {
   private static final long SECOND = 1_000_000_000L;
 
@@ -27,7 +27,7 @@ class RetryBudgetTest {
   }
 
   @Test
-  void oneOfManyStartsWithItsPartButWithOneRequestsRetriesAtLeast() {
+  void eachLoopStartsWithItsShareButAtLeastOneRequestsRetries() {
     RetrySettings settings = RetrySettings.DEFAULTS.withBudget(0, 10);
 
     assertThat(drain(new RetryBudget(settings, 10, 0), 0)).isEqualTo(30);
@@ -44,7 +44,10 @@ class RetryBudgetTest {
     assertThat(drain(budget, SECOND)).isEqualTo(3);
   }
 
-  /** The budget of one of so many event loops, after a minute of 500 requests a second in all. */
+  /**
+   * The budget of one of {@code loops} event loops, after a minute of 500 requests per second in
+   * total.
+   */
   private static RetryBudget busy(int loops) {
     RetryBudget budget = new RetryBudget(RetrySettings.DEFAULTS.withBudget(0.2, 10), loops, 0);
     int perSecond = 500 / loops;
@@ -54,9 +57,9 @@ class RetryBudgetTest {
     return budget;
   }
 
-  /** A worker that falls silent takes with it what came to it until that was noticed. */
+  /** A silent worker delays all requests that it received until the timeout. */
   @Test
-  void whatTrafficHasEarnedOfLateMayBeUsedAtOnce() {
+  void tokensFromRecentTrafficCanBeUsedTogether() {
     RetryBudget alone = busy(1);
     assertThat(drain(alone, 60 * SECOND)).isBetween(1290, 1300);
     assertThat(drain(alone, 60 * SECOND)).isZero();
@@ -64,13 +67,13 @@ class RetryBudgetTest {
   }
 
   @Test
-  void whatTrafficHasEarnedIsForgottenWithinTensOfSeconds() {
+  void tokensFromTrafficExpireWithinTensOfSeconds() {
     assertThat(drain(busy(1), 70 * SECOND)).as("a third is left").isBetween(660, 675);
     assertThat(drain(busy(1), 160 * SECOND)).isEqualTo(300);
   }
 
   @Test
-  void waitsGrowUpToABoundWithJitterBothWays() {
+  void delaysGrowUpToAMaximumWithJitterInBothDirections() {
     RetrySettings settings =
         RetrySettings.DEFAULTS.withBackoff(Duration.ofMillis(100), Duration.ofMillis(200));
 

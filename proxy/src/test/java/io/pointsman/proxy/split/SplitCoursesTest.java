@@ -31,7 +31,7 @@ class SplitCoursesTest {
   }
 
   @Test
-  void onlyBodiesThatMayBeEditedAreLookedInto() {
+  void onlyEditableBodiesAreRead() {
     String body = "{\"model\":\"m\",\"messages\":[],\"input\":\"a\"}";
     assertThat(SplitCourses.mayBeSplit(read(Endpoint.CHAT_COMPLETIONS, body))).isTrue();
     assertThat(SplitCourses.mayBeSplit(read(Endpoint.RESPONSES, body))).isTrue();

@@ -72,7 +72,7 @@ class NameTableTest {
     try {
       names.resolve(host, loop, new Listening());
     } catch (OutOfMemoryError e) {
-      // As it is, it would end the run of all tests.
+      // An error of this kind would end the run of all tests.
       throw new AssertionError(e);
     }
     return String.valueOf(told.poll(30, TimeUnit.SECONDS));
@@ -86,7 +86,7 @@ class NameTableTest {
   }
 
   @Test
-  void anAddressInDigitsIsNotLookedUp() throws Exception {
+  void anIpAddressIsNotLookedUp() throws Exception {
     assertThat(ask("10.0.0.9")).isEqualTo("10.0.0.9");
     assertThat(lookUps).hasValue(0);
   }
@@ -100,7 +100,7 @@ class NameTableTest {
   }
 
   @Test
-  void movedNameIsFollowedAfterItsTime() throws Exception {
+  void changedAddressIsUsedAfterTheTtl() throws Exception {
     ask("engine");
     dns = host -> address(2);
     clock.advance(TTL.plusMillis(1));
@@ -139,7 +139,7 @@ class NameTableTest {
   }
 
   @Test
-  void hangingLookUpIsGivenUpAndNotWaitedForAgain() throws Exception {
+  void hangingLookupTimesOutAndIsNotWaitedForAgain() throws Exception {
     CountDownLatch answer = new CountDownLatch(1);
     dns =
         host -> {
@@ -162,7 +162,7 @@ class NameTableTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void lookUpThatThrowsIsAnUnknownNameAndFollowedByAnother(boolean error) throws Exception {
+  void lookupThatThrowsIsAnUnknownNameAndIsRepeated(boolean error) throws Exception {
     dns =
         host -> {
           if (error) {
@@ -177,7 +177,7 @@ class NameTableTest {
   }
 
   @Test
-  void nameIsLookedUpOnceThereAreThreadsAgain() throws Exception {
+  void nameIsLookedUpWhenThreadsAreAvailableAgain() throws Exception {
     noThread = true;
     assertThat(ask("engine")).isEqualTo("unknown");
     noThread = false;
@@ -186,7 +186,7 @@ class NameTableTest {
   }
 
   @Test
-  void addressStaysInUseWhileThereIsNoThreadToLookItUp() throws Exception {
+  void addressStaysInUseWhileNoThreadIsAvailable() throws Exception {
     ask("engine");
     dns = host -> address(2);
     noThread = true;

@@ -14,7 +14,7 @@ import io.pointsman.proxy.flush.Flushes;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** What is kept of connections, in which state, and for how long. */
+/** Idle connections of the pool: their number, state and age. */
 class UpstreamPoolTest {
   private static final long SECOND = 1_000_000_000L;
 
@@ -40,7 +40,7 @@ class UpstreamPoolTest {
   }
 
   @Test
-  void connectionGivenBackWithReadingPausedReadsAgain() {
+  void connectionReleasedWithPausedReadingReadsAgain() {
     connection.setReading(false);
 
     connection.release(0);
@@ -60,7 +60,7 @@ class UpstreamPoolTest {
   }
 
   @Test
-  void sweepClosesWhatIsTooOldOnly() {
+  void sweepClosesOnlyExpiredConnections() {
     connection.release(0);
 
     assertThat(pools.sweep(SECOND)).isTrue();
@@ -70,7 +70,7 @@ class UpstreamPoolTest {
   }
 
   @Test
-  void connectionBeyondThoseThatMayBeKeptIsClosed() {
+  void connectionAboveTheMaximumIsClosed() {
     UpstreamSettings all = UpstreamSettings.DEFAULTS;
     UpstreamPool small =
         pools(
@@ -96,7 +96,7 @@ class UpstreamPoolTest {
   }
 
   @Test
-  void connectionThatSpeaksUnaskedIsClosed() {
+  void idleConnectionThatReceivesBytesIsClosed() {
     connection.release(0);
     ByteBuf unasked = Unpooled.copiedBuffer(new byte[] {1});
 
@@ -108,7 +108,7 @@ class UpstreamPoolTest {
   }
 
   @Test
-  void workerThatTookAnothersPlaceGetsAPoolOfItsOwn() {
+  void workerThatReusesASlotGetsItsOwnPool() {
     connection.release(0);
     UpstreamPool other =
         pools.to(
@@ -119,7 +119,7 @@ class UpstreamPoolTest {
   }
 
   @Test
-  void connectionInUseWhileAnotherWorkerTookThePlaceIsNotKept() {
+  void connectionInUseDuringReuseOfItsSlotIsNotKept() {
     pools.to(new Fleet(FleetSettings.DEFAULTS, () -> 0).add(WorkerSpec.of("http://127.0.0.1:2")));
 
     connection.release(0);
@@ -127,7 +127,7 @@ class UpstreamPoolTest {
     assertThat(channel.isOpen()).isFalse();
   }
 
-  /** Hears of nothing. */
+  /** Ignores all calls. */
   private static final class Nobody implements UpstreamUser {
     @Override
     public void connected(UpstreamConnection ready) {}

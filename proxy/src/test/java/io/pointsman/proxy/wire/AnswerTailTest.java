@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class AnswerTailTest {
   @Test
-  void keepsTheLastBytesHoweverTheyCome() {
+  void keepsTheLastBytesAtEverySplit() {
     String answer = "abcdefghijklmnopqrstuvwxyz";
     for (int piece = 1; piece <= answer.length(); piece++) {
       AnswerTail tail = new AnswerTail(7);
@@ -27,7 +27,7 @@ class AnswerTailTest {
   }
 
   @Test
-  void shortAnswerIsKeptWhole() {
+  void shortAnswerIsKeptCompletely() {
     AnswerTail tail = new AnswerTail(7);
     tail.append(Unpooled.copiedBuffer("ab", US_ASCII));
     tail.append(Unpooled.EMPTY_BUFFER);
@@ -37,7 +37,7 @@ class AnswerTailTest {
   }
 
   @Test
-  void takesNoMoreMemoryThanHasComeNorThanIsKept() {
+  void memoryIsBoundedByTheAnswerAndTheMaximum() {
     AnswerTail tail = new AnswerTail(1024);
     tail.append(Unpooled.copiedBuffer("abc", US_ASCII));
     assertThat(tail.bytes()).hasSize(3);

@@ -12,7 +12,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 
-/** The follower of chunks against bodies whose framing is known, at every split of their bytes. */
+/** Chunk framing of bodies with a known structure, at every split of their bytes. */
 class ChunkFramingProperties {
   private static final String EXTRA = "HTTP/1.1 200 OK";
 
@@ -57,7 +57,7 @@ class ChunkFramingProperties {
   }
 
   @Property
-  void bodyThatIsCutOffCanBeCompletedAnywhereBeforeItsLastChunk(
+  void cutBodyCanBeCompletedAnywhereBeforeItsLastChunk(
       @ForAll("chunks") List<String> chunks, @ForAll boolean extension) {
     String body = framed(chunks, extension, "");
     int lastChunk = body.length() - "0\r\n\r\n".length();
@@ -82,7 +82,7 @@ class ChunkFramingProperties {
   }
 
   @Property
-  void bordersAreWhereChunksMeet(@ForAll("chunks") List<String> chunks) {
+  void bordersAreBetweenChunks(@ForAll("chunks") List<String> chunks) {
     ChunkFraming framing = new ChunkFraming();
     assertThat(framing.atBorder()).isTrue();
     for (String chunk : chunks) {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is no chunk, and where a stream of events stands. */
+/** Malformed chunks, and the position between events. */
 class ChunkFramingTest {
   private static int scan(ChunkFraming framing, String text) {
     ByteBuf in = Unpooled.copiedBuffer(text, StandardCharsets.ISO_8859_1);
@@ -45,7 +45,7 @@ class ChunkFramingTest {
   }
 
   @Test
-  void faultLeavesTheLastBorderBeforeIt() {
+  void errorKeepsTheLastBorderBeforeIt() {
     ChunkFraming framing = new ChunkFraming();
     assertThat(scan(framing, "2\r\nab\r\n1\r\nc\r\nzz")).isEqualTo(ChunkFraming.MALFORMED);
     assertThat(framing.border()).isEqualTo(13);

@@ -3,11 +3,11 @@ package io.pointsman.proxy.wire;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a decoder made of one request. */
+/** One request as a decoder read it. */
 final class DecodedRequest {
-  /** How far it got. */
+  /** State at the end of the bytes. */
   enum End {
-    /** The bytes end before the request does. */
+    /** The bytes end before the request. */
     OPEN,
     COMPLETE,
     REFUSED

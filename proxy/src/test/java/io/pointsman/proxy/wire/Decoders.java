@@ -19,17 +19,17 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The router's decoder of requests and Netty's, side by side. */
+/** The router's request decoder and Netty's, for comparison. */
 final class Decoders {
   static final int MAX_LINE = 512;
   static final int MAX_HEADERS = 2048;
 
-  /** Holds for the lines of chunks too, whose extensions have a bound of their own. */
+  /** Also limits the lines of chunks; their extensions have their own limit. */
   private static final int NETTYS_MAX_LINE = 8192;
 
   private Decoders() {}
 
-  /** Decodes with the router's decoder, cut at the given places. */
+  /** Decodes with the router's decoder, cut at the given indexes. */
   static List<DecodedRequest> own(byte[] bytes, int... cuts) {
     Collector collector = new Collector();
     RequestDecoder decoder =
@@ -88,7 +88,7 @@ final class Decoders {
     return name.toString().toLowerCase(Locale.ROOT) + "=" + value;
   }
 
-  /** Decodes with Netty's decoder in its strict form. */
+  /** Decodes with Netty's decoder in strict mode. */
   static List<DecodedRequest> netty(byte[] bytes) {
     HttpDecoderConfig config =
         new HttpDecoderConfig()

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class Latin1Test {
   @Test
-  void aByteForEachCharacterAndAQuestionMarkForWhatHasNone() {
+  void otherCharactersBecomeQuestionMarks() {
     ByteBuf out = Unpooled.buffer();
     Latin1.write(out, "/p\u00e9\u00ff?a=\u20ac");
     assertThat(out.toString(ISO_8859_1)).isEqualTo("/p\u00e9\u00ff?a=?");

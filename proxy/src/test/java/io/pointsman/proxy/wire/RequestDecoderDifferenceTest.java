@@ -8,8 +8,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * The decoder of requests against Netty's, on generated requests with and without faults: it may
- * refuse what Netty takes, but what it takes it must read as Netty does, however the bytes come.
+ * The request decoder compared with Netty's, on generated requests with and without errors, at
+ * every split. It may refuse requests that Netty accepts. A request that it accepts must have
+ * Netty's values.
  */
 class RequestDecoderDifferenceTest {
   private static final int ROUNDS = Integer.getInteger("pointsman.fuzz.rounds", 2000);
@@ -26,7 +27,7 @@ class RequestDecoderDifferenceTest {
   }
 
   @Test
-  void whatIsTakenOfFaultyRequestsIsReadAsNettyReadsIt() {
+  void acceptedInvalidRequestsAreReadAsNettyReadsThem() {
     RequestTexts texts = new RequestTexts(SEED + 1);
     int taken = 0;
     int refused = 0;
@@ -64,7 +65,7 @@ class RequestDecoderDifferenceTest {
   }
 
   @Test
-  void everyCutGivesTheSame() {
+  void everyCutHasTheSameResult() {
     RequestTexts texts = new RequestTexts(SEED + 2);
     for (int i = 0; i < ROUNDS / 20; i++) {
       byte[] bytes = i % 2 == 0 ? texts.wellFormed() : texts.mutated(texts.wellFormed());

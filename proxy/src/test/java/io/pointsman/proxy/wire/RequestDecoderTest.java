@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the decoder of requests refuses, and as what. */
+/** Requests that the decoder refuses, with the reasons. */
 class RequestDecoderTest {
   private static final String POST = "POST /x HTTP/1.1\r\nhost: h\r\n";
 
@@ -107,7 +107,7 @@ class RequestDecoderTest {
   }
 
   @Test
-  void wholeUrlsUnusualBytesAndEmptyLinesBeforeAreTaken() {
+  void completeUrlsUnusualBytesAndLeadingEmptyLinesAreAccepted() {
     String text = "\r\nGET http://h/\u00e9?q HTTP/1.0\r\nx:\t\u00e9 \r\n\r\n";
     assertThat(decode(text)).hasToString("[COMPLETE GET /\u00e9?q HTTP/1.0 [x=\u00e9] ]");
   }
@@ -124,7 +124,7 @@ class RequestDecoderTest {
     "OPTIONS http://h, OPTIONS *",
     "OPTIONS http://h/, OPTIONS /"
   })
-  void ofWholeUrlsWhatFollowsTheAuthorityCounts(String sent, String read) {
+  void onlyThePartAfterTheAuthorityOfACompleteUrlCounts(String sent, String read) {
     String text = sent + " HTTP/1.1\r\nhost: h\r\n\r\n";
     assertThat(decode(text)).hasToString("[COMPLETE " + read + " HTTP/1.1 [host=h] ]");
   }
@@ -137,7 +137,7 @@ class RequestDecoderTest {
   }
 
   @Test
-  void whatIsTooLargeIsRefusedBeforeItEnds() {
+  void tooLargeHeadsAreRefusedBeforeTheirEnd() {
     assertThat(fault("GET /" + "x".repeat(Decoders.MAX_LINE))).isEqualTo(Fault.URI_TOO_LONG);
     assertThat(fault(POST + "x: " + "y".repeat(Decoders.MAX_HEADERS)))
         .isEqualTo(Fault.HEADERS_TOO_LARGE);
@@ -149,14 +149,14 @@ class RequestDecoderTest {
   }
 
   @Test
-  void trailersWithOtherNamesAreLeftBehind() {
+  void trailersWithOtherNamesAreDropped() {
     String trailers = "x: y\r\nhosts: z\r\ncontent-lengths: 5\r\ntransfer-encoding-: a\r\n\r\n";
     String text = POST + "transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n" + trailers;
     assertThat(decode(text).getFirst().end).isEqualTo(End.COMPLETE);
   }
 
   @Test
-  void moreLinesAndConnectionOptionsThanAnybodySendsAreRefused() {
+  void tooManyLinesAndConnectionOptionsAreRefused() {
     int most = RequestParser.MOST_LINES;
     String lines = "a:\r\n".repeat(most - 1);
     assertThat(RequestHeads.of(POST + lines + "\r\n").fault()).isNull();

@@ -2,14 +2,14 @@ package io.pointsman.proxy.wire;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-/** Makes heads of requests for tests of other packages. */
+/** Factory of request heads for tests of other packages. */
 public final class RequestHeads {
   private RequestHeads() {}
 
   /**
-   * A head as it came.
+   * The head in a text.
    *
-   * @param text with its empty line
+   * @param text head with its empty line
    */
   public static RequestHead of(String text) {
     byte[] bytes = text.getBytes(ISO_8859_1);

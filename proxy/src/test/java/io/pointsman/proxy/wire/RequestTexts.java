@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** Makes requests, well formed ones and ones with something wrong. */
+/** Generator of valid and invalid requests. */
 final class RequestTexts {
   private static final String[] METHODS = {"GET", "POST", "PUT", "DELETE", "M-SEARCH", "PoSt"};
   private static final String[] TARGETS = {
@@ -30,7 +30,7 @@ final class RequestTexts {
     "x-long: " + "v".repeat(300)
   };
 
-  /** What requests are smuggled with. */
+  /** Header lines of request smuggling. */
   private static final String[] EVIL = {
     "content-length: 3\r\n",
     "Content-Length: 3, 3\r\n",
@@ -70,7 +70,7 @@ final class RequestTexts {
     random = new Random(seed);
   }
 
-  /** One to three well-formed requests, one behind the other. */
+  /** One to three valid requests in sequence. */
   byte[] wellFormed() {
     StringBuilder all = new StringBuilder();
     int count = 1 + random.nextInt(3);
@@ -115,7 +115,7 @@ final class RequestTexts {
     out.append("0\r\n").append(random.nextInt(4) == 0 ? "x-trailer: t\r\n" : "").append("\r\n");
   }
 
-  /** The same with one to three things changed, which may or may not matter. */
+  /** A copy with one to three changes, which may make it invalid. */
   byte[] mutated(byte[] wellFormed) {
     StringBuilder text = new StringBuilder(new String(wellFormed, ISO_8859_1));
     for (int i = 1 + random.nextInt(3); i > 0; i--) {
@@ -148,7 +148,7 @@ final class RequestTexts {
     return from[random.nextInt(from.length)];
   }
 
-  /** Where to cut so that every byte comes alone. */
+  /** Indexes that cut the bytes into single bytes. */
   static int[] everyByte(byte[] bytes) {
     int[] cuts = new int[bytes.length];
     Arrays.setAll(cuts, i -> i);

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 
-/** The parser of answers' heads on bytes of any kind. */
+/** The parser of answers' heads on arbitrary bytes. */
 class ResponseHeadProperties {
   @Property
   void answersWithALengthOrAVerdictAndNeverThrows(@ForAll String tail) {
@@ -16,7 +16,7 @@ class ResponseHeadProperties {
   }
 
   @Property
-  void sameVerdictHoweverMuchFollows(@ForAll byte[] after) {
+  void sameResultWithAnyBytesAfterTheHead(@ForAll byte[] after) {
     byte[] head = "HTTP/1.1 200 OK\r\na: b\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
     byte[] all = new byte[head.length + after.length];
     System.arraycopy(head, 0, all, 0, head.length);

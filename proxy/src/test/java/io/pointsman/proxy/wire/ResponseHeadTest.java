@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Heads of answers: what is taken from them, what travels on, what is refused. */
+/** Heads of answers: parsed values, forwarded lines, refused heads. */
 @SuppressWarnings("StringConcatToTextBlock") // line ends matter
 class ResponseHeadTest {
   private final ResponseHead head = new ResponseHead();
@@ -26,7 +26,7 @@ class ResponseHeadTest {
   }
 
   @Test
-  void tellsWhatThisHopNeeds() {
+  void headersOfThisHopAreParsed() {
     String text =
         "HTTP/1.1 503 Busy\r\nContent-Type: Text/Event-Stream;charset=utf-8\r\n"
             + "Retry-After: 7\r\nTRANSFER-ENCODING:  Chunked \r\nConnection: close\r\n\r\n";
@@ -53,7 +53,7 @@ class ResponseHeadTest {
   }
 
   @Test
-  void onlyLinesOfThisHopAreLeftOut() {
+  void onlyLinesOfThisHopAreDropped() {
     parse(
         "HTTP/1.0 200\r\nA: 1\r\nKeep-Alive: x\r\nB: 2\r\nC: 3\r\nConnection: keep-alive, b\r\n"
             + "X-Request-ID: y\r\nUpgrade: z\r\nProxy-Connection: q\r\nTe: r\r\nD: 4\r\n"
@@ -73,7 +73,7 @@ class ResponseHeadTest {
   }
 
   @Test
-  void lengthCannotBeNamedAway() {
+  void connectionHeaderCannotRemoveTheLength() {
     parse(
         "HTTP/1.1 200 OK\r\n"
             + "Connection: content-length, x-a\r\n"

@@ -35,7 +35,7 @@ class StreamOpeningTest {
     return Integer.toHexString(data.length()) + "\r\n" + data + "\r\n";
   }
 
-  /** What is told at each change, with the bytes coming one by one. */
+  /** The result at each change, with the bytes read one by one. */
   private static List<String> told(StreamOpening opening, String stream) {
     List<String> told = new ArrayList<>();
     EventKind last = EventKind.TAKEN;
@@ -50,7 +50,7 @@ class StreamOpeningTest {
   }
 
   @Test
-  void eventsAreToldWhereTheyEndHoweverTheyAreCut() {
+  void eventsAreClassifiedAtTheirEndAtEverySplit() {
     String whole = CREATED + ": c\r\n\r\n" + ROLE + TEXT;
     int text = whole.length() - 1;
     int role = text - TEXT.length();
@@ -65,7 +65,7 @@ class StreamOpeningTest {
   }
 
   @Test
-  void largeEventsThatTellTheRequestBackAreSkipped() {
+  void largeEventsThatRepeatTheRequestAreSkipped() {
     String created = "event: response.created\ndata: {\"x\":\"" + "y".repeat(100_000) + "\"}\n\n";
     StreamOpening opening = chunked();
     assertThat(opening.take(bytes(chunk(created)))).isEqualTo(EventKind.TAKEN);
@@ -73,13 +73,13 @@ class StreamOpeningTest {
   }
 
   @Test
-  void largeOutputIsToldBeforeItsEnd() {
+  void largeOutputIsClassifiedBeforeItsEnd() {
     assertThat(opening("").take(bytes("data: {\"text\":\"" + "y".repeat(10_000))))
         .isEqualTo(EventKind.OUTPUT);
   }
 
   @Test
-  void endOfAStreamTellsThatNothingFollows() {
+  void endOfAStreamCountsAsOutput() {
     assertThat(chunked().take(bytes(chunk(CREATED) + "0\r\n\r\n"))).isEqualTo(EventKind.OUTPUT);
     assertThat(opening("content-length: " + CREATED.length() + "\r\n").take(bytes(CREATED)))
         .isEqualTo(EventKind.OUTPUT);
@@ -87,7 +87,7 @@ class StreamOpeningTest {
   }
 
   @Test
-  void bufferIsLeftAsItIs() {
+  void bufferStaysUnchanged() {
     ByteBuf in = bytes(chunk(CREATED) + chunk(TEXT));
     int readable = in.readableBytes();
     chunked().take(in);

@@ -1,31 +1,34 @@
 package io.pointsman.request.event;
 
-/** What the first events of a stream tell of its prompt, in the order in which they come. */
+/**
+ * Kind of an event of a streamed answer, by the progress of the request that it shows. The first
+ * three are in order of arrival.
+ */
 public enum EventKind {
-  /** The engine has taken the request, and may not have begun with it. */
+  /** The engine has accepted the request. It may not have started to compute. */
   TAKEN,
-  /** The prompt is computed: what engines send with the first token, before its text. */
+  /** The prompt is computed. Engines send this event with the first token, before its text. */
   COMPUTED,
   /** Output, or the end of a stream. */
   OUTPUT,
-  /** An error that is the client's own. */
+  /** Error that the client caused. */
   REFUSED,
-  /** An error: the engine has too much to do just now. */
+  /** Error because the engine is overloaded. */
   BUSY,
-  /** An error of the engine's. */
+  /** Error that the engine caused. */
   FAILED;
 
-  /** Whether nothing that follows says more of the prompt. */
+  /** True if later events add nothing about the state of the prompt. */
   public boolean decides() {
     return compareTo(COMPUTED) > 0;
   }
 
-  /** Whether it is an error of which another engine may know nothing. */
+  /** True for an error that another engine may not have. */
   public boolean failed() {
     return this == BUSY || this == FAILED;
   }
 
-  /** Whether the first token has come. */
+  /** True if the engine has computed the first token. */
   public boolean computed() {
     return this == COMPUTED || this == OUTPUT;
   }

@@ -7,22 +7,30 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells which event of a stream carries output, which comes before, and which is an error in its
- * place: of OpenAI's chats, completions and responses, of Anthropic's messages and of SGLang's own
- * streams. Nothing is parsed but errors: members are found by their names, since within JSON a
- * quotation mark inside a string is escaped. So the beginning of an event is enough.
+ * Classifier of the events of a streamed answer: accepted, computed, output or error. It reads
+ * OpenAI's chats, completions and responses, Anthropic's messages, and SGLang's own streams. The
+ * start of an event is enough. Only errors are parsed. In JSON a quotation mark inside a string is
+ * escaped, so a search finds member names.
  */
 public final class EventReader {
-  /** vLLM sends the first two before it asks its engine for anything. */
+  /**
+   * Names of events before computation. vLLM sends the first two before it passes the request to
+   * its engine.
+   */
   private static final Set<String> TAKEN =
       Set.of("response.created", "response.in_progress", "response.queued", "ping");
 
   private static final Set<String> ERRORS = Set.of("error", "response.failed");
 
-  /** Comes with the first chunk of the chat that it is made of. */
+  /**
+   * Start of a message. Engines send it with the first chunk of the chat that becomes the message.
+   */
   private static final String MESSAGE_START = "message_start";
 
-  /** What types of errors have in them that tell no status and are the engine's. */
+  /**
+   * Parts of the error types that are the engine's fault. They decide only for errors without a
+   * status.
+   */
   private static final byte[][] ENGINES_OWN = {
     ascii("nternal"), ascii("server_error"), ascii("api_error")
   };
@@ -40,7 +48,9 @@ public final class EventReader {
   private static final byte[] DELTA = ascii("\"delta\"");
   private static final byte[] ROLE = ascii("\"role\"");
 
-  /** Events that are looked at from the end of a stream: an error is one of the last. */
+  /**
+   * Maximum number of events to read from the end of a stream. An error is one of the last events.
+   */
   private static final int MOST_EVENTS = 8;
 
   private static final int BUSY = 503;
@@ -53,15 +63,15 @@ public final class EventReader {
   }
 
   /**
-   * What an event tells.
+   * The kind of an event.
    *
-   * @param event its lines, or as much of its beginning as there is
-   * @param length of these, in bytes
+   * @param event lines of the event, or the first bytes of them
+   * @param length number of these bytes
    */
   public static EventKind kind(byte[] event, int length) {
     int data = field(DATA, event, length);
     String name = name(event, length, data);
-    // Clients are not told of an event without data, whatever its name.
+    // Clients ignore an event without data, whatever its name.
     if (data < 0 ? !ERRORS.contains(name) : TAKEN.contains(name)) {
       return EventKind.TAKEN;
     }
@@ -78,10 +88,10 @@ public final class EventReader {
   }
 
   /**
-   * What the last events of a whole stream tell.
+   * The kind of the end of a complete stream.
    *
-   * @param stream events, without the framing of their transfer
-   * @return the error in it, or {@link EventKind#OUTPUT}
+   * @param stream events, without their transfer coding
+   * @return the kind of an error among the last events, or {@link EventKind#OUTPUT}
    */
   public static EventKind ending(byte[] stream) {
     int looked = 0;
@@ -105,7 +115,7 @@ public final class EventReader {
     return EventKind.OUTPUT;
   }
 
-  /** Where the value of a field begins; -1 if the event has none. */
+  /** Start of the value of a field; -1 if the event has no such field. */
   private static int field(byte[] field, byte[] event, int length) {
     for (int line = 0; line < length; line = lineEnd(event, line, length) + 1) {
       if (matches(field, event, line, length)) {
@@ -123,13 +133,13 @@ public final class EventReader {
     return at;
   }
 
-  /** The event's name, else the type that its data begins with; empty if it has neither. */
+  /** The name of the event, else the type at the start of its data; empty if it has neither. */
   private static String name(byte[] event, int length, int data) {
     int from = field(EVENT, event, length);
     return from >= 0 ? line(event, from, length) : type(event, data, length);
   }
 
-  /** The name on the line before the one of an event's data, else the type as above. */
+  /** The name on the line before the event's data, else the type at the start of the data. */
   private static String name(byte[] stream, int line, int data, int to) {
     int before = Math.max(0, line - 1);
     while (before > 0 && stream[before - 1] != '\n') {
@@ -156,7 +166,7 @@ public final class EventReader {
     return new String(bytes, type + 1, end - type - 1, US_ASCII);
   }
 
-  /** The error that an event's data is; null if it is none. */
+  /** The kind of error in an event's data; null if the data is no error. */
   private static @Nullable EventKind fault(byte[] bytes, int from, int to) {
     int error = leading(ERROR, bytes, from, to);
     int object = leading(OBJECT, bytes, from, to);
@@ -166,7 +176,7 @@ public final class EventReader {
     return at < 0 ? null : blame(bytes, at, to);
   }
 
-  /** Where the object begins that tells an error: within the data, or the data itself. */
+  /** Start of the object that describes an error: a member of the data, or the data itself. */
   private static int told(byte[] bytes, int data, int to) {
     int response = member(RESPONSE, bytes, data, to);
     int error = member(ERROR, bytes, response < 0 ? data : response, to);
@@ -174,8 +184,8 @@ public final class EventReader {
   }
 
   /**
-   * Where SGLang says why its scheduler has given the request up; -1 if it has not. An abort
-   * without status was asked for.
+   * Start of SGLang's reason for aborting the request; -1 if it did not abort. An abort without
+   * status was requested by the client.
    */
   private static int abort(byte[] bytes, int from, int to) {
     int reason = value(FINISH_REASON, bytes, from, to);
@@ -185,7 +195,7 @@ public final class EventReader {
     return aborted ? reason : -1;
   }
 
-  /** Whose fault the error is that an object tells. */
+  /** The kind of error that an object describes. */
   private static EventKind blame(byte[] bytes, int error, int to) {
     int told = member(STATUS_CODE, bytes, error, to);
     int code = member(CODE, bytes, error, to);
@@ -198,7 +208,7 @@ public final class EventReader {
     return engines ? EventKind.FAILED : EventKind.REFUSED;
   }
 
-  /** Whether a value is a text with a name of the engine's own errors in it. */
+  /** True if a value is a string that contains a name of an engine's own error. */
   private static boolean enginesOwn(byte[] bytes, int value, int to) {
     if (value < 0 || value >= to || bytes[value] != '"') {
       return false;
@@ -207,7 +217,7 @@ public final class EventReader {
     return Arrays.stream(ENGINES_OWN).anyMatch(word -> find(word, bytes, value, end) >= 0);
   }
 
-  /** The status that a value tells, as a number or a text; 0 if it is none. */
+  /** The status in a value, which is a number or a string; 0 if there is none. */
   private static int status(byte[] bytes, int value, int to) {
     if (value < 0) {
       return 0;
@@ -220,7 +230,7 @@ public final class EventReader {
     return status;
   }
 
-  /** Whether it says whose turn it is in a chat, and nothing else yet. */
+  /** True if the event only opens a chat: it has a role and no output. */
   private static boolean opensChat(byte[] bytes, int from, int to) {
     int delta = value(DELTA, bytes, from, to);
     int reason = value(FINISH_REASON, bytes, from, to);
@@ -228,7 +238,7 @@ public final class EventReader {
     return open && delta >= 0 && rolesOnly(bytes, delta, to);
   }
 
-  /** Whether an object has a role, and beside it what is null or empty. */
+  /** True if an object has a role and only null or empty members beside it. */
   private static boolean rolesOnly(byte[] bytes, int from, int to) {
     boolean role = false;
     int at = blank(bytes, from + 1, to);
@@ -246,7 +256,7 @@ public final class EventReader {
     return role && at < to && bytes[at] == '}';
   }
 
-  /** Behind a value that is null or empty; -1 if it is neither. */
+  /** Index after a value that is null or empty; -1 for any other value. */
   private static int emptyEnd(byte[] bytes, int from, int to) {
     if (from < 0 || from + 2 > to) {
       return -1;
@@ -260,7 +270,7 @@ public final class EventReader {
     return empty ? from + 2 : -1;
   }
 
-  /** Behind the quotation mark that ends a string. */
+  /** Index after the quotation mark that ends a string. */
   private static int stringEnd(byte[] bytes, int from, int to) {
     int at = from;
     while (at < to && bytes[at] != '"') {
@@ -269,7 +279,7 @@ public final class EventReader {
     return at + 1;
   }
 
-  /** Where the value of an object's own member of this name begins; -1 without one. */
+  /** Start of the value of a direct member of the object with this name; -1 if there is none. */
   private static int member(byte[] name, byte[] bytes, int object, int to) {
     int depth = 0;
     for (int at = object; at >= 0 && at < to; ) {
@@ -291,7 +301,7 @@ public final class EventReader {
     return -1;
   }
 
-  /** Where the value of an object's first member begins, if it has this name; else -1. */
+  /** Start of the value of an object's first member; -1 if it has another name. */
   private static int leading(byte[] name, byte[] bytes, int object, int to) {
     if (object >= to || bytes[object] != '{') {
       return -1;
@@ -300,13 +310,13 @@ public final class EventReader {
     return matches(name, bytes, first, to) ? value(bytes, first, to) : -1;
   }
 
-  /** Where the value of the first member of this name begins, however deep; -1 without one. */
+  /** Start of the value of the first member with this name, at any depth; -1 if there is none. */
   private static int value(byte[] name, byte[] bytes, int from, int to) {
     int at = find(name, bytes, from, to);
     return at < 0 ? -1 : value(bytes, at, to);
   }
 
-  /** Where the value of the name at {@code name} begins; -1 if it is no name. */
+  /** Start of the value of the member at {@code name}; -1 if no colon follows the string. */
   private static int value(byte[] bytes, int name, int to) {
     int colon = blank(bytes, stringEnd(bytes, name + 1, to), to);
     return colon < to && bytes[colon] == ':' ? blank(bytes, colon + 1, to) : -1;

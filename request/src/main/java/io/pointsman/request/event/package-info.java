@@ -1,4 +1,4 @@
-/** What single events of an answer's stream tell of the engine that sends them. */
+/** The kind of single events in a streamed answer: progress of the engine, output or error. */
 @NullMarked
 package io.pointsman.request.event;
 

@@ -6,13 +6,13 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * 64-bit hashes of bytes, block by block. A block is folded by 64x64 to 128-bit multiplications of
- * its keyed words, as wyhash does (Wang Yi 2019): eight independent products of one 64-byte block
- * keep a core's multiplier busy. Not for adversaries: who can guess the keys can collide, and gains
- * nothing but a worse place for the own request.
+ * 64-bit hashes of bytes, in blocks of 64 bytes. A block is folded by 64x64 to 128-bit
+ * multiplications of its keyed words, as in wyhash (Wang Yi 2019). The products of a block are
+ * independent and keep the multiplier busy. The hash does not resist attacks: the keys are
+ * constants. A client that forces a collision only gets a worse worker for its own request.
  */
 public final class BlockHash {
-  /** Bytes in a full block. */
+  /** Size of a full block in bytes. */
   public static final int BLOCK = 64;
 
   private static final VarHandle WORDS =
@@ -29,18 +29,18 @@ public final class BlockHash {
 
   private BlockHash() {}
 
-  /** Eight bytes as a little-endian word; all eight must lie inside the array. */
+  /** Eight bytes as a little-endian word. All eight must be inside the array. */
   static long word(byte[] bytes, int at) {
     return (long) WORDS.get(bytes, at);
   }
 
-  /** The hash of a full block given as words. */
+  /** Hash of a full block, passed as eight words. */
   static long block(long w0, long w1, long w2, long w3, long w4, long w5, long w6, long w7) {
     return (product(w0 ^ K0, w1 ^ K1) ^ product(w2 ^ K2, w3 ^ K3))
         + (product(w4 ^ K4, w5 ^ K5) ^ product(w6 ^ K6, w7 ^ K7));
   }
 
-  /** The hash of the full block that begins at {@code at}. */
+  /** Hash of the full block that starts at {@code at}. */
   static long block(byte[] bytes, int at) {
     return block(
         word(bytes, at),
@@ -53,7 +53,7 @@ public final class BlockHash {
         word(bytes, at + 56));
   }
 
-  /** The hash of a block of 1 to 63 bytes. */
+  /** Hash of a block of 1 to 63 bytes. */
   static long tail(byte[] bytes, int at, int length) {
     long hash = 0;
     int end = at + length;
@@ -78,12 +78,15 @@ public final class BlockHash {
     return word;
   }
 
-  /** Takes one more value into a hash; the order matters. */
+  /** Combines a hash with one more value. The order matters. */
   public static long fold(long hash, long value) {
     return (Long.rotateLeft(hash, 23) ^ value) * K2;
   }
 
-  /** The hash of a whole string of bytes: its blocks, folded in order. */
+  /**
+   * Hash of the bytes from {@code from} to before {@code to}: their blocks, folded in order. 0 if
+   * there are none.
+   */
   public static long of(byte[] bytes, int from, int to) {
     long hash = 0;
     int at = from;
@@ -93,12 +96,15 @@ public final class BlockHash {
     return at < to ? fold(hash, tail(bytes, at, to - at)) : hash;
   }
 
-  /** The same as {@link #of} for less than a full block. */
+  /** Equal to {@link #of}, for fewer than 64 bytes. */
   static long ofShort(byte[] bytes, int from, int to) {
     return from == to ? 0 : tail(bytes, from, to - from) * K2;
   }
 
-  /** What a member adds to the hash of its object: summed, so that the order does not matter. */
+  /**
+   * Contribution of a member to the hash of its object. Contributions are summed; the order does
+   * not matter.
+   */
   public static long member(long key, long value) {
     return PrefixBlocks.mix(key * K4 + Long.rotateLeft(value, 32));
   }

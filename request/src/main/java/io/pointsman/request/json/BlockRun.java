@@ -4,12 +4,12 @@ import io.pointsman.engine.prefix.PrefixBlocks;
 import java.util.Arrays;
 
 /**
- * Block hashes in the order they were met; scratch memory that is used again for every request. At
- * most {@link #MAX}: what comes later is left out, so that a routing key covers the first 8 MiB of
- * text or 2 M token ids.
+ * Block hashes in order of arrival, in scratch memory that all requests reuse. It keeps at most
+ * {@link #MAX} hashes and ignores the rest. A routing key therefore covers the first 8 MiB of text
+ * or 2 M token ids. One thread.
  */
 public final class BlockRun {
-  /** The most blocks kept. */
+  /** Maximum number of blocks. */
   public static final int MAX = 1 << 17;
 
   private long[] hashes = new long[1024];
@@ -20,17 +20,17 @@ public final class BlockRun {
     return count;
   }
 
-  /** Length of the block added last, in bytes or ids. */
+  /** Length of the last block, in bytes or ids. */
   public int lastLength() {
     return lastLength;
   }
 
-  /** Forgets all blocks from the {@code count}th on. */
+  /** Removes all blocks from index {@code count} on. */
   public void truncate(int count) {
     this.count = count;
   }
 
-  /** Adds a full block of text. */
+  /** Adds a full block of text. Follow the last one with {@link #endOnFullBlock}. */
   void add(long hash) {
     if (count == hashes.length && !grow()) {
       return;
@@ -38,10 +38,10 @@ public final class BlockRun {
     hashes[count++] = hash;
   }
 
-  /** Adds full blocks of text, one behind the other; all must lie inside the array. */
+  /** Adds adjacent full blocks of text. All must be inside the array. */
   void addBlocks(byte[] bytes, int from, int blocks) {
     while (count + blocks > hashes.length && grow()) {
-      // Grown until it fits, or until no more is kept.
+      // Grows until the blocks fit or the maximum is reached.
     }
     long[] target = hashes;
     int first = count;
@@ -52,20 +52,20 @@ public final class BlockRun {
     count = first + fitting;
   }
 
-  /** Adds a block of a given length, in bytes or ids. */
+  /** Adds a block with its length in bytes or ids. */
   public void add(long hash, int length) {
     add(hash);
     lastLength = length;
   }
 
-  /** Says that the block added last was a full one of text. */
+  /** Sets the length of the last block to that of a full block of text. */
   void endOnFullBlock() {
     lastLength = BlockHash.BLOCK;
   }
 
   /**
-   * Adds blocks that stand for something of which only the hash is known, as many as its size is
-   * worth.
+   * Adds blocks for a value that has only a hash: one, and one more for each 64 bytes of {@code
+   * size}.
    */
   public void addWeighted(long hash, long size) {
     long blocks = Math.min(MAX, 1 + size / BlockHash.BLOCK);
@@ -74,14 +74,14 @@ public final class BlockRun {
     }
   }
 
-  /** Takes one more value into the block at {@code index}; without effect if it is left out. */
+  /** Combines the block at {@code index} with a value. No effect if the block was not kept. */
   public void stamp(int index, long value) {
     if (index < count) {
       hashes[index] ^= PrefixBlocks.mix(value);
     }
   }
 
-  /** The hash of all blocks, which are taken out. */
+  /** Hash of all blocks. Removes them. */
   long fold() {
     long hash = 0;
     for (int i = 0; i < count; i++) {
@@ -91,7 +91,7 @@ public final class BlockRun {
     return hash;
   }
 
-  /** Copies blocks out. */
+  /** Copies {@code length} blocks from index {@code from} to {@code target} at index {@code at}. */
   public void copyTo(int from, long[] target, int at, int length) {
     System.arraycopy(hashes, from, target, at, length);
   }

@@ -7,21 +7,24 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks over the bytes of one JSON text, forwards only. Reads on any bytes without throwing: at the
- * first fault, or where the bytes end too early, it notes what was wrong and behaves as at the end,
- * so every loop over it ends. Values are hashed on the way: text into {@link #blocks()}, anything
- * else to one number that does not depend on white space or on the order of members.
+ * Forward-only cursor over the bytes of one JSON text. It hashes values as it reads them. Texts add
+ * blocks to {@link #blocks()}. Any other value has one hash, which depends neither on white space
+ * nor on the order of members.
  *
- * <p>Brackets, commas, colons, quotes and literals are checked; the contents of strings and the
- * exact form of numbers are not. {@code NaN} and {@code Infinity} pass, as most engines take them.
+ * <p>It never throws, whatever the bytes are. At the first error it records the problem, then
+ * behaves as at the end of the text. Every loop over the cursor therefore ends.
  *
- * <p>Not safe for threads; used again for every text.
+ * <p>It checks brackets, commas, colons, quotes and literals. It does not check the contents of
+ * strings or the exact form of numbers. {@code NaN} and {@code Infinity} are valid, as in most
+ * engines.
+ *
+ * <p>Not thread-safe. Reused for all texts of one reader.
  */
 public final class JsonCursor {
-  /** What {@link #peek()} says at the end. */
+  /** Value of {@link #peek()} at the end of the text. */
   public static final int END = -1;
 
-  /** The hash of {@code null}. */
+  /** Hash of {@code null}. */
   public static final long NULL = 0;
 
   private static final int MAX_LEVELS = 128;
@@ -30,7 +33,7 @@ public final class JsonCursor {
   private static final long OBJECT_SEED = 0x6F626A656374L;
   private static final long ARRAY_SEED = 0x6172726179L;
 
-  /** The hash of {@code []}. */
+  /** Hash of {@code []}. */
   public static final long EMPTY_ARRAY = PrefixBlocks.mix(ARRAY_SEED);
 
   private static final long CACHE_CONTROL = JsonText.hash("cache_control");
@@ -44,7 +47,7 @@ public final class JsonCursor {
   private final long[] sums = new long[MAX_LEVELS];
   private final long[] keys = new long[MAX_LEVELS];
 
-  /** The weight before the key of the member that is read at each level. */
+  /** Weight before the key of the current member, by level. */
   private final long[] weights = new long[MAX_LEVELS];
 
   private long[] kinds = new long[16];
@@ -62,12 +65,14 @@ public final class JsonCursor {
   private int keyFrom;
   private int keyTo;
 
-  /** Whether {@link #keyBytes} has the key with its escapes resolved. */
+  /** True if {@link #keyBytes} is a copy of the key with its escapes resolved. */
   private boolean keyUnescaped;
 
   private long keyHash;
 
-  /** Of the value that is read as a whole, where it is a member. */
+  /**
+   * Key of the value that {@link #value(long)} reads; {@link #NO_KEY} if the value is not a member.
+   */
   private long valueKey;
 
   private long weightBeforeKey;
@@ -77,7 +82,7 @@ public final class JsonCursor {
     this.strings = strings;
   }
 
-  /** Begins a new text; a byte order mark at its start is skipped. */
+  /** Starts a new text. Skips a byte order mark at its start. */
   public void reset(byte[] bytes, int from, int to) {
     this.bytes = bytes;
     start = from;
@@ -102,64 +107,63 @@ public final class JsonCursor {
     }
   }
 
-  /** Lets go of the bytes. */
+  /** Drops the references to the bytes. */
   public void release() {
     bytes = NOTHING;
     keyBytes = NOTHING;
   }
 
-  /** Where text goes. */
+  /** The blocks of the texts read since {@link #reset}. */
   public BlockRun blocks() {
     return blocks;
   }
 
-  /** What is wrong with the text; null as long as nothing is. */
+  /** The problem of the text; null as long as it is valid. */
   public @Nullable String problem() {
     return problem;
   }
 
-  /** Where the problem is, in bytes from the start. */
+  /** Offset of the problem in bytes from the start of the text. */
   public int problemAt() {
     return problemAt;
   }
 
-  /** Whether the problem is that the text ends too early. */
+  /** True if the problem is that the text ends too early. */
   public boolean endsEarly() {
     return endsEarly;
   }
 
-  /** Bytes read so far. */
+  /** Number of bytes read. */
   public int position() {
     return pos - start;
   }
 
   /**
-   * Size of what was hashed so far, in bytes of keys, strings and scalars: white space and
-   * punctuation do not count, nor do members that the hash leaves out, and of binary data only the
-   * first 4 KiB do.
+   * Size of the hashed content in bytes of keys, strings and scalars. White space, punctuation and
+   * members without effect on the hash do not count. Binary data counts up to 4 KiB.
    */
   public long weight() {
     return weight;
   }
 
-  /** Hash of the key read last, escapes resolved. */
+  /** Hash of the last key, with its escapes resolved. */
   public long keyHash() {
     return keyHash;
   }
 
-  /** Whether the key read last, escapes resolved, is this ASCII name. */
+  /** True if the last key, with its escapes resolved, equals the ASCII name. */
   public boolean keyIs(String name) {
     return keyTo - keyFrom == name.length() && JsonText.startsWith(keyBytes, keyFrom, keyTo, name);
   }
 
-  /** The key read last, escapes resolved. */
+  /** The last key, with its escapes resolved. */
   public String key() {
     return keyUnescaped
         ? new String(keyBytes, keyFrom, keyTo - keyFrom, StandardCharsets.UTF_8)
         : JsonText.decode(keyBytes, keyFrom, keyTo);
   }
 
-  /** Skips white space; the byte that comes then, or {@link #END}. */
+  /** Skips white space. Returns the next byte, or {@link #END}. */
   public int peek() {
     while (pos < limit) {
       int c = bytes[pos] & 0xFF;
@@ -171,7 +175,10 @@ public final class JsonCursor {
     return END;
   }
 
-  /** Enters the object that begins here; whether it has a member, whose key is then read. */
+  /**
+   * Enters the object at the cursor. Returns true and reads the first key if the object has a
+   * member.
+   */
   public boolean firstMember() {
     nested = true;
     pos++;
@@ -182,12 +189,18 @@ public final class JsonCursor {
     return readKey();
   }
 
-  /** Behind a member's value: goes on to the next key, or out of the object. */
+  /**
+   * Moves on after the value of a member. Returns true and reads the next key; false at the end of
+   * the object.
+   */
   public boolean nextMember() {
     return next('}') && readKey();
   }
 
-  /** Enters the array that begins here; whether it has an element, which is then next. */
+  /**
+   * Enters the array at the cursor. Returns true if the array has an element; the cursor is then at
+   * it.
+   */
   public boolean firstElement() {
     nested = true;
     pos++;
@@ -198,12 +211,15 @@ public final class JsonCursor {
     return true;
   }
 
-  /** Behind an element: goes on to the next one, or out of the array. */
+  /**
+   * Moves on after an element. Returns true if another element follows; false at the end of the
+   * array.
+   */
   public boolean nextElement() {
     return next(']');
   }
 
-  /** Behind the value of the text: notes a problem if anything else follows. */
+  /** Ends the text after its value. Records a problem if more bytes than white space follow. */
   public void finish() {
     if (problem == null && peek() != END) {
       fail("more after the end of the value");
@@ -211,9 +227,9 @@ public final class JsonCursor {
   }
 
   /**
-   * Reads the string that begins here and adds its blocks.
+   * Reads the string at the cursor and adds its blocks.
    *
-   * @return its length in bytes as it came
+   * @return length of the string in bytes, with its escapes
    */
   public int text() {
     return text(blocks);
@@ -236,10 +252,10 @@ public final class JsonCursor {
   }
 
   /**
-   * Reads the integers that begin here, up to the end of the array or another kind of element, and
-   * adds a block for every 16 of them and one for the rest. Stops before the separator.
+   * Reads integers up to the end of the array or the first other element. Adds a block for each 16
+   * integers and one for the rest. Stops before the separator.
    *
-   * @return how many
+   * @return number of integers
    */
   public int ids() {
     int count = 0;
@@ -261,12 +277,12 @@ public final class JsonCursor {
     return count;
   }
 
-  /** Reads the value that begins here, whatever it is, and returns its hash. */
+  /** Reads the value at the cursor. Returns its hash. */
   public long value() {
     return value(NO_KEY);
   }
 
-  /** Reads the value of the member whose key was read last, and returns its hash. */
+  /** Reads the value of the last key. Returns its hash. */
   public long memberValue() {
     return value(keyHash);
   }
@@ -350,7 +366,7 @@ public final class JsonCursor {
     return true;
   }
 
-  /** Reads a key that is long or has escapes; its end, or -1. */
+  /** Reads a key that is long or has escapes. Returns its end; -1 if the text ends first. */
   private int longKey(int from) {
     int end = strings.scan(bytes, from, limit, scratch);
     keyUnescaped = false;
@@ -391,7 +407,10 @@ public final class JsonCursor {
     }
   }
 
-  /** Below the last level values are folded as they come: depth is bounded, not content. */
+  /**
+   * Values deeper than the last level are folded in order of arrival. Depth is bounded, content is
+   * not.
+   */
   private void add(int level, long hash) {
     if (level >= MAX_LEVELS) {
       sums[MAX_LEVELS - 1] = BlockHash.fold(sums[MAX_LEVELS - 1], hash);
@@ -421,12 +440,15 @@ public final class JsonCursor {
     return JsonText.valueHash(scratch.fold());
   }
 
-  /** Whether a long string is an image or sound: its bytes say nothing of its size in tokens. */
+  /**
+   * True if a long string is an image or sound. Its length in bytes is independent of its size in
+   * tokens.
+   */
   private boolean data(int depth, int from) {
     return keyAt(depth) == DATA || JsonText.startsWith(bytes, from, limit, "data:");
   }
 
-  /** The key of the member that a value at this depth is; {@link #NO_KEY} if it is none. */
+  /** Key of the value at this depth; {@link #NO_KEY} if the value is not a member. */
   private long keyAt(int depth) {
     if (depth == 0) {
       return valueKey;
@@ -451,7 +473,7 @@ public final class JsonCursor {
     return c == 'n' ? NULL : BlockHash.of(bytes, from, to) ^ JsonText.SCALAR_SEED;
   }
 
-  /** One integer by its value; anything else that looks like a number by its characters. */
+  /** Reads an integer by its value. Reads any other scalar by its characters. */
   private long id() {
     int from = pos;
     int digits = Words.digits(bytes, from, limit);
@@ -472,7 +494,7 @@ public final class JsonCursor {
     return id;
   }
 
-  /** Goes on to the next element if that is a number without a sign; otherwise stays. */
+  /** Moves to the next element if it is a number without a sign; otherwise stays. */
   private boolean nextId() {
     int behind = pos;
     if (peek() == ',') {

@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.util.Locale;
 import java.util.Set;
 
-/** Small facts about the bytes of JSON texts. */
+/** Functions on the bytes of JSON texts. */
 public final class JsonText {
   static final long SCALAR_SEED = 0x7363616C6172L;
 
@@ -14,7 +14,7 @@ public final class JsonText {
 
   private JsonText() {}
 
-  /** Whether a value is true for engines: pydantic takes 1 and some texts for it too. */
+  /** True if engines read the value as true. Pydantic also accepts 1 and some strings. */
   public static boolean isTrue(byte[] bytes, int from, int to) {
     return switch (bytes[from]) {
       case 't' -> true;
@@ -24,33 +24,41 @@ public final class JsonText {
     };
   }
 
-  /** Whether a text, of a form or in JSON, is true for engines. */
+  /** True if engines read the text as true, in a form or a JSON string. */
   public static boolean saysTrue(String text) {
     return YES.contains(text.toLowerCase(Locale.ROOT));
   }
 
-  /** The hash that a cursor gives a key of this name. */
+  /** Hash of a key with this name, as {@link JsonCursor} computes it. */
   public static long hash(String name) {
     byte[] bytes = name.getBytes(UTF_8);
     return BlockHash.of(bytes, 0, bytes.length);
   }
 
-  /** The hash that a cursor gives a string value of this content, if it came without escapes. */
+  /**
+   * Hash of a string value with this content, as {@link JsonCursor} computes it for a string
+   * without escapes.
+   */
   public static long stringHash(String content) {
     return valueHash(hash(content));
   }
 
-  /** The hash that a cursor gives a number or literal, {@code null} excepted. */
+  /** Hash of a number or literal, as {@link JsonCursor} computes it. Not for {@code null}. */
   public static long scalarHash(String literal) {
     return hash(literal) ^ SCALAR_SEED;
   }
 
-  /** Keeps the empty string and null apart. */
+  /** Separates the hash of the empty string from that of null. */
   static long valueHash(long contentHash) {
     return contentHash + 1;
   }
 
-  /** The content of a string as it came, without its quotes; a faulty escape stays as it is. */
+  /**
+   * The content of a string, with its escapes resolved. An invalid escape remains unchanged.
+   *
+   * @param from index of the first byte after the opening quote
+   * @param to index of the closing quote
+   */
   public static String decode(byte[] bytes, int from, int to) {
     String raw = new String(bytes, from, to - from, UTF_8);
     int escape = raw.indexOf('\\');
@@ -71,7 +79,7 @@ public final class JsonText {
     return content.toString();
   }
 
-  /** A short stand-in for a long value: its length and its hash. */
+  /** Short identifier of a long value: its length in bytes and its hash. */
   public static String fingerprint(byte[] bytes, int from, int to) {
     return (to - from) + ":" + Long.toHexString(BlockHash.of(bytes, from, to));
   }
@@ -101,7 +109,10 @@ public final class JsonText {
     return true;
   }
 
-  /** End of the number or literal at {@code from}: the next byte that cannot be part of one. */
+  /**
+   * End of the number or literal at {@code from}: the index of the next byte that cannot belong to
+   * it.
+   */
   static int scalarEnd(byte[] bytes, int from, int limit) {
     int i = from;
     while (i < limit && !endsScalar(bytes[i])) {
@@ -124,7 +135,7 @@ public final class JsonText {
     };
   }
 
-  /** Whether the bytes are a literal or have the characters of a number. */
+  /** True if the bytes are a literal or consist of characters of a number. */
   static boolean scalar(byte[] bytes, int from, int to) {
     if (from == to) {
       return false;
@@ -161,7 +172,7 @@ public final class JsonText {
     return true;
   }
 
-  /** Length of the escape at {@code at}: 2, or 6 with four hex digits; 0 if it is none. */
+  /** Length of the escape at {@code at}: 2, or 6 with four hex digits; 0 if it is invalid. */
   private static int escapeLength(String raw, int at) {
     if (at + 1 >= raw.length()) {
       return 0;

@@ -9,14 +9,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads JSON values into objects of the JDK: {@code String}, {@code Long}, {@code Double}, {@code
- * Boolean}, {@code List} and {@code Map}. Walks by a cursor, whose faults are its own.
+ * Reader of JSON values into JDK objects: {@code String}, {@code Long}, {@code Double}, {@code
+ * Boolean}, {@code List} and {@code Map}. It reads through a cursor, which records any error.
  */
 public final class JsonValues {
-  /** Below this depth arrays and objects are left out. */
+  /** Maximum depth. Deeper arrays and objects are read as null. */
   private static final int DEEPEST = 64;
 
-  /** Longer whole numbers are read as {@code Double}. */
+  /** Maximum number of characters of a {@code Long}. Longer integers are read as {@code Double}. */
   private static final int MOST_DIGITS = 18;
 
   private final JsonCursor json;
@@ -24,9 +24,9 @@ public final class JsonValues {
   private final int start;
 
   /**
-   * @param json at the beginning of a value of the text
-   * @param bytes that the text is in
-   * @param start where the text begins
+   * @param json cursor before a value of the text
+   * @param bytes array that contains the text
+   * @param start index of the first byte of the text
    */
   public JsonValues(JsonCursor json, byte[] bytes, int start) {
     this.json = json;
@@ -34,7 +34,7 @@ public final class JsonValues {
     this.start = start;
   }
 
-  /** The value that begins here; null if it is {@code null}, or if the cursor finds a fault. */
+  /** The value at the cursor; null if it is {@code null}, invalid or too deep. */
   public @Nullable Object next() {
     return next(0);
   }

@@ -1,11 +1,13 @@
 package io.pointsman.request.json;
 
-/** Finds where a JSON string ends and hashes its bytes as they came, in one go. Stateless. */
+/**
+ * Search for the end of a JSON string. It also hashes the string's bytes, with escapes unresolved,
+ * in the same pass. Stateless.
+ */
 public abstract sealed class StringScanner permits WordScanner, VectorScanner {
   /**
-   * The fastest scanner there is: with vectors if the JVM was started with {@code --add-modules
-   * jdk.incubator.vector} on a machine with wide registers, otherwise with ordinary ones. Both give
-   * the same hashes.
+   * The fastest scanner for this machine. It uses vectors if registers are wide and the JVM runs
+   * with {@code --add-modules jdk.incubator.vector}. All scanners compute the same hashes.
    */
   public static StringScanner best() {
     return Best.SCANNER;
@@ -21,16 +23,16 @@ public abstract sealed class StringScanner permits WordScanner, VectorScanner {
   }
 
   /**
-   * Adds the hashes of the string's blocks to {@code out}: every full one of 64 bytes, and a
-   * shorter one for the rest.
+   * Adds the hashes of the string's blocks to {@code out}: full blocks of 64 bytes and a shorter
+   * one for the rest.
    *
    * @param from index of the first byte after the opening quote
-   * @param limit end of the bytes that are there
+   * @param limit end of the available bytes
    * @return index of the closing quote; -1 if there is none, and then only full blocks were added
    */
   abstract int scan(byte[] bytes, int from, int limit, BlockRun out);
 
-  /** Goes on byte by byte from {@code at}, the start of a block that the limit cuts. */
+  /** Searches byte by byte from {@code at}, the start of a block that the limit cuts. */
   static int scanRest(byte[] bytes, int from, int at, int limit, BlockRun out) {
     for (int i = at; i < limit; i++) {
       if (bytes[i] == '"' && !escaped(bytes, from, i)) {
@@ -40,7 +42,7 @@ public abstract sealed class StringScanner permits WordScanner, VectorScanner {
     return -1;
   }
 
-  /** Adds the last block, {@code at} to {@code end}, and returns {@code end}. */
+  /** Adds the last block, from {@code at} to before {@code end}. Returns {@code end}. */
   static int finish(byte[] bytes, int from, int at, int end, BlockRun out) {
     if (at < end) {
       out.add(BlockHash.tail(bytes, at, end - at), end - at);
@@ -51,12 +53,12 @@ public abstract sealed class StringScanner permits WordScanner, VectorScanner {
   }
 
   /**
-   * Which bytes of a block are escaped, one bit for each: those behind an odd run of backslashes
-   * (simdjson, Langdale and Lemire 2019). Runs that start at an even place and run on to an odd one
-   * are told from the others by the carry of one addition.
+   * The escaped bytes of a block: one bit for each byte after an odd run of backslashes (simdjson,
+   * Langdale and Lemire 2019). The carry of one addition separates runs that start at an odd index
+   * from the others.
    *
    * @param slashes one bit for each backslash
-   * @param carry 1 if the first byte is escaped by what stands before the block, else 0
+   * @param carry 1 if a backslash before the block escapes its first byte, else 0
    */
   static long escapedBits(long slashes, long carry) {
     long starts = slashes & ~carry;
@@ -69,8 +71,8 @@ public abstract sealed class StringScanner permits WordScanner, VectorScanner {
   private static final long EVEN = 0x5555555555555555L;
 
   /**
-   * Whether the byte at {@code at} follows an odd number of backslashes. Each run of backslashes is
-   * counted for the one quote behind it only, so the whole string stays linear.
+   * True if an odd number of backslashes precedes the byte at {@code at}. Each run of backslashes
+   * is counted only for the quote after it, so the search remains linear.
    */
   static boolean escaped(byte[] bytes, int from, int at) {
     int i = at - 1;

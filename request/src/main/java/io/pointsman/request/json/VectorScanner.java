@@ -6,10 +6,10 @@ import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Scans a block of 64 bytes in one or two vector registers. Quotes and backslashes become bit
- * masks; escaped quotes are cleared by carry arithmetic (simdjson, Langdale and Lemire 2019), so
- * text full of escapes costs no mispredicted branches. Needs the module {@code
- * jdk.incubator.vector}; touch this class only when that is there.
+ * Scanner that reads a block of 64 bytes in one or two vector registers. Quotes and backslashes
+ * become bit masks. Carry arithmetic removes escaped quotes (simdjson, Langdale and Lemire 2019).
+ * Text full of escapes therefore causes no mispredicted branches. Requires the module {@code
+ * jdk.incubator.vector}; do not load this class without it.
  */
 final class VectorScanner extends StringScanner {
   private static final VectorSpecies<Byte> SPECIES = ByteVector.SPECIES_PREFERRED;
@@ -17,13 +17,14 @@ final class VectorScanner extends StringScanner {
   private static final long EVEN = 0x5555555555555555L;
   private static final int WARM_UP_ROUNDS = 2000;
 
-  /** Whether this machine has registers of 32 bytes at least. */
+  /** True if the registers of this machine have 32 or 64 bytes. */
   static boolean wide() {
     return LANES == BlockHash.BLOCK || LANES == BlockHash.BLOCK / 2;
   }
 
   /**
-   * Runs until compiled: interpreted vector code is slower than plain code by orders of magnitude.
+   * Runs the scanner until it is compiled. Interpreted vector code is orders of magnitude slower
+   * than plain code.
    */
   StringScanner warmUp() {
     byte[] text = ("\\\"".repeat(32) + "x".repeat(64)).repeat(16).getBytes(US_ASCII);
@@ -37,7 +38,7 @@ final class VectorScanner extends StringScanner {
 
   @Override
   int scan(byte[] bytes, int from, int limit, BlockRun out) {
-    // 1 if the first byte of the block is escaped by a backslash before it.
+    // 1 if a backslash before the block escapes its first byte.
     long carry = 0;
     int at = from;
     for (; at <= limit - BlockHash.BLOCK; at += BlockHash.BLOCK) {

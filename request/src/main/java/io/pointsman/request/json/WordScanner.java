@@ -1,14 +1,13 @@
 package io.pointsman.request.json;
 
 /**
- * Looks for the end in ordinary code, of which the compiler makes vector code for long strings;
- * works everywhere.
+ * Scanner in ordinary code, for all machines. The compiler vectorizes its search in long strings.
  */
 final class WordScanner extends StringScanner {
   /**
-   * Bytes that are searched before any of them is hashed. One loop that only searches and one that
-   * only hashes take half the time of one that does both, because the first is compiled to vectors;
-   * from this length on it pays.
+   * Number of bytes that are searched before they are hashed. Two loops, one that searches and one
+   * that hashes, take half the time of a combined loop, because the compiler vectorizes the first.
+   * Shorter stretches gain nothing.
    */
   private static final int STRETCH = 1024;
 
@@ -30,7 +29,7 @@ final class WordScanner extends StringScanner {
     return end >= 0 ? end : scanRest(bytes, from, rest, limit, out);
   }
 
-  /** Whether there is a quote among whole words, escaped or not. */
+  /** True if whole words contain a quote, escaped or not. */
   private static boolean quoted(byte[] bytes, int from, int to) {
     long marks = 0;
     for (int at = from; at < to; at += Long.BYTES) {
@@ -39,7 +38,9 @@ final class WordScanner extends StringScanner {
     return (marks & Words.HIGHS) != 0;
   }
 
-  /** Goes over full blocks, hashing each: the closing quote, or -1. */
+  /**
+   * Searches and hashes full blocks. Returns the index of the closing quote; -1 if there is none.
+   */
   private static int scanBlocks(byte[] bytes, int from, int first, int limit, BlockRun out) {
     for (int at = first; at <= limit - BlockHash.BLOCK; at += BlockHash.BLOCK) {
       long w0 = BlockHash.word(bytes, at);
@@ -64,8 +65,8 @@ final class WordScanner extends StringScanner {
   }
 
   /**
-   * Index of the first unescaped quote of a full block; -1 if it has none. Works on masks of one
-   * bit for each byte, so that text full of escaped quotes costs no mispredicted branches.
+   * Index of the first unescaped quote of a full block; -1 if there is none. It uses masks of one
+   * bit per byte. Text full of escaped quotes therefore causes no mispredicted branches.
    */
   private static int closing(byte[] bytes, int from, int at) {
     long quotes = 0;

@@ -1,6 +1,6 @@
 package io.pointsman.request.json;
 
-/** Looks at eight bytes at a time in ordinary registers. */
+/** Operations on eight bytes at a time in ordinary registers. */
 final class Words {
   static final long HIGHS = 0x8080808080808080L;
 
@@ -14,34 +14,33 @@ final class Words {
   private Words() {}
 
   /**
-   * A high bit for every byte that is a quote (Mycroft's test for zero bytes). The lowest one is
-   * exact, above it there may be false ones; bits other than the high ones mean nothing.
+   * A high bit for each byte that is a quote (Mycroft's test for zero bytes). The lowest high bit
+   * is exact; higher ones may be false. Other bits are undefined.
    */
   static long quotes(long word) {
     return zeros(word ^ QUOTES);
   }
 
-  /** One bit for every byte that is a quote, the lowest for the first; exact. */
+  /** One bit for each byte that is a quote, the lowest for the first byte. Exact. */
   static long quoteBits(long word) {
     return zeroBits(word ^ QUOTES);
   }
 
-  /** One bit for every byte that is a backslash, the lowest for the first; exact. */
+  /** One bit for each byte that is a backslash, the lowest for the first byte. Exact. */
   static long backslashBits(long word) {
     return zeroBits(word ^ BACKSLASHES);
   }
 
-  /**
-   * The high bit of each zero byte, then gathered by one multiplication that moves bit 8i to 56+i.
-   */
+  /** Computes the high bit of each zero byte. One multiplication then moves bit 8i to bit 56+i. */
   private static long zeroBits(long word) {
     long others = ((word & ~HIGHS) + ~HIGHS) | word;
     return (((~others & HIGHS) >>> 7) * GATHER) >>> 56;
   }
 
   /**
-   * End of a string shorter than a block and without escapes: index of its closing quote. -1 if it
-   * is longer, has a backslash, or may not end here.
+   * End of a string that is shorter than a block and has no escapes: the index of its closing
+   * quote. -1 if the string is longer, has a backslash, or ends too close to the limit to be read
+   * in whole words.
    */
   static int plainEnd(byte[] bytes, int from, int limit) {
     int last = Math.min(from + BlockHash.BLOCK, limit) - 8;
@@ -56,7 +55,10 @@ final class Words {
     return -1;
   }
 
-  /** How many digits stand at {@code at}, if these are 1 to 7 and eight bytes are there; else 0. */
+  /**
+   * Number of digits at {@code at}, from 1 to 7. 0 if there are more or none, or if fewer than
+   * eight bytes remain.
+   */
   static int digits(byte[] bytes, int at, int limit) {
     if (at > limit - 8) {
       return 0;
@@ -67,8 +69,8 @@ final class Words {
   }
 
   /**
-   * The number of 1 to 7 digits at {@code at}: neighbours are joined to pairs, fours and eights (as
-   * in fast_float, Lemire 2021).
+   * The number of 1 to 7 digits at {@code at}. Neighbouring digits are combined to pairs, fours and
+   * eights (as in fast_float, Lemire 2021).
    */
   static long number(byte[] bytes, int at, int digits) {
     long values = (BlockHash.word(bytes, at) ^ ZEROS) << (64 - 8 * digits);

@@ -1,4 +1,7 @@
-/** Reads JSON bytes in one pass: no tree, no recursion, blocks of text hashed on the way. */
+/**
+ * Reader of JSON bytes in one pass, without a tree or recursion. It hashes blocks of text as it
+ * reads.
+ */
 @NullMarked
 package io.pointsman.request.json;
 

@@ -4,14 +4,14 @@ import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.RawJson;
 import java.util.regex.Pattern;
 
-/** Integers as they are written. */
+/** Arithmetic on integers in JSON form. */
 final class Arithmetic {
-  /** What surely fits a long. */
+  /** Integers that always fit a long. */
   private static final Pattern INTEGER = Pattern.compile("-?[0-9]{1,18}");
 
   private Arithmetic() {}
 
-  /** A number that is not negative; -1 for everything else. */
+  /** The value of an integer that is not negative; -1 for any other text. */
   static long parse(String text) {
     return INTEGER.matcher(text).matches() ? Math.max(-1, Long.parseLong(text)) : -1;
   }

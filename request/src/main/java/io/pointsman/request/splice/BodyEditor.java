@@ -8,21 +8,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies {@link BodyEdit}s to the bytes of a JSON object: one scan finds where its members lie,
- * the answer names ranges of the original and what stands between them. Keeps scratch memory: one
- * editor per thread.
+ * Editor of the bytes of a JSON object. It applies {@link BodyEdit}s. One scan finds the positions
+ * of the members. The result names ranges of the original and the bytes between them. Keeps scratch
+ * memory; use one editor per thread.
  */
 public final class BodyEditor {
   private final JsonCursor json = new JsonCursor(StringScanner.best());
 
   /**
-   * Applies {@code edits}, one after the other.
+   * Applies {@code edits} in order.
    *
-   * @param body array that holds the object; neither changed nor kept
+   * @param body array that contains the object; neither changed nor kept
    * @param offset index of its first byte
    * @param length number of its bytes
-   * @return null if the body is not a JSON object, malformed, or has more than 4,096 members on one
-   *     level
+   * @return null if the body is not a JSON object, is malformed, or has more than 4,096 members on
+   *     one level
    */
   public @Nullable Splice edit(byte[] body, int offset, int length, List<BodyEdit> edits) {
     if (edits.isEmpty()) {
@@ -37,7 +37,7 @@ public final class BodyEditor {
     return out.finish();
   }
 
-  /** An edited value; the value itself if it is not an object. */
+  /** The edited value; the value itself if it is not an object. */
   RawJson edit(RawJson value, List<BodyEdit> edits) {
     byte[] bytes = value.bytes();
     Splice splice = edit(bytes, 0, bytes.length, edits);
@@ -72,7 +72,10 @@ public final class BodyEditor {
     out.original(end, to);
   }
 
-  /** Writes all up to the end of the i-th value, if that changes; how far it has come. */
+  /**
+   * Writes all bytes up to the end of the i-th value, with its change. Returns the end of the
+   * written part of the original.
+   */
   private int value(
       byte[] bytes, JsonMembers members, int i, @Nullable Change change, int done, Pieces out) {
     int from = members.valueFrom(i);

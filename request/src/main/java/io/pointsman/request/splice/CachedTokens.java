@@ -10,17 +10,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The count of cached prompt tokens in an answer's {@code usage}. With two workers the one that
- * answers the client did not compute the prompt, so the figure of the other one takes its place.
- * Keeps scratch memory: one per thread.
+ * The count of cached prompt tokens in an answer's {@code usage}. With prefill and decode on two
+ * workers, the decode worker did not compute the prompt. The count of the prefill worker replaces
+ * its count. Keeps scratch memory; one per thread.
  */
 public final class CachedTokens {
   private static final String USAGE = "usage";
 
-  /** What {@code /generate} has in place of the usage. */
+  /** Member of {@code /generate} in place of the usage. */
   private static final String META = "meta_info";
 
-  /** In chat and text completions, and in stored responses. */
+  /** Details of the usage in chat and text completions, and in responses. */
   private static final List<String> DETAILS =
       List.of("prompt_tokens_details", "input_tokens_details");
 
@@ -28,16 +28,16 @@ public final class CachedTokens {
 
   private static final String INPUT = "input_tokens";
 
-  /** In messages, where it is a member of the usage itself. */
+  /** The count in messages, a direct member of the usage. */
   private static final String READ = "cache_read_input_tokens";
 
-  /** What events hold the whole answer in, of a response and of a message. */
+  /** Members of events that contain the answer, of a response and of a message. */
   private static final List<String> WHOLE = List.of("response", "message");
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final BodyEditor editor = new BodyEditor();
 
-  /** The figure in an answer, or in the JSON of an event; -1 if there is none. */
+  /** The count in an answer, or in the JSON of an event; -1 if there is none. */
   static long read(JsonCursor json, byte[] bytes, JsonMembers answer) {
     JsonMembers usage = object(json, bytes, answer, USAGE);
     for (int i = 0; usage == null && i < WHOLE.size(); i++) {
@@ -57,12 +57,12 @@ public final class CachedTokens {
   }
 
   /**
-   * Puts the figure into an answer in one piece, or into the JSON of one event of a stream.
+   * Writes the count into an answer in one piece, or into the JSON of one event of a stream.
    *
-   * @param endpoint what the answer is to
-   * @param bytes array that holds one JSON object; neither changed nor kept
+   * @param endpoint endpoint of the request
+   * @param bytes array that contains one JSON object; neither changed nor kept
    * @param cached prompt tokens that the prefill worker found in its cache
-   * @return null if the object has no usage, so that nothing is to be changed
+   * @return null if the object has no usage; it remains unchanged
    */
   public @Nullable Splice put(
       PdEndpoint endpoint, byte[] bytes, int offset, int length, long cached) {
@@ -77,7 +77,7 @@ public final class CachedTokens {
     return edits.isEmpty() ? null : editor.edit(bytes, offset, length, edits);
   }
 
-  /** A message, the event that begins one with it, and the one that ends it. */
+  /** Edits of a message, of the event that starts it, and of the event that ends it. */
   private List<BodyEdit> ofMessage(byte[] bytes, JsonMembers answer, long cached) {
     JsonMembers usage = object(json, bytes, answer, USAGE);
     if (usage != null) {
@@ -89,8 +89,9 @@ public final class CachedTokens {
   }
 
   /**
-   * What was read from a cache is no part of a message's {@code input_tokens}: these change with
-   * it. An engine that does not tell it has counted all tokens as computed.
+   * Edits of a message's usage. {@code input_tokens} excludes tokens read from a cache, so it
+   * changes by the difference. An engine that does not report cached tokens has counted all tokens
+   * as computed.
    */
   private static List<BodyEdit> ofMessage(JsonMembers usage, long cached, String... path) {
     boolean inputs = usage.last(INPUT) >= 0;

@@ -4,21 +4,21 @@ import io.pointsman.engine.disagg.plan.BodyEdit;
 import io.pointsman.engine.disagg.plan.RawJson;
 import java.util.List;
 
-/** What becomes of one member. */
+/** Change of one member of an object. */
 sealed interface Change {
-  /** It is taken out. */
+  /** The member is removed. */
   record Removed() implements Change {}
 
-  /** It gets another value. */
+  /** The member gets another value. */
   record Value(RawJson value) implements Change {}
 
-  /** Its value, an object, is edited in place. */
+  /** The member's value, an object, is edited in place. */
   record Inside(List<BodyEdit> edits) implements Change {}
 
   /**
-   * Its value, an array, gets more elements.
+   * The member's value, an array, gets more elements.
    *
-   * @param elements each with the comma that it needs before it
+   * @param elements the elements, each with the comma that precedes it
    */
   record Extended(List<RawJson> elements) implements Change {}
 }

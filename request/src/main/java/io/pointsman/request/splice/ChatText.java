@@ -7,21 +7,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gathers the text that a chat's answer consists of, from an answer in one piece or from the JSON
- * of each event of a stream. Keeps scratch memory: one per thread.
+ * Collector of the text of a chat's answer, from an answer in one piece or from the events of a
+ * stream. Keeps scratch memory; one per thread.
  */
 public final class ChatText {
-  /** What an answer may say beside its text: then the text is not all that the model generated. */
+  /**
+   * Members of a message beside its text. With one of them, the text is not all generated output.
+   */
   private static final List<String> OTHERS =
       List.of("tool_calls", "function_call", "reasoning", "reasoning_content", "refusal", "audio");
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
 
   /**
-   * Adds the text of the first choice, escaped as it came.
+   * Appends the text of the first choice, with its escapes unresolved.
    *
-   * @param bytes array that holds one JSON object; neither changed nor kept
-   * @return false if the choice says something else, or was cut at a stop string
+   * @param bytes array that contains one JSON object; neither changed nor kept
+   * @return false if the choice has other output or ended at a stop string
    */
   public boolean append(byte[] bytes, int offset, int length, ByteArrayOutputStream into) {
     JsonMembers answer = JsonMembers.read(json, bytes, offset, offset + length);
@@ -61,7 +63,7 @@ public final class ChatText {
     return true;
   }
 
-  /** Null, an empty string or an empty list. */
+  /** True for null, an empty string or an empty list. */
   private static boolean empty(byte[] bytes, int from, int to) {
     return bytes[from] == 'n' || (to - from == 2 && bytes[from] != '{');
   }

@@ -6,18 +6,18 @@ import io.pointsman.request.json.StringScanner;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the text of a first token before the text of a completion, in an answer in one piece or in
- * the JSON of one event of a stream. Keeps scratch memory: one per thread.
+ * Insertion of the first token's text before the text of a completion. It edits an answer in one
+ * piece or one event of a stream. Keeps scratch memory; one per thread.
  */
 public final class FirstText {
   private final JsonCursor json = new JsonCursor(StringScanner.best());
 
   /**
-   * Puts {@code text} before {@code choices[0].text}.
+   * Inserts {@code text} before {@code choices[0].text}.
    *
-   * @param bytes array that holds one JSON object; neither changed nor kept
+   * @param bytes array that contains one JSON object; neither changed nor kept
    * @param text a JSON string
-   * @return null if the object has no such text, so that nothing is to be changed
+   * @return null if the object has no such text; it remains unchanged
    */
   public @Nullable Splice putBefore(byte[] bytes, int offset, int length, RawJson text) {
     int end = offset + length;

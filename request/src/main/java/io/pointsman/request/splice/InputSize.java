@@ -5,10 +5,10 @@ import io.pointsman.request.json.StringScanner;
 import java.util.List;
 
 /**
- * Estimates how many tokens a request's input has, by the rule of production-stack's conditional
- * disaggregation: the number of characters, divided by 4, over prompts and over the text of
- * messages and of their parts; exact for token ids. Roles, names, tools, images and templates do
- * not count.
+ * Estimate of the tokens of a request's input, by the rule of production-stack's conditional
+ * disaggregation. It is the number of characters in prompts and in the text of messages and their
+ * parts, divided by 4. Token ids count exactly. Roles, names, tools, images and templates do not
+ * count.
  */
 final class InputSize {
   private static final List<String> INPUTS =
@@ -23,7 +23,7 @@ final class InputSize {
           "system",
           "instructions");
 
-  /** Lists in lists and parts in parts beyond this are not looked into. */
+  /** Maximum depth of nested lists and parts. Deeper ones do not count. */
   private static final int MAX_DEPTH = 8;
 
   private final JsonCursor json = new JsonCursor(StringScanner.best());
@@ -81,7 +81,7 @@ final class InputSize {
     }
   }
 
-  /** A message, whose content counts, or a part of one, whose text does. */
+  /** Reads a message or a part of one. Only the members {@code content} and {@code text} count. */
   private void object(int depth) {
     for (boolean more = json.firstMember(); more; more = json.nextMember()) {
       if (json.keyIs("content") || json.keyIs("text")) {
@@ -98,7 +98,10 @@ final class InputSize {
     characters += characters(from, origin + json.position() - 1);
   }
 
-  /** Code points of a string's content: every escape is one, a pair of surrogates too. */
+  /**
+   * Number of code points in a string. An escape is one code point; so is a pair of escaped
+   * surrogates.
+   */
   private long characters(int from, int to) {
     long count = 0;
     for (int i = from; i < to; i++) {
@@ -114,7 +117,7 @@ final class InputSize {
     return count;
   }
 
-  /** Whether the hex digits say the second half of a character: DC00 to DFFF. */
+  /** True if the hex digits are the second half of a surrogate pair: DC00 to DFFF. */
   private boolean lowSurrogate(int at, int to) {
     return at + 1 < to && (body[at] | 0x20) == 'd' && "cdef".indexOf(body[at + 1] | 0x20) >= 0;
   }

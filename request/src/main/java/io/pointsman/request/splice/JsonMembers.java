@@ -8,11 +8,11 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the members of one JSON object lie, in the order in which they came; duplicates stand side
- * by side. Positions are indexes into the array that was read, which is neither copied nor changed.
+ * Positions of the members of one JSON object, in order of arrival, including duplicates. Positions
+ * are indexes into the array that was read. The array is neither copied nor changed.
  */
 final class JsonMembers {
-  /** More members than any request has; a body with more cannot be edited. */
+  /** Maximum number of members. A body with more cannot be edited. */
   static final int MAX_MEMBERS = 4096;
 
   private static final int FIELDS = 4;
@@ -27,9 +27,9 @@ final class JsonMembers {
   }
 
   /**
-   * Reads the object that fills {@code bytes} from {@code from} to before {@code to}.
+   * Reads the object in {@code bytes} from {@code from} to before {@code to}.
    *
-   * @return null if there is no object, if it is malformed or has too many members
+   * @return null if there is no object, if it is malformed, or if it has too many members
    */
   static @Nullable JsonMembers read(JsonCursor json, byte[] bytes, int from, int to) {
     json.reset(bytes, from, to);
@@ -59,7 +59,7 @@ final class JsonMembers {
     return true;
   }
 
-  /** The next quote behind white space and a comma. */
+  /** Index of the next quote after white space and a comma. */
   private int nameAfter(int position) {
     int at = position;
     while (bytes[at] != '"') {
@@ -68,7 +68,7 @@ final class JsonMembers {
     return at;
   }
 
-  /** The last quote before a colon and the white space that may stand there. */
+  /** Index of the last quote before a colon and optional white space. */
   private int quoteBefore(int position) {
     int at = position - 1;
     while (bytes[at] != '"') {
@@ -92,12 +92,12 @@ final class JsonMembers {
     return count;
   }
 
-  /** Index of the first byte behind the opening brace. */
+  /** Index of the first byte after the opening brace. */
   int open() {
     return open;
   }
 
-  /** Index of the quote with which the i-th name begins. */
+  /** Index of the opening quote of the i-th name. */
   int nameFrom(int i) {
     return places[FIELDS * i];
   }
@@ -107,19 +107,19 @@ final class JsonMembers {
     return places[FIELDS * i + 2];
   }
 
-  /** Index behind the last byte of the i-th value. */
+  /** Index after the last byte of the i-th value. */
   int valueTo(int i) {
     return places[FIELDS * i + 3];
   }
 
-  /** Whether the i-th member, escapes resolved, has this ASCII name. */
+  /** True if the i-th name, with its escapes resolved, equals the ASCII name. */
   boolean is(int i, String name) {
     int from = nameFrom(i) + 1;
     int to = places[FIELDS * i + 1];
     if (to - from == name.length()) {
       return equal(from, name);
     }
-    // An escape takes up to six bytes for one character.
+    // An escape uses at most six bytes for one character.
     boolean mayBeEscaped = to - from > name.length() && to - from <= 6 * name.length();
     return mayBeEscaped && escaped(from, to) && JsonText.decode(bytes, from, to).equals(name);
   }
@@ -142,12 +142,14 @@ final class JsonMembers {
     return false;
   }
 
-  /** The i-th name, escapes resolved. */
+  /** The i-th name, with its escapes resolved. */
   String name(int i) {
     return JsonText.decode(bytes, nameFrom(i) + 1, places[FIELDS * i + 1]);
   }
 
-  /** The last member of this name, the one that counts for most readers; -1 if there is none. */
+  /**
+   * Index of the last member with this name, the one that most readers use; -1 if there is none.
+   */
   int last(String name) {
     for (int i = count - 1; i >= 0; i--) {
       if (is(i, name)) {
@@ -157,7 +159,7 @@ final class JsonMembers {
     return -1;
   }
 
-  /** The i-th value as it came. */
+  /** The bytes of the i-th value as text. */
   String text(int i) {
     return new String(bytes, valueFrom(i), valueTo(i) - valueFrom(i), UTF_8);
   }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Works out from edits what becomes of each member of one object, and which members are new. */
+/** The changes that edits make to one object: a change for each member, and the new members. */
 final class ObjectEdits {
   private static final RawJson EMPTY = RawJson.of("{}");
 
@@ -29,15 +29,15 @@ final class ObjectEdits {
     return changes[i] instanceof Change.Removed;
   }
 
-  /** What becomes of the i-th member; null if it stays as it is. */
+  /** The change of the i-th member; null if it remains unchanged. */
   @Nullable Change change(int i) {
     return changes[i];
   }
 
   /**
-   * The members to be added, each as text with the comma that it needs before it.
+   * The new members as text, each with the comma that precedes it.
    *
-   * @param behindOthers whether any member is left for them to follow
+   * @param behindOthers true if at least one member remains before them
    */
   List<RawJson> appended(boolean behindOthers) {
     List<RawJson> texts = new ArrayList<>();
@@ -111,7 +111,7 @@ final class ObjectEdits {
     };
   }
 
-  /** An edit of something within the i-th member. */
+  /** The change of the i-th member by an edit inside its value. */
   private @Nullable Change deep(BodyEdit inner, @Nullable Change before, int i) {
     boolean put = inner instanceof BodyEdit.Put;
     return switch (before) {
@@ -170,7 +170,7 @@ final class ObjectEdits {
     return RawJson.of("[" + content + comma + edit.element() + "]");
   }
 
-  /** The same edit as seen from within the member that its path begins with. */
+  /** The edit with its path relative to the first member of the path. */
   private static BodyEdit inner(BodyEdit edit) {
     List<String> path = edit.path().subList(1, edit.path().size());
     return switch (edit) {

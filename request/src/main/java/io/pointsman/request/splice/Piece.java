@@ -2,7 +2,7 @@ package io.pointsman.request.splice;
 
 import io.pointsman.engine.disagg.plan.RawJson;
 
-/** A part of an edited body. */
+/** Part of an edited body. */
 public sealed interface Piece {
   /** Size in bytes. */
   int length();
@@ -10,11 +10,12 @@ public sealed interface Piece {
   /**
    * Bytes of the original.
    *
-   * @param offset from the original's first byte
+   * @param offset offset in bytes from the original's first byte
+   * @param length number of bytes
    */
   record Original(int offset, int length) implements Piece {}
 
-  /** Bytes that are new; not a whole JSON value in general. */
+  /** New bytes. They need not be a complete JSON value. */
   record Inserted(RawJson text) implements Piece {
     @Override
     public int length() {

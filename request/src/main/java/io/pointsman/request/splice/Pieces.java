@@ -4,7 +4,7 @@ import io.pointsman.engine.disagg.plan.RawJson;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Collects the pieces of an edited body. */
+/** Builder of a {@link Splice}. */
 final class Pieces {
   private final int origin;
   private final List<Piece> pieces = new ArrayList<>();
@@ -19,7 +19,7 @@ final class Pieces {
     this.origin = origin;
   }
 
-  /** Goes on with the original's bytes from index {@code start} to before {@code end}. */
+  /** Appends the original's bytes from index {@code start} to before {@code end}. */
   void original(int start, int end) {
     if (start == end) {
       return;

@@ -10,14 +10,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes what a hand-over needs out of an engine's answer, each value as the bytes that came. Keeps
- * scratch memory: one reader per thread.
+ * Reader of the values in an engine's answer that the other worker needs. Each value keeps its
+ * bytes. Keeps scratch memory; use one reader per thread.
  */
 public final class ReplyReader {
-  /** The name of the member that carries a hand-over. */
+  /** Name of the member with the parameters of the KV transfer. */
   public static final String KV_TRANSFER_PARAMS = "kv_transfer_params";
 
-  /** Members of the hand-over that are looked at: addresses, ports, flags, not block lists. */
+  /**
+   * Maximum number of the parameters that are read. They are addresses, ports and flags, not block
+   * lists.
+   */
   private static final int MAX_PARAMS = 64;
 
   private static final int MAX_PARAM_BYTES = 1024;
@@ -27,27 +30,27 @@ public final class ReplyReader {
   private final int maxParams;
 
   /**
-   * @param maxParams most bytes of {@code kv_transfer_params}; an answer with larger ones cannot be
-   *     handed over. A block id takes about 6 bytes, for 16 tokens or more.
+   * @param maxParams maximum size of {@code kv_transfer_params} in bytes; an answer with larger
+   *     ones is unreadable. A block id takes about 6 bytes, for 16 tokens or more
    */
   public ReplyReader(int maxParams) {
     this.maxParams = maxParams;
   }
 
-  /** What became of an answer. */
+  /** Result of reading an answer. */
   public sealed interface Result {
     record Read(PrefillReply reply) implements Result {}
 
     /**
-     * @param reason in a few words
+     * @param reason short reason
      */
     record Unreadable(String reason) implements Result {}
   }
 
   /**
-   * Reads a whole answer.
+   * Reads a complete answer.
    *
-   * @param bytes array that holds the answer; neither changed nor kept
+   * @param bytes array that contains the answer; neither changed nor kept
    */
   public Result read(byte[] bytes, int offset, int length) {
     JsonMembers members = JsonMembers.read(json, bytes, offset, offset + length);
@@ -70,7 +73,7 @@ public final class ReplyReader {
             CachedTokens.read(json, bytes, members)));
   }
 
-  /** The last member of this name as it came; null if it is missing or null. */
+  /** The value of the last member with this name; null if it is absent or null. */
   private static @Nullable RawJson value(byte[] bytes, JsonMembers members, String name) {
     int i = members.last(name);
     boolean absent = i < 0 || bytes[members.valueFrom(i)] == 'n';

@@ -3,17 +3,17 @@ package io.pointsman.request.splice;
 import java.util.List;
 
 /**
- * A body after its edits: pieces of the original and pieces that are new, in order. Whoever has the
- * original as buffers can send it on without copying it.
+ * An edited body: pieces of the original and new pieces, in order. A caller that holds the original
+ * in buffers can send it without a copy.
  *
- * @param length size of all pieces in bytes, the edited body's content length
+ * @param length total size of the pieces in bytes: the content length of the edited body
  */
 public record Splice(List<Piece> pieces, int length) {
   public Splice {
     pieces = List.copyOf(pieces);
   }
 
-  /** The original as it came. */
+  /** The unchanged original. */
   static Splice unchanged(int length) {
     return new Splice(length == 0 ? List.of() : List.of(new Piece.Original(0, length)), length);
   }
@@ -21,7 +21,7 @@ public record Splice(List<Piece> pieces, int length) {
   /**
    * The edited body in one array.
    *
-   * @param original array that holds the body that was edited
+   * @param original array that contains the original body
    * @param offset index of its first byte
    */
   public byte[] toBytes(byte[] original, int offset) {

@@ -12,8 +12,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads from a body what matters for serving it by two workers. A pass of its own, made only for
- * requests that a fleet of prefill and decode workers may split. Keeps scratch memory: one reader
+ * Reader of the facts that decide about prefill and decode on two workers. It is a separate pass,
+ * only for requests to a fleet of prefill and decode workers. Keeps scratch memory; use one reader
  * per thread.
  */
 public final class SplitFactsReader {
@@ -26,8 +26,9 @@ public final class SplitFactsReader {
       List.of("prompt_logprobs", "logprob_start_len");
 
   /**
-   * Members of plain completions. {@code seed} is none of them: two workers would draw their first
-   * token with the same numbers. Nor is anything about the text, of which each sees a part.
+   * Members of a plain completion. {@code seed} is not one: two workers would draw their first
+   * token with the same numbers. Members about the text are not: each worker has only a part of the
+   * text.
    */
   private static final Set<String> PLAIN =
       Set.of(
@@ -52,7 +53,7 @@ public final class SplitFactsReader {
   private final JsonCursor json = new JsonCursor(StringScanner.best());
   private final InputSize size = new InputSize();
 
-  /** Whether requests of a route can be split, as far as their bodies allow it. */
+  /** True if requests of a route can be split, as far as their bodies allow it. */
   public static boolean splits(Endpoint endpoint) {
     return split(endpoint) != null;
   }
@@ -60,10 +61,9 @@ public final class SplitFactsReader {
   /**
    * Reads one body.
    *
-   * @param body array that holds the body; neither changed nor kept
-   * @param estimate whether to estimate the input's size, which reads the prompt once more; without
-   *     need where {@code RequestFacts.prefix().tokens()}, which is never less, is too small
-   *     already
+   * @param body array that contains the body; neither changed nor kept
+   * @param estimate true to estimate the size of the input, which reads the prompt once more. It is
+   *     unnecessary if {@code RequestFacts.prefix().tokens()}, an upper bound, is below the limit
    */
   public SplitFacts read(Endpoint endpoint, byte[] body, int offset, int length, boolean estimate) {
     PdEndpoint split = split(endpoint);
@@ -95,7 +95,7 @@ public final class SplitFactsReader {
         false);
   }
 
-  /** Whether engines compute nothing for a request: it has no prompt, or only counts one. */
+  /** True if engines compute nothing for a request: it has no prompt, or only counts its tokens. */
   public static boolean promptless(RequestFacts request) {
     return switch (request.endpoint()) {
       case RESPONSE_GET,
@@ -159,7 +159,9 @@ public final class SplitFactsReader {
     };
   }
 
-  /** Every other member, known or not, may have a say in the tokens or in what is told of them. */
+  /**
+   * True if all members are plain. Any other member may affect the tokens or the report about them.
+   */
   private static boolean plain(JsonMembers members) {
     for (int i = 0; i < members.count(); i++) {
       if (!PLAIN.contains(members.name(i))) {
@@ -186,7 +188,7 @@ public final class SplitFactsReader {
 
   private record Prompt(int prompts, boolean tokens) {}
 
-  /** All values that a prompt can have; more than one of them counts as more than one prompt. */
+  /** All values of prompt fields. Two or more values count as two prompts. */
   private Prompt prompt(byte[] body, JsonMembers members) {
     int prompts = 0;
     boolean tokens = false;

@@ -4,7 +4,7 @@ import io.pointsman.engine.disagg.plan.SplitFacts;
 import io.pointsman.request.json.JsonText;
 import org.jspecify.annotations.Nullable;
 
-/** Scalar values of a body's members, and of the object of sampling parameters within it. */
+/** Scalar values of a body's members. Its sampling parameters supply names that are absent. */
 final class Values {
   private final byte[] body;
   private final JsonMembers members;
@@ -20,29 +20,29 @@ final class Values {
     this.others = others;
   }
 
-  /** These, and where they have no value the others. */
+  /** These values, with {@code others} for names without a value. */
   Values or(Values others) {
     return new Values(body, members, others);
   }
 
-  /** Whether there is a value that is not null. */
+  /** True if there is a value other than null. */
   boolean present(String name) {
     return value(name) != null;
   }
 
-  /** Whether these have a value that engines take for true. */
+  /** True if these values, without the others, have one that engines read as true. */
   boolean isTrue(String name) {
     int i = members.last(name);
     return i >= 0 && JsonText.isTrue(body, members.valueFrom(i), members.valueTo(i));
   }
 
-  /** Whether there is a value that is neither null nor false. */
+  /** True if there is a value other than null and false. */
   boolean wanted(String name) {
     String value = value(name);
     return value != null && !value.equals("false");
   }
 
-  /** Whether there is a value that is neither null, false nor -1, which engines take for none. */
+  /** True if there is a value other than null, false and -1. Engines read -1 as absent. */
   boolean asked(String name) {
     String value = value(name);
     return value != null && !value.equals("false") && !value.equals("-1");

@@ -1,4 +1,4 @@
-/** Changes to JSON bodies that leave every byte that they do not concern as it came. */
+/** Edits of JSON bodies that leave all other bytes unchanged. */
 @NullMarked
 package io.pointsman.request.splice;
 

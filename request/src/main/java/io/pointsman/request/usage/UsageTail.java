@@ -6,22 +6,22 @@ import io.pointsman.engine.fleet.Usage;
 import java.util.Arrays;
 
 /**
- * Finds the token counts in the last bytes of an answer: of an answer in one piece, of the last
- * event of a stream that has them. The answer is not parsed. Within JSON a quotation mark inside a
- * string is escaped, so a name between plain ones is a name, wherever it is found.
+ * Reader of the token counts in the last bytes of an answer. They are in an answer in one piece, or
+ * in the last events of a stream. The answer is not parsed. In JSON a quotation mark inside a
+ * string is escaped, so a search finds member names.
  *
- * <p>Chat and text completions, messages, responses and SGLang's {@code meta_info} are understood.
- * An answer whose usage is not within its last {@link #BYTES}, or is torn apart by the transfer
- * coding, tells nothing.
+ * <p>It reads chat and text completions, messages, responses, and SGLang's {@code meta_info}. The
+ * counts are unknown if the usage is not within the last {@link #BYTES}, or if the transfer coding
+ * splits it.
  */
 public final class UsageTail {
-  /** So many bytes at the end of an answer are enough. */
+  /** Number of bytes at the end of an answer that contain its usage. */
   public static final int BYTES = 1024;
 
   private static final int ASCII = 128;
   private static final Member USAGE = new Member("usage");
 
-  /** What SGLang's {@code /generate} tells of an answer; there is no usage then. */
+  /** The counts of SGLang's {@code /generate}, in place of a usage. */
   private static final Member META = new Member("meta_info");
 
   private static final byte[] PROMPT = ascii("\"prompt_tokens\"");
@@ -38,14 +38,14 @@ public final class UsageTail {
     return text.getBytes(US_ASCII);
   }
 
-  /** A member that holds counts. */
+  /** A member whose value is an object of counts. */
   private static final class Member {
-    /** With its quotation marks. */
+    /** Name with its quotation marks. */
     private final byte[] name;
 
     /**
-     * How far to go back, for each ASCII character that is found where the name would begin, before
-     * it can begin.
+     * Distance to the next candidate before the current one, in bytes, by the ASCII character at
+     * the current candidate.
      */
     private final byte[] steps = new byte[ASCII];
 
@@ -58,8 +58,8 @@ public final class UsageTail {
     }
 
     /**
-     * Where the last object of this name begins, behind the name; -1 if there is none. Horspool's
-     * search, from the end.
+     * Index after the last occurrence of this name with an object as its value; -1 if there is
+     * none. Uses Horspool's search, backwards.
      */
     int last(byte[] bytes, int from, int to) {
       int at = to - name.length;
@@ -75,10 +75,10 @@ public final class UsageTail {
   }
 
   /**
-   * The counts in the last {@code usage} of the bytes, or in the last {@code meta_info}.
+   * The counts in the last {@code usage}, or in the last {@code meta_info} if there is no usage.
    *
-   * @param to index behind the last byte
-   * @return -1 for each count that is not there
+   * @param to index after the last byte
+   * @return -1 for each count that is absent
    */
   public static Usage read(byte[] bytes, int from, int to) {
     int usage = USAGE.last(bytes, from, to);
@@ -87,8 +87,8 @@ public final class UsageTail {
   }
 
   /**
-   * Of a count that comes more than once, the first one; of two names, the first one. What a
-   * message's prompt found in the cache, or brought there, is no part of its {@code input_tokens}.
+   * Reads the counts of an object. The first occurrence of a count applies. {@code input_tokens} of
+   * a message excludes the tokens that its prompt read from or wrote to the cache; they are added.
    */
   private static Usage counts(byte[] bytes, int from, int to) {
     int prompt = -1;
@@ -123,7 +123,7 @@ public final class UsageTail {
         completion < 0 ? output : completion);
   }
 
-  /** With a second count that may not be there. */
+  /** Sum with a second count that may be absent (-1). */
   private static int sum(int count, int more) {
     return (int) Math.min(Integer.MAX_VALUE, (long) count + Math.max(0, more));
   }
@@ -134,19 +134,19 @@ public final class UsageTail {
         : new Usage(prompt, cached, completion);
   }
 
-  /** The count of a name, if the name begins at {@code at}; else -1. */
+  /** The count of a name at {@code at}; -1 if another name is there. */
   private static int count(byte[] name, byte[] bytes, int at, int to) {
     return matches(name, bytes, at, to) ? number(bytes, at + name.length, to) : -1;
   }
 
-  /** Its closing quotation mark first, which most other names do not have there. */
+  /** Compares the closing quotation mark first, because most other names differ there. */
   private static boolean matches(byte[] name, byte[] bytes, int at, int to) {
     return at + name.length <= to
         && bytes[at + name.length - 1] == '"'
         && Arrays.equals(name, 0, name.length, bytes, at, at + name.length);
   }
 
-  /** Whether an object follows, behind a colon: streams send {@code null} until the end. */
+  /** True if a colon and an object follow. Streams send {@code null} before the last event. */
   private static boolean object(byte[] bytes, int from, int to) {
     int at = afterColon(bytes, from, to);
     return at < to && bytes[at] == '{';
@@ -165,7 +165,7 @@ public final class UsageTail {
     return at;
   }
 
-  /** A count behind a colon; -1 if there is none, or if its end is not there. */
+  /** The count after a colon; -1 if there is none, or if the bytes end before its end. */
   private static int number(byte[] bytes, int from, int to) {
     int at = afterColon(bytes, from, to);
     long value = 0;

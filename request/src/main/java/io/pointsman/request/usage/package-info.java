@@ -1,4 +1,4 @@
-/** What engines say of tokens, found at the end of their answers. */
+/** Token counts at the end of engines' answers. */
 @NullMarked
 package io.pointsman.request.usage;
 

@@ -27,7 +27,7 @@ class EventReaderTest {
         "event: begin\n\n",
         "event: message_start\r\nid: 1\r\n\r\n"
       })
-  void whatEnginesSendAtOnceTellsNothing(String event) {
+  void eventsBeforeComputationAreTaken(String event) {
     assertThat(kind(event)).isEqualTo(EventKind.TAKEN);
   }
 
@@ -41,7 +41,7 @@ class EventReaderTest {
         "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n",
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n"
       })
-  void whatComesWithTheFirstTokenIsNoOutputYet(String event) {
+  void eventsWithTheFirstTokenAreComputedNotOutput(String event) {
     assertThat(kind(event)).isEqualTo(EventKind.COMPUTED);
   }
 
@@ -80,12 +80,12 @@ class EventReaderTest {
             + " {\"error\":{\"type\":\"internal_error\",\"message\":\"m\"},\"type\":\"error\"}\n\n",
         "event: response.failed\ndata: {\"response\":{\"error\":{\"code\":\"server_error\"}}}\n\n"
       })
-  void errorsOfTheEngineAreTold(String event) {
+  void errorsOfTheEngineAreRecognized(String event) {
     assertThat(kind(event)).isEqualTo(EventKind.FAILED);
   }
 
   @Test
-  void otherErrorsAreTheClientsOrPass() {
+  void otherErrorsAreTheClientsOrReportAnOverload() {
     assertThat(kind("data: {\"error\":{\"message\":\"m\",\"code\":400}}\n\n"))
         .isEqualTo(EventKind.REFUSED);
     assertThat(kind("data: {\"error\":{\"message\":\"too long\"}}\n\n"))
@@ -105,7 +105,7 @@ class EventReaderTest {
             + "\"instructions\":\"call api_error\",\"metadata\":{\"code\":\"server_error\"},"
             + "\"error\":{\"code\":\"invalid_prompt\",\"message\":\"server_error\"}}}\n\n"
       })
-  void wordsOfTheClientsAreNoTypes(String event) {
+  void clientTextInAMessageIsNoErrorType(String event) {
     assertThat(kind(event)).isEqualTo(EventKind.REFUSED);
   }
 
@@ -117,7 +117,7 @@ class EventReaderTest {
   }
 
   @Test
-  void endingOfAStreamTellsItsError() {
+  void theEndOfAStreamShowsItsError() {
     String token = "data: {\"choices\":[{\"text\":\"a\"}]}\n\n";
     String error = "data: {\"error\":{\"message\":\"m\",\"code\":500}}\n\n";
     assertThat(ending(token + error + "data: [DONE]\n\n")).isEqualTo(EventKind.FAILED);
@@ -135,7 +135,7 @@ class EventReaderTest {
             + " {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\"}}}\n\n",
         "event: response.failed\ndata: {\"response\":{\"error\":{\"code\":\"server_error\"}}}\n\n"
       })
-  void endingOfAStreamTellsAnErrorByItsName(String error) {
+  void theEndOfAStreamShowsAnErrorByItsEventName(String error) {
     String before = "event: message_start\ndata: {\"type\":\"message_start\"}\n\n";
     for (String stream : List.of(before + error, error, error + "data: [DONE]\n\n")) {
       assertThat(ending(stream)).isEqualTo(EventKind.FAILED);

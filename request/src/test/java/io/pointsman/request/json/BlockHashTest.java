@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class BlockHashTest {
   @Test
-  void lengthsOfTheSameByteAreTold() {
+  void runsOfOneByteDifferByLength() {
     for (byte b : new byte[] {0, 'a', -1}) {
       Set<Long> hashes = new HashSet<>();
       byte[] bytes = new byte[200];
@@ -23,7 +23,7 @@ class BlockHashTest {
   }
 
   @Test
-  void everyBitCounts() {
+  void everyBitChangesTheHash() {
     byte[] bytes = new byte[150];
     new Random(5).nextBytes(bytes);
     Set<Long> hashes = new HashSet<>();

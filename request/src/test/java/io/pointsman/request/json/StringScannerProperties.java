@@ -12,7 +12,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 
-/** Every scanner against a plain reference, one byte after the other. */
+/** Each scanner compared with a reference that reads byte by byte. */
 class StringScannerProperties {
   private record Scan(int end, List<Long> hashes) {}
 
@@ -62,7 +62,7 @@ class StringScannerProperties {
   }
 
   @Example
-  void neighboursOfTheQuoteAreNotTakenForIt() {
+  void bytesNextToTheCodeOfAQuoteAreNoQuotes() {
     for (int b = 0; b < 256; b++) {
       byte[] bytes = new byte[200];
       Arrays.fill(bytes, (byte) b);

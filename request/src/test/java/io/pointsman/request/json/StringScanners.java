@@ -2,7 +2,7 @@ package io.pointsman.request.json;
 
 import java.util.List;
 
-/** The scanners that work on this machine. */
+/** The scanners that run on this machine. */
 final class StringScanners {
   private StringScanners() {}
 

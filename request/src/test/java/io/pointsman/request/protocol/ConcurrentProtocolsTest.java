@@ -15,7 +15,7 @@ import io.pointsman.request.Endpoint;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** {@code mooncake}, {@code moriio} and {@code sglang}. */
+/** Requests of {@code mooncake}, {@code moriio} and {@code sglang}. */
 class ConcurrentProtocolsTest {
   private static final String BODY = "{\"prompt\": \"a\",\"max_tokens\": 200,\"stream\": true}";
   private static final String KEPT = "{\"prompt\": \"a\",\"max_tokens\": 200,\"stream\": true,";
@@ -53,7 +53,7 @@ class ConcurrentProtocolsTest {
   }
 
   @Test
-  void mooncakeNamesTheEngineOfTheRankThatIsAsked() {
+  void mooncakeNamesTheEngineOfTheRequestedRank() {
     Exchange exchange = new Exchange("mooncake");
     Worker rank = exchange.worker("p@1", "http://[fe80::1]:8100", Role.PREFILL, 1);
     exchange.peers.update(
@@ -113,7 +113,7 @@ class ConcurrentProtocolsTest {
           .formatted(PAIR, PREFILL);
 
   @Test
-  void moriioReadCarriesWhatPrefillSaid() {
+  void moriioReadForwardsTheParametersOfPrefill() {
     Exchange exchange = moriio(TransferMode.READ);
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
     String params = "{\"remote_engine_id\":\"e\", \"remote_block_ids\":[1, 2],\"x\":1.0}";
@@ -138,7 +138,7 @@ class ConcurrentProtocolsTest {
   }
 
   @Test
-  void moriioWriteAsksBothAtOnce() {
+  void moriioWriteSendsBothRequestsTogether() {
     PdPlan.Concurrent plan = moriio(TransferMode.WRITE).concurrent(Endpoint.COMPLETIONS, BODY);
 
     assertThat(log(plan.prefill(), BODY)).isEqualTo(MORIIO_PREFILL);
@@ -158,7 +158,7 @@ class ConcurrentProtocolsTest {
   }
 
   @Test
-  void moriioTellsDecodeTheRankOfPrefill() {
+  void moriioSendsDecodeTheRankOfPrefill() {
     Exchange exchange = moriio(TransferMode.WRITE);
     Worker rank = exchange.worker("p@1", "http://10.2.0.11:8100", Role.PREFILL, 1);
     exchange.peers.update(
@@ -216,9 +216,9 @@ class ConcurrentProtocolsTest {
     assertThat(plan.terms().release()).isEqualTo(Terms.Release.CANCEL_BOTH);
   }
 
-  /** Else decode looks on the rank that follows from the room. */
+  /** Without the rank of prefill, decode derives one from the room. */
   @Test
-  void sglangTellsBothTheirRanks() {
+  void sglangSendsBothTheirRanks() {
     Exchange exchange = new Exchange("sglang");
     Worker first = exchange.worker("p@1", "http://10.2.0.11:8100", Role.PREFILL, 1);
     Worker second = exchange.worker("d@0", "http://10.2.0.21:8200", Role.DECODE, 0);
@@ -238,7 +238,7 @@ class ConcurrentProtocolsTest {
   }
 
   @Test
-  void sglangLeavesThePortToTheEngineIfItIsNotKnown() {
+  void sglangOmitsAnUnknownPort() {
     PdPlan.Concurrent plan = new Exchange("sglang").concurrent(Endpoint.GENERATE, "{}");
 
     assertThat(log(plan.decode(), "{}")).contains("\"bootstrap_port\":null");

@@ -32,7 +32,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Plans requests by a protocol and writes down what each worker would be sent. */
+/** Plans requests by a protocol and prints the request to each worker. */
 final class Exchange {
   static final String NONCE = "3f2a9c0b4d5e4f6a8b7c6d5e4f3a2b1c";
   static final String ID = "6f1c";
@@ -110,7 +110,7 @@ final class Exchange {
     };
   }
 
-  /** What the worker is sent: target, added headers, body. */
+  /** The request to a worker: target, added headers, body. */
   static String log(Leg leg, String body) {
     StringBuilder out = new StringBuilder();
     out.append("POST ").append(leg.worker().spec().url()).append(leg.path()).append('\n');
@@ -127,7 +127,10 @@ final class Exchange {
     };
   }
 
-  /** A finished prefill holds its blocks, for whom and until a short decode request takes them. */
+  /**
+   * Checks that blocks of a finished prefill are held until it is cancelled or a short decode
+   * request fetches them.
+   */
   static void heldUnlessCancelled(PdPlan.Concurrent plan, Terms.Bond bond) {
     assertThat(plan.terms().release()).isEqualTo(Terms.Release.CANCEL_OR_SEND);
     assertThat(plan.terms().bond()).isEqualTo(bond);

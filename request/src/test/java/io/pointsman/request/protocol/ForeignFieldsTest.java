@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client says of hand-overs reaches neither of two workers, whatever the protocol. */
+/** A client's fields for the KV transfer reach no worker, with any protocol. */
 class ForeignFieldsTest {
   private static final String PLANTED =
       "\"kv_transfer_params\":{\"remote_host\":\"planted\"},\"kv_transfer_params\":\"planted\","
@@ -70,10 +70,10 @@ class ForeignFieldsTest {
     return sent;
   }
 
-  /** LMCache's settings pass to prefill, where they stand beside what the router says. */
+  /** LMCache's settings reach prefill, beside the fields of the router. */
   @ParameterizedTest
   @MethodSource("protocols")
-  void itReachesNoWorker(String protocol) {
+  void foreignFieldsReachNoWorker(String protocol) {
     String body = "{\"prompt\":\"a\"," + PLANTED + ",\"max_tokens\":9,\"stream\":true}";
     List<String> legs = legs(protocol, Endpoint.COMPLETIONS, body);
 
@@ -84,10 +84,10 @@ class ForeignFieldsTest {
     assertThat(legs).hasSizeGreaterThan(1).noneMatch(leg -> leg.contains("planted"));
   }
 
-  /** There it is what engines are told, if a protocol speaks through it. */
+  /** Some protocols send addresses to the engine in this id. */
   @ParameterizedTest
   @MethodSource("protocols")
-  void norAsTheIdOfAResponse(String protocol) {
+  void aClientsResponseIdReachesNoWorker(String protocol) {
     String body = "{\"input\":\"a\"," + PLANTED + ",\"mine\":1}";
     List<String> legs = legs(protocol, Endpoint.RESPONSES, body);
 
@@ -99,7 +99,7 @@ class ForeignFieldsTest {
 
   @ParameterizedTest
   @MethodSource("protocols")
-  void norBySamplingParameters(String protocol) {
+  void foreignFieldsInSamplingParametersReachNoWorker(String protocol) {
     String body =
         "{\"token_ids\":[1,2],\"sampling_params\":{\"max_tokens\":9,"
             + "\"extra_args\":{\"kv_transfer_params\":{\"a\":\"planted\"},\"mine\":1}}}";
@@ -113,7 +113,7 @@ class ForeignFieldsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"nixl", "transparent", "orchestrated"})
-  void whereThereIsNothingNothingChanges(String protocol) {
+  void bodiesWithoutForeignFieldsStayUnchanged(String protocol) {
     String body = "{ \"prompt\" : \"a\", \"vllm_xargs\":{ } ,\"max_tokens\":9 }";
     String decode = legs(protocol, Endpoint.COMPLETIONS, body).get(1);
 
@@ -121,7 +121,7 @@ class ForeignFieldsTest {
   }
 
   @Test
-  void theNamesAreKnownByHeart() {
+  void theListOfForeignFieldsIsComplete() {
     assertThat(Protocols.names())
         .filteredOn(name -> !Protocols.servesWhole(name))
         .containsExactly("moriio", "p2p_nccl", "sglang");

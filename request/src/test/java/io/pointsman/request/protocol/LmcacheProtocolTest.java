@@ -40,7 +40,7 @@ class LmcacheProtocolTest {
   }
 
   @Test
-  void prefillIsToldWhereToSendItsBlocks() {
+  void prefillGetsTheAddressForItsBlocks() {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
 
     assertThat(log(plan.prefill(), IDS))
@@ -59,7 +59,7 @@ class LmcacheProtocolTest {
   }
 
   @Test
-  void decodeGoesOnBehindTheFirstToken() {
+  void decodeContinuesAfterTheFirstToken() {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
     Continuation continuation = plan.handover().to(exchange.decode, reply(ANSWER));
 
@@ -117,7 +117,7 @@ class LmcacheProtocolTest {
     assertThat(((Continuation.Decode) continuation).first()).isNull();
   }
 
-  /** An answer that ends there may be cut by what decode would have seen to. */
+  /** Decode might continue such an answer, for example because of {@code min_tokens}. */
   @Test
   void onlyPlainCompletionsAreCompleteWithTheirFirstToken() {
     String body = "{\"prompt\":[1,2],\"max_tokens\":9,\"min_tokens\":2}";
@@ -131,7 +131,7 @@ class LmcacheProtocolTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"\"\"", "\" caf\ufffd\"", "\"\\ufffd\"", "\"\\uFFFD\\uFFFD\"", "null", "7"})
-  void aTokenThatIsNoTextOfItsOwnComesFromDecode(String text) {
+  void aTokenWithoutCompleteTextComesFromDecode(String text) {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
     Continuation continuation =
         plan.handover().to(exchange.decode, reply(ANSWER.replace("\" Hello\"", text)));
@@ -142,7 +142,7 @@ class LmcacheProtocolTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"\"caf\u00e9\"", "\"\\n\"", "\"\\ud83d\\ude00\"", "\"fffd\""})
-  void anyOtherTextGoesBeforeDecodes(String text) {
+  void anyOtherTextPrecedesTheTextOfDecode(String text) {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, IDS);
     Continuation continuation =
         plan.handover().to(exchange.decode, reply(ANSWER.replace("\" Hello\"", text)));
@@ -177,7 +177,7 @@ class LmcacheProtocolTest {
   }
 
   @Test
-  void settingsOfTheClientForLmcachePass() {
+  void theClientsLmcacheSettingsPass() {
     String body = "{\"prompt\":\"a\",\"kv_transfer_params\":{\"lmcache.skip_save\":true}}";
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, body);
 
@@ -190,7 +190,7 @@ class LmcacheProtocolTest {
   }
 
   @Test
-  void aDecodeWorkerWithoutAReceiverTakesTheCommonOne() {
+  void aDecodeWorkerWithoutAReceiverUsesTheDefaultReceiver() {
     Exchange common = new Exchange("lmcache", ProtocolSettings.DEFAULTS.withReceiver(RECEIVER));
 
     assertThat(Edits.edited("{}", common.sequential(Endpoint.COMPLETIONS, "{}").prefill().edits()))

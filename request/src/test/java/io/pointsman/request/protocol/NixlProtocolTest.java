@@ -50,7 +50,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void prefillIsToldToKeepItsBlocks() {
+  void prefillIsRequestedToKeepItsBlocks() {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.CHAT_COMPLETIONS, BODY);
 
     assertThat(log(plan.prefill(), BODY))
@@ -68,7 +68,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void decodeGetsTheClientsBodyAndWhatPrefillSaidByteForByte() {
+  void decodeGetsTheClientsBodyAndThePrefillParametersByteForByte() {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.CHAT_COMPLETIONS, BODY);
 
     assertThat(log(decodeLeg(plan.handover().to(exchange.decode, answer(HANDED_OVER))), BODY))
@@ -107,7 +107,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void anyDecodeWorkerMayFetchTheBlocksAndSomeoneMust() {
+  void anyDecodeWorkerMayFetchTheBlocksAndOneMust() {
     PdPlan.Sequential plan = exchange.sequential(Endpoint.CHAT_COMPLETIONS, BODY);
 
     assertThat(plan.terms().bond()).isEqualTo(Terms.Bond.ANY_DECODE);
@@ -157,7 +157,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void aWorkerThatPushesIsAskedTogetherWithDecode() {
+  void aPushingPrefillWorkerIsCalledTogetherWithDecode() {
     exchange.setup.listeners().getFirst().prefilled(exchange.prefill, answer(pushing("push")));
     PdPlan.Concurrent plan = exchange.concurrent(Endpoint.COMPLETIONS, "{\"prompt\":\"a\"}");
 
@@ -179,7 +179,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void decodeReliesOnAPushThatTheAnswerMayDeny() {
+  void theAnswerCanRevokeThePushThatDecodeReliesOn() {
     exchange.setup.listeners().getFirst().prefilled(exchange.prefill, answer(pushing("push")));
     PdPlan.Promise promise =
         requireNonNull(exchange.concurrent(Endpoint.COMPLETIONS, "{}").promise());
@@ -194,7 +194,7 @@ class NixlProtocolTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aWorkerThatWasDownMayBeAnotherEngine(boolean wellAgain) {
+  void aWorkerThatWasDownCountsAsANewEngine(boolean wellAgain) {
     HandoverListener memory = exchange.setup.listeners().getFirst();
     memory.prefilled(exchange.prefill, answer(pushing("push")));
     while (exchange.prefill.health().healthy()) {
@@ -210,7 +210,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void aWorkerThatFailedWithDecodeHasToSayAgainThatItPushes() {
+  void aWorkerThatFailedWithDecodeMustAnnouncePushingAgain() {
     HandoverListener memory = exchange.setup.listeners().getFirst();
     memory.prefilled(exchange.prefill, answer(pushing("push")));
     memory.failedTogether(exchange.prefill);
@@ -221,7 +221,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void aWorkerNoLongerPushesWhenItSaysSoOrLeaves() {
+  void aWorkerStopsPushingByItsAnswerOrByLeaving() {
     HandoverListener memory = exchange.setup.listeners().getFirst();
     memory.prefilled(exchange.prefill, answer(pushing("push")));
     memory.prefilled(exchange.prefill, answer("null"));
@@ -246,7 +246,9 @@ class NixlProtocolTest {
   private static final String TURN =
       "{\"do_remote_prefill\":false,\"do_remote_decode\":true, \"remote_block_ids\":[[9]]}";
 
-  /** A prompt with a block for each piece. */
+  /**
+   * @param pieces one block each
+   */
   private static Conversation turn(String session, long... pieces) {
     int count = pieces.length;
     PrefixBlocks prompt = PrefixBlocks.chain(0, pieces, count, count * 16, 16, count * 16);
@@ -288,7 +290,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void aPromptThatDoesNotGoOnFromTheAnswerFetchesNothing() {
+  void aPromptThatDoesNotContinueTheAnswerFetchesNothing() {
     firstTurn("c", TURN);
 
     assertThat(prefillBody(exchange, turn("c", 1, 9, 3))).contains("\"remote_block_ids\":null");
@@ -297,7 +299,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void anAnswerThatCannotBeToldInPromptsIsNotRemembered() {
+  void anAnswerWithoutAMarkIsNotRemembered() {
     firstTurn(exchange, "c", TURN, null);
 
     assertThat(secondTurn("c")).contains("\"remote_block_ids\":null");
@@ -320,7 +322,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void aTurnIsForgottenInTimeForTheEngineToKeepItsBlocks() {
+  void aTurnExpiresBeforeTheEngineFreesItsBlocks() {
     firstTurn("c", TURN);
     exchange.clock.advance(Duration.ofSeconds(450).minusNanos(1));
     assertThat(secondTurn("c")).contains(TURN);
@@ -331,7 +333,7 @@ class NixlProtocolTest {
   }
 
   @Test
-  void aTurnIsForgottenWithItsWorker() {
+  void aTurnIsDiscardedWithItsWorker() {
     firstTurn("c", TURN);
     exchange.fleet.remove("d");
 

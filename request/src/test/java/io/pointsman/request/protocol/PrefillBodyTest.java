@@ -10,7 +10,7 @@ import io.pointsman.request.splice.Edits;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Prefill makes one token, in one piece, whatever the client asked for and wherever. */
+/** Prefill generates one token, without streaming, whatever limits the client sets. */
 class PrefillBodyTest {
   private static String prefill(MinTokens minTokens, Endpoint endpoint, String body) {
     Exchange exchange =
@@ -47,7 +47,7 @@ class PrefillBodyTest {
         "TOKEN_GENERATE|{\"token_ids\":[1]}"
             + "|{\"token_ids\":[1],\"sampling_params\":{\"max_tokens\":1},\"stream\":false}",
       })
-  void limitsAreLoweredAndMinimaTakenOut(Endpoint endpoint, String body, String expected) {
+  void limitsAreLoweredAndMinimaAreRemoved(Endpoint endpoint, String body, String expected) {
     assertThat(prefill(MinTokens.REMOVE, endpoint, body)).isEqualTo(expected);
   }
 
@@ -65,7 +65,7 @@ class PrefillBodyTest {
         "RESPONSES|{\"input\":\"a\"}"
             + "|{\"input\":\"a\",\"max_output_tokens\":1,\"stream\":false,\"store\":false}",
       })
-  void minimaCanBeOneInstead(Endpoint endpoint, String body, String expected) {
+  void minimaCanBeSetToOneInstead(Endpoint endpoint, String body, String expected) {
     assertThat(prefill(MinTokens.ONE, endpoint, body)).isEqualTo(expected);
   }
 }

@@ -17,7 +17,7 @@ import io.pointsman.request.Endpoint;
 import io.pointsman.request.splice.Edits;
 import org.junit.jupiter.api.Test;
 
-/** {@code transparent}, {@code orchestrated} and {@code p2p_nccl}. */
+/** Requests of {@code transparent}, {@code orchestrated} and {@code p2p_nccl}. */
 class SequentialProtocolsTest {
   private static final String BODY = "{\"prompt\": \"a\",\"max_tokens\": 200,\"stream\": true}";
 
@@ -48,7 +48,7 @@ class SequentialProtocolsTest {
   }
 
   @Test
-  void orchestratedCarriesTheWholeAnswer() {
+  void orchestratedForwardsTheCompleteAnswer() {
     Exchange exchange = new Exchange("orchestrated");
     PdPlan.Sequential plan = exchange.sequential(Endpoint.COMPLETIONS, BODY);
     String answer = "{\"id\":\"x\", \"usage\":{\"prompt_tokens\":1E0},\"opaque\":[ ]}";
@@ -67,7 +67,7 @@ class SequentialProtocolsTest {
   }
 
   @Test
-  void p2pNcclTellsBothAddressesInTheIdOfBothRequests() {
+  void p2pNcclPutsBothAddressesIntoTheIdOfBothRequests() {
     Exchange exchange = new Exchange("p2p_nccl");
     exchange.peers.update("p", peer -> peer.withKvAddress("10.2.0.11:21001"));
     exchange.peers.update("d", peer -> peer.withKvAddress("10.2.0.21:22001"));
@@ -97,9 +97,9 @@ class SequentialProtocolsTest {
     assertThat(plan.terms().releasing()).isNotEmpty();
   }
 
-  /** vLLM's route has its id from there, and looks at no header. */
+  /** vLLM's route reads its id from the body and ignores the header. */
   @Test
-  void p2pNcclTellsThemInTheBodyOfAResponse() {
+  void p2pNcclPutsThemIntoTheBodyOfAResponse() {
     String body = "{\"input\":\"a\",\"request_id\":\"mine\"}";
     PdPlan.Sequential plan = new Exchange("p2p_nccl").sequential(Endpoint.RESPONSES, body);
     String id = "___prefill_addr_10.2.0.11:8100___decode_addr_10.2.0.21:8200_" + Exchange.NONCE;
@@ -126,7 +126,7 @@ class SequentialProtocolsTest {
   }
 
   @Test
-  void p2pNcclTakesTheUrlOfAWorkerThatDidNotRegister() {
+  void p2pNcclUsesTheUrlOfAWorkerWithoutRegistration() {
     PdPlan.Sequential plan = new Exchange("p2p_nccl").sequential(Endpoint.COMPLETIONS, BODY);
 
     assertThat(plan.prefill().headers().getFirst().value())

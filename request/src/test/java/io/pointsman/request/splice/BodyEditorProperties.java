@@ -17,7 +17,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 
-/** Editing bytes means the same as editing a tree of them. */
+/** An edit of the bytes has the result of the same edit of a tree. */
 class BodyEditorProperties {
   private static final List<String> NAMES =
       List.of("model", "stream", "user", "session_params", "prompt", "max_tokens");

@@ -19,13 +19,13 @@ class BodyEditorTest {
   private static final RawJson ONE = RawJson.of(1);
 
   @Test
-  void aMemberThatIsThereIsSetInPlace() {
+  void anExistingMemberIsSetInPlace() {
     assertThat(edited("{\"a\":7,\"max_tokens\" : 200 ,\"b\":[ 1 ]}", put(ONE, "max_tokens")))
         .isEqualTo("{\"a\":7,\"max_tokens\" : 1 ,\"b\":[ 1 ]}");
   }
 
   @Test
-  void aMissingMemberIsAddedBehindTheLast() {
+  void aMissingMemberIsAddedAfterTheLast() {
     assertThat(edited("{\"a\":7 }", put(ONE, "max_tokens"), put(RawJson.FALSE, "stream")))
         .isEqualTo("{\"a\":7,\"max_tokens\":1,\"stream\":false }");
   }
@@ -62,7 +62,7 @@ class BodyEditorTest {
   }
 
   @Test
-  void aRemovedMemberTakesOneCommaAlong() {
+  void aMemberIsRemovedWithOneComma() {
     String body = "{ \"a\" : 1 , \"b\" : 2 , \"c\" : 3 }";
 
     assertThat(edited(body, remove("a"))).isEqualTo("{ \"b\" : 2 , \"c\" : 3 }");
@@ -100,13 +100,13 @@ class BodyEditorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{}", "{\"p\":null}"})
-  void aNestedObjectThatIsMissingIsMade(String body) {
+  void aMissingNestedObjectIsAdded(String body) {
     assertThat(edited(body, put(ONE, "p", "a"), put(ONE, "p", "b"), remove("p", "b")))
         .isEqualTo("{\"p\":{\"a\":1}}");
   }
 
   @Test
-  void whatIsNoObjectIsNotEnteredAndWhatIsMissingIsNotRemoved() {
+  void editsInsideScalarsAndRemovalsOfMissingMembersHaveNoEffect() {
     assertThat(edited("{\"p\":[1]}", put(ONE, "p", "a"))).isEqualTo("{\"p\":[1]}");
     assertThat(edited("{}", remove("p", "a"), replace(ONE, "p", "a"))).isEqualTo("{}");
   }
@@ -173,7 +173,7 @@ class BodyEditorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "[]", "1", "{\"a\":1", "{\"a\":1}x", "{a:1}", "nul", "{\"a\"}"})
-  void whatIsNoObjectIsNotEdited(String body) {
+  void aBodyThatIsNotAnObjectIsNotEdited(String body) {
     assertThat(Edits.splice(body, remove("a"))).isNull();
   }
 

@@ -27,7 +27,7 @@ class CachedTokensTest {
   }
 
   @Test
-  void theFigureTakesThePlaceOfTheOther() {
+  void theCountOfPrefillReplacesThatOfDecode() {
     assertThat(
             put(
                 "{\"usage\":{\"prompt_tokens\":812,"
@@ -39,7 +39,7 @@ class CachedTokensTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", ",\"prompt_tokens_details\":null"})
-  void missingDetailsAreMade(String details) {
+  void missingDetailsAreAdded(String details) {
     assertThat(put("{\"usage\":{\"prompt_tokens\":812" + details + "}}"))
         .isEqualTo(
             "{\"usage\":{\"prompt_tokens\":812,"
@@ -47,7 +47,7 @@ class CachedTokensTest {
   }
 
   @Test
-  void responsesHaveNamesOfTheirOwn() {
+  void responsesUseTheirOwnNames() {
     assertThat(put("{\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}"))
         .isEqualTo(
             "{\"usage\":{\"input_tokens\":9,\"output_tokens\":1,"
@@ -58,7 +58,7 @@ class CachedTokensTest {
                 + "\"input_tokens_details\":{\"cached_tokens\":768}}}}");
   }
 
-  /** There what was read from a cache is beside {@code input_tokens}, not a part of it. */
+  /** In messages {@code input_tokens} excludes tokens read from the cache. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -78,7 +78,7 @@ class CachedTokensTest {
         "'cache_read_input_tokens':811,'output_tokens':5"
             + "|'cache_read_input_tokens':768,'output_tokens':5"
       })
-  void messagesCountWhatWasCachedApart(String before, String after) {
+  void messagesCountCachedTokensSeparately(String before, String after) {
     for (String form :
         new String[] {
           "{\"type\":\"message\",\"usage\":{%s}}",
@@ -98,7 +98,7 @@ class CachedTokensTest {
         "{\"type\":\"message_start\",\"message\":{\"usage\":null}}",
         "{\"type\":\"content_block_delta\",\"delta\":{\"text\":\"usage\"}}"
       })
-  void whatTellsNoInputOfAMessageStaysAsItIs(String event) {
+  void eventsWithoutInputTokensStayUnchanged(String event) {
     assertThat(put(PdEndpoint.MESSAGES, event)).isNull();
   }
 
@@ -110,7 +110,7 @@ class CachedTokensTest {
   }
 
   @Test
-  void generateHasAPlaceOfItsOwn() {
+  void generateKeepsTheCountInMetaInfo() {
     assertThat(put("{\"text\":\"a\",\"meta_info\":{\"prompt_tokens\":9,\"cached_tokens\":0}}"))
         .isEqualTo("{\"text\":\"a\",\"meta_info\":{\"prompt_tokens\":9,\"cached_tokens\":768}}");
   }

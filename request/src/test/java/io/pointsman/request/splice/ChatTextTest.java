@@ -29,7 +29,7 @@ class ChatTextTest {
   }
 
   @Test
-  void theMessageOfAWholeAnswerIsTheText() {
+  void theTextOfAnAnswerInOnePieceIsItsMessage() {
     assertThat(
             append(
                 "{\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"é\","
@@ -49,12 +49,12 @@ class ChatTextTest {
         "\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}",
         "\"message\":{\"content\":\"a\"},\"stop_reason\":\"END\""
       })
-  void whatIsMoreThanTextIsSaidToBe(String choice) {
+  void outputBesideTheTextIsReported(String choice) {
     assertThat(append("{\"choices\":[{" + choice + "}]}")).isFalse();
   }
 
   @Test
-  void whatIsNoAnswerIsSaidToBe() {
+  void aTextThatIsNoAnswerIsReported() {
     assertThat(append("{\"choices\":[")).isFalse();
   }
 }

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Edits texts in tests, each at an odd offset of a larger array. */
+/** Body editor for tests. It edits each text at an odd offset of a larger array. */
 public final class Edits {
   private static final BodyEditor EDITOR = new BodyEditor();
   private static final int OFFSET = 3;

@@ -17,7 +17,7 @@ class FirstTextTest {
   }
 
   @Test
-  void goesBeforeTheTextOfTheFirstChoice() {
+  void theFirstTokenPrecedesTheTextOfTheFirstChoice() {
     assertThat(
             put(
                 "{\"id\":1, \"choices\" : [ {\"text\": \"\\n b\",\"i\":0},{\"text\":\"c\"}]}",
@@ -37,7 +37,7 @@ class FirstTextTest {
         "{\"choices\":{\"text\":\"a\"}}",
         "{\"choices\":[1]}"
       })
-  void whatHasNoTextStays(String json) {
+  void objectsWithoutTextStayUnchanged(String json) {
     assertThat(put(json, "\"a\"")).isNull();
   }
 }

@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 import io.pointsman.request.json.JsonCursor;
 import io.pointsman.request.json.StringScanner;
 
-/** Reads the members of whole objects in tests. */
+/** Reader of the members of complete objects for tests. */
 final class MembersReading {
   private MembersReading() {}
 

@@ -24,7 +24,7 @@ class ReplyReaderTest {
   }
 
   @Test
-  void parametersComeOutAsTheyCame() {
+  void parametersKeepTheirBytes() {
     String params =
         "{\"remote_block_ids\": [[17, 18],[] ],\"x\":{\"y\":[1.50,1E+2,-0]},"
             + "\"big\":123456789012345678901234567890,\"s\":\"\\u00e9\\/\" }";
@@ -36,7 +36,7 @@ class ReplyReaderTest {
   }
 
   @Test
-  void whatLooksLikeThemElsewhereDoesNotCount() {
+  void parametersElsewhereInTheAnswerDoNotCount() {
     String reply =
         "{\"choices\":[{\"kv_transfer_params\":{\"a\":1}}],\"t\":\"\\\"kv_transfer_params\\\":{}\"}";
 
@@ -44,7 +44,7 @@ class ReplyReaderTest {
   }
 
   @Test
-  void nullIsNothing() {
+  void nullCountsAsAbsent() {
     PrefillReply reply = read("{\"kv_transfer_params\":null}");
 
     assertThat(reply.kvTransferParams()).isNull();
@@ -52,7 +52,7 @@ class ReplyReaderTest {
   }
 
   @Test
-  void aNullParameterIsNothingButSaysNull() {
+  void aNullParameterIsReadAsNull() {
     PrefillReply reply = read("{\"kv_transfer_params\":{\"remote_host\":null}}");
 
     assertThat(reply.param("remote_host")).isNull();
@@ -71,7 +71,7 @@ class ReplyReaderTest {
   }
 
   @Test
-  void whatIsNoObjectIsUnreadable() {
+  void anAnswerThatIsNotAnObjectIsUnreadable() {
     assertThat(result("[]")).isInstanceOf(Result.Unreadable.class);
     assertThat(result("{\"kv_transfer_params\":{")).isInstanceOf(Result.Unreadable.class);
   }
@@ -109,7 +109,7 @@ class ReplyReaderTest {
   }
 
   @Test
-  void generateTellsOfItsCacheElsewhere() {
+  void generateReportsCachedTokensInMetaInfo() {
     assertThat(read("{\"meta_info\":{\"cached_tokens\":12}}").cachedTokens()).isEqualTo(12);
     assertThat(read("{\"meta_info\":{}}").cachedTokens()).isEqualTo(-1);
   }

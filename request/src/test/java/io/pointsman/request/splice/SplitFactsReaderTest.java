@@ -58,7 +58,7 @@ class SplitFactsReaderTest {
         "\"conversation\":{\"id\":\"c\"}|STORED",
         "\"background\":true|BACKGROUND",
       })
-  void whatTwoWorkersCannotServeIsKnownWithItsReason(String members, Unsplittable reason) {
+  void unsplittableRequestsHaveTheirReason(String members, Unsplittable reason) {
     assertThat(completion(members).unsplittable()).isEqualTo(reason);
   }
 
@@ -75,7 +75,7 @@ class SplitFactsReaderTest {
         "\"x\":{\"n\":2,\"echo\":true}",
         "\"logprobs\":5"
       })
-  void whatOnlyLooksLikeItIsSplit(String members) {
+  void requestsThatOnlyLookUnsplittableAreSplit(String members) {
     assertThat(completion(members).unsplittable()).isNull();
   }
 
@@ -94,7 +94,7 @@ class SplitFactsReaderTest {
   }
 
   @Test
-  void tokenPromptsAndLimitsAreSeen() {
+  void tokenPromptsAndLimitsAreRead() {
     SplitFacts facts =
         completion("\"prompt\":[1,2],\"max_tokens\":7,\"logprobs\":0,\"stream\":true");
 
@@ -122,12 +122,12 @@ class SplitFactsReaderTest {
         ",\"stream\":true,\"stream_options\":{\"include_usage\":true}",
         ",\"max_tok\\u0065ns\":7"
       })
-  void plainCompletionsOfTokenIdsAreKnown(String more) {
+  void plainCompletionsOfTokenIdsAreRecognized(String more) {
     assertThat(completion("\"model\":\"m\",\"prompt\":[1,2]" + more).plain()).isTrue();
     assertThat(completion("\"model\":\"m\",\"prompt\":\"1\"" + more).plain()).isFalse();
   }
 
-  /** Whatever its value, and whether it is known or not. */
+  /** The value does not matter; neither do unknown names differ from known ones. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -172,7 +172,7 @@ class SplitFactsReaderTest {
         "",
         "Model"
       })
-  void nothingElseIsPlain(String name) {
+  void anyOtherMemberIsNotPlain(String name) {
     for (String value : new String[] {"1", "null", "{}"}) {
       assertThat(completion("\"prompt\":[1,2],\"%s\":%s".formatted(name, value)).plain())
           .as(name)
@@ -181,7 +181,7 @@ class SplitFactsReaderTest {
   }
 
   @Test
-  void charactersCountAQuarterRoundedDown() {
+  void fourCharactersCountAsOneTokenRoundedDown() {
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"1234567\"}")).isEqualTo(1);
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"12345678\"}")).isEqualTo(2);
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":[\"123\",\"45678\"]}")).isEqualTo(2);
@@ -189,7 +189,7 @@ class SplitFactsReaderTest {
   }
 
   @Test
-  void charactersAreCodePointsWhateverTheirSpelling() {
+  void charactersAreCodePointsWithOrWithoutEscapes() {
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"中中中é\"}")).isEqualTo(1);
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"\\u4e2d\\n\\\"😀\"}")).isEqualTo(1);
     assertThat(tokens(Endpoint.COMPLETIONS, "{\"prompt\":\"\\ud83d\\uDE00abc\"}")).isEqualTo(1);
@@ -204,7 +204,7 @@ class SplitFactsReaderTest {
   }
 
   @Test
-  void ofMessagesTheirTextCountsAndNothingElse() {
+  void onlyTheTextOfMessagesCounts() {
     String messages =
         "[{\"role\":\"system\",\"content\":\"1234\"},{\"role\":\"user\",\"content\":["
             + "{\"type\":\"text\",\"text\":\"5678\"},"
@@ -227,7 +227,7 @@ class SplitFactsReaderTest {
   }
 
   @Test
-  void theEstimateIsMadeOnlyWhenAskedFor() {
+  void theEstimateIsMadeOnlyOnRequest() {
     byte[] body = "{\"prompt\":\"12345678\"}".getBytes(UTF_8);
 
     assertThat(reader.read(Endpoint.COMPLETIONS, body, 0, body.length, false).tokens())

@@ -13,7 +13,7 @@ class UsageTailTest {
   }
 
   @Test
-  void chatCompletionTellsAllThree() {
+  void chatCompletionsHaveAllThreeCounts() {
     assertThat(
             read(
                 "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12,\"total_tokens\":20,"
@@ -34,7 +34,7 @@ class UsageTailTest {
   }
 
   @Test
-  void messagesAndResponsesAreUnderstood() {
+  void messagesAndResponsesAreRead() {
     assertThat(
             read(
                 "\"usage\":{\"input_tokens\":9,\"cache_creation_input_tokens\":3,"
@@ -51,7 +51,7 @@ class UsageTailTest {
   }
 
   @Test
-  void sglangTellsInMetaInfo() {
+  void sglangReportsCountsInMetaInfo() {
     assertThat(
             read(
                 "{\"text\":\"a\",\"meta_info\":{\"prompt_tokens\":12,\"completion_tokens\":1,"
@@ -65,7 +65,7 @@ class UsageTailTest {
   }
 
   @Test
-  void whatAModelWritesIsNotTaken() {
+  void textOfTheModelIsNoUsage() {
     assertThat(
             read(
                 "{\"content\":\"\\\"usage\\\":{\\\"prompt_tokens\\\":99,\\\"x\\\":1}\",\"id\":\"a\"}"))
@@ -73,7 +73,7 @@ class UsageTailTest {
   }
 
   @Test
-  void answersWithoutUsageTellNothing() {
+  void answersWithoutUsageHaveNoCounts() {
     assertThat(read("")).isEqualTo(Usage.UNKNOWN);
     assertThat(read("data: [DONE]\n\n")).isEqualTo(Usage.UNKNOWN);
     assertThat(read("{\"usage\":null}")).isEqualTo(Usage.UNKNOWN);
@@ -82,14 +82,14 @@ class UsageTailTest {
   }
 
   @Test
-  void tornNumberIsNotTaken() {
+  void aCutNumberDoesNotCount() {
     byte[] bytes = "\"usage\":{\"prompt_tokens\":12".getBytes(UTF_8);
 
     assertThat(UsageTail.read(bytes, 0, bytes.length)).isEqualTo(Usage.UNKNOWN);
   }
 
   @Test
-  void lastOfTwoUsagesCountsAndOfTwoNamesTheFirst() {
+  void theLastUsageAndItsFirstNameCount() {
     assertThat(
             read(
                 "\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}},"
@@ -104,7 +104,7 @@ class UsageTailTest {
   }
 
   @Test
-  void namesThatOnlyBeginOrEndAlikeAreOthers() {
+  void namesWithTheSameStartOrEndAreDifferent() {
     assertThat(
             read(
                 "\"usage\":{\"prompt_tokens_details\":1,\"xprompt_tokens\":2,\"my\":"
@@ -115,7 +115,7 @@ class UsageTailTest {
   }
 
   @Test
-  void usageIsFoundWhereverItStands() {
+  void usageIsFoundAtEveryPosition() {
     String usage = "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":8}";
     for (int before = 0; before < 20; before++) {
       for (int behind = 0; behind < 20; behind++) {
@@ -125,7 +125,7 @@ class UsageTailTest {
     }
   }
 
-  /** What is behind the end belongs to somebody else. */
+  /** Bytes after the end belong to another answer. */
   @Test
   void nothingIsReadBeyondTheEnd() {
     byte[] bytes = "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":8}".getBytes(UTF_8);

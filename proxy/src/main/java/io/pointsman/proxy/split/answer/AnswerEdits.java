@@ -9,17 +9,16 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is changed in a decode worker's answer: the first token put before its text, the usage as it
- * was in truth. Applied to an answer in one piece, or to the data of each event of a stream; keeps
- * the last of these that hands something back, and what a chat's answer says. Belongs to the event
- * loop.
+ * Edits of a decode worker's answer: the first token before its text, and the correct usage. They
+ * apply to an answer in one piece, or to the data of each event of a stream. They also keep the
+ * last returned transfer parameters and the text of a chat. Belongs to the event loop.
  */
 public final class AnswerEdits {
   private static final byte[] USAGE = ascii("\"usage\"");
   private static final byte[] META = ascii("\"meta_info\"");
   private static final byte[] HANDED_BACK = ascii("\"kv_transfer_params\"");
 
-  /** Bytes of an answer's text; the next turn of a longer one builds on nothing. */
+  /** Maximum size of the text in bytes. After a longer answer the next turn reuses nothing. */
   private static final int MOST_SAID = 1 << 18;
 
   private final SplitTools tools;
@@ -30,15 +29,14 @@ public final class AnswerEdits {
   private final @Nullable FirstToken given;
   private byte @Nullable [] handedBack;
 
-  /** What a chat's answer says; null if that does not matter, or cannot be told. */
+  /** Text of a chat's answer; null if it is unused or unknown. */
   private @Nullable ByteArrayOutputStream said;
 
   /**
-   * @param endpoint what the answer is to
-   * @param cached prompt tokens that the prefill worker found in its cache; negative while not
-   *     known
-   * @param first the first token; null if it comes from decode
-   * @param learns whether what the answer hands back matters
+   * @param endpoint endpoint of the request
+   * @param cached prompt tokens that the prefill worker found in its cache; negative while unknown
+   * @param first the first token; null if decode sends it
+   * @param learns true to keep transfer parameters and text for the next turn
    */
   public AnswerEdits(
       SplitTools tools,
@@ -60,9 +58,9 @@ public final class AnswerEdits {
   }
 
   /**
-   * One JSON object, changed.
+   * Edits one JSON object.
    *
-   * @return null if nothing is to be changed
+   * @return null if it remains unchanged
    */
   byte @Nullable [] apply(byte[] json) {
     if (learns) {
@@ -104,14 +102,14 @@ public final class AnswerEdits {
     return placed.toBytes(json, 0);
   }
 
-  /** The last object that hands something back; null if there was none. */
+  /** The last object with transfer parameters; null if there was none. */
   public byte @Nullable [] handedBack() {
     return handedBack;
   }
 
   /**
-   * The text of a chat's answer, escaped as it came; null if it is not known, or not all that was
-   * generated.
+   * The text of a chat's answer, with its escapes unresolved; null if it is unknown or not all
+   * generated output.
    */
   public byte @Nullable [] said() {
     return said == null || said.size() == 0 ? null : said.toByteArray();

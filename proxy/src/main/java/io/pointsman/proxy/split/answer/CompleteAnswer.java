@@ -10,12 +10,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 
-/** A prefill worker's answer as the client's: all of it, but for the hand-over. */
+/** A prefill worker's answer as the client's answer, without the transfer parameters. */
 public final class CompleteAnswer {
   private CompleteAnswer() {}
 
   /**
-   * @param stream whether the client asked for a stream: then the answer is its only event
+   * @param stream true if the client requested a stream; the answer is then its only event
    */
   public static Reply of(SplitTools tools, PrefillReply reply, boolean stream) {
     byte[] whole = reply.body().bytes();

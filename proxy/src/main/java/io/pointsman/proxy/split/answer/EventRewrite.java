@@ -6,11 +6,11 @@ import io.pointsman.proxy.course.BodyRewrite;
 import java.util.Arrays;
 
 /**
- * Changes the events of a stream. Each goes on as soon as it is complete, and as it came if nothing
- * is to be changed in it. Belongs to the event loop.
+ * Filter that edits the events of a stream. It passes each event when it is complete; an event
+ * without edits is unchanged. Belongs to the event loop.
  */
 public final class EventRewrite implements BodyRewrite {
-  /** An event that is longer goes on as it comes, unread. */
+  /** Maximum size of an event in bytes. A larger one passes unread. */
   private static final int LONGEST = 1 << 20;
 
   private static final byte[] DATA = {'d', 'a', 't', 'a', ':'};
@@ -20,21 +20,21 @@ public final class EventRewrite implements BodyRewrite {
 
   private static final byte[] NOTHING = {};
 
-  /** The beginning of an event, before {@link #length}; there is no end in it. */
+  /** Start of an event, up to {@link #length}. It contains no end of an event. */
   private byte[] open = NOTHING;
 
   private int length;
 
-  /** Whether the event under way is passed on as it comes. */
+  /** True if the current event passes unread. */
   private boolean unread;
 
-  /** The last two bytes that were passed on of an event that goes on unread. */
+  /** Last two bytes of an unread event that were passed. */
   private byte last;
 
   private byte beforeLast;
 
   /**
-   * @param onEnd called when the stream is complete
+   * @param onEnd called at the end of the stream
    */
   public EventRewrite(AnswerEdits edits, Runnable onEnd) {
     this.edits = edits;
@@ -90,10 +90,10 @@ public final class EventRewrite implements BodyRewrite {
   }
 
   /**
-   * The index behind the first empty line; 0 if there is none.
+   * Index after the first empty line; 0 if there is none.
    *
-   * @param from where the event begins
-   * @param unsearched no empty line ends before it
+   * @param from start of the event
+   * @param unsearched no empty line ends before this index
    */
   private int eventEnd(int from, int unsearched) {
     int begin = unread && from == 0 ? -2 : from;
@@ -110,7 +110,7 @@ public final class EventRewrite implements BodyRewrite {
     return 0;
   }
 
-  /** A byte of the event under way, from two before those that are kept. */
+  /** A byte of the current event, from two bytes before the buffered ones. */
   private byte at(int index) {
     return index >= 0 ? open[index] : index == -1 ? last : beforeLast;
   }
@@ -142,7 +142,7 @@ public final class EventRewrite implements BodyRewrite {
     return at < to ? bytes[at] : 0;
   }
 
-  /** Where the data of an event begins: behind {@code data:} at the start of a line. */
+  /** Start of an event's data, after {@code data:} at the start of a line. */
   private static int dataFrom(byte[] bytes, int from, int to) {
     for (int i = from; i + DATA.length <= to; i++) {
       boolean lineStart = i == from || bytes[i - 1] == '\n' || bytes[i - 1] == '\r';

@@ -3,9 +3,9 @@ package io.pointsman.proxy.split.answer;
 import io.pointsman.engine.disagg.plan.PrefillReply;
 import io.pointsman.request.splice.ReplyReader;
 
-/** Finds the count of cached prompt tokens in a whole stream of events. */
+/** Reader of the count of cached prompt tokens in a complete event stream. */
 public final class EventUsage {
-  /** Events that are looked at, from the end: the usage is in one of the last. */
+  /** Maximum number of events to read from the end. The usage is in one of the last events. */
   private static final int MOST_EVENTS = 8;
 
   private static final int NOT_KNOWN = -1;
@@ -13,10 +13,10 @@ public final class EventUsage {
   private EventUsage() {}
 
   /**
-   * The figure in the last event that has one.
+   * The count in the last event that has one.
    *
-   * @param stream events, without the framing of their transfer
-   * @return negative if none has one
+   * @param stream events, without their transfer coding
+   * @return negative if no event has one
    */
   public static long cached(ReplyReader replies, byte[] stream) {
     int end = stream.length;
@@ -44,7 +44,7 @@ public final class EventUsage {
     return from;
   }
 
-  /** Where the JSON object of a line of data begins; {@code to} if it has none. */
+  /** Start of the JSON object in a line of data; {@code to} if there is none. */
   private static int objectFrom(byte[] bytes, int from, int to) {
     if (to - from < 6 || bytes[from] != 'd' || bytes[from + 4] != ':') {
       return to;

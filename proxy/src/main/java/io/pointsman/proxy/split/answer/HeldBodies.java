@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Bounds how many bytes of clients' bodies are kept after their requests, to free what prefill
- * holds for them. One for each event loop, to which it belongs.
+ * Limit on the bodies that remain buffered after their requests, for the release of prefill's
+ * blocks. One per event loop, to which it belongs.
  */
 public final class HeldBodies {
   private final long most;
@@ -15,13 +15,13 @@ public final class HeldBodies {
   private boolean closed;
 
   /**
-   * @param most bytes; a single body may be larger
+   * @param most maximum number of bytes; a single body may exceed it
    */
   HeldBodies(long most) {
     this.most = most;
   }
 
-  /** Notes a body of so many bytes; false if there is no room for it. */
+  /** Adds a body of {@code bytes} bytes. Returns false if there is no room. */
   public boolean enter(int bytes) {
     if (kept > 0 && kept + bytes > most) {
       return false;
@@ -31,21 +31,21 @@ public final class HeldBodies {
   }
 
   /**
-   * Somebody waits for a time to go on.
+   * Registers a caller that waits for a timer.
    *
-   * @param giveUp what is to be done if the event loop stops before
-   * @return false if it stops already
+   * @param giveUp called if the event loop stops first
+   * @return false if the event loop is stopping
    */
   public boolean waits(Runnable giveUp) {
     return !closed && waiting.add(giveUp);
   }
 
-  /** The same goes on. */
+  /** Removes a caller that continues. */
   public void goesOn(Runnable giveUp) {
     waiting.remove(giveUp);
   }
 
-  /** The event loop stops. */
+  /** Stops: calls all registered callers. */
   public void close() {
     closed = true;
     List<Runnable> all = List.copyOf(waiting);
@@ -53,7 +53,7 @@ public final class HeldBodies {
     all.forEach(Runnable::run);
   }
 
-  /** It is let go of. */
+  /** Removes a body of {@code bytes} bytes. */
   public void leave(int bytes) {
     kept -= bytes;
   }

@@ -9,7 +9,7 @@ import io.pointsman.request.splice.FirstText;
 import io.pointsman.request.splice.ReplyReader;
 import io.pointsman.request.splice.SplitFactsReader;
 
-/** What reads, edits and keeps bodies on one event loop, with its scratch memory. */
+/** Readers, editors and buffers of one event loop, with their scratch memory. */
 public record SplitTools(
     SplitFactsReader facts,
     BodyEditor editor,
@@ -19,7 +19,7 @@ public record SplitTools(
     ChatText chatText,
     TurnReader turns,
     HeldBodies bodies) {
-  /** Of bodies kept to free what prefill holds, in bytes on each event loop. */
+  /** Maximum size in bytes of the bodies that are kept to free blocks, per event loop. */
   private static final long MOST_HELD_BYTES = 64L << 20;
 
   /**

@@ -7,8 +7,8 @@ import io.pointsman.proxy.course.BodyRewrite;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes an answer in one piece, once it is complete. One that outgrows its bound goes on as it
- * came. Belongs to the event loop.
+ * Filter that edits an answer in one piece, when it is complete. An answer above the limit remains
+ * unchanged. Belongs to the event loop.
  */
 public final class WholeRewrite implements BodyRewrite {
   private final AnswerEdits edits;
@@ -17,8 +17,8 @@ public final class WholeRewrite implements BodyRewrite {
   private @Nullable ByteBuf whole = Unpooled.buffer(1024);
 
   /**
-   * @param maxBytes largest answer that is changed
-   * @param onEnd called when the answer is complete
+   * @param maxBytes maximum size in bytes of an edited answer
+   * @param onEnd called at the end of the answer
    */
   public WholeRewrite(AnswerEdits edits, int maxBytes, Runnable onEnd) {
     this.edits = edits;

@@ -1,4 +1,4 @@
-/** Answers to requests that two workers serve: read, and changed on their way to the client. */
+/** Answers to requests on two workers: how they are read, and edited on their way to the client. */
 @NullMarked
 package io.pointsman.proxy.split.answer;
 

@@ -8,11 +8,11 @@ import io.pointsman.proxy.telemetry.SplitListener;
 import io.pointsman.proxy.telemetry.SplitListener.PrefillEnd;
 
 /**
- * Waits for the rest of a prefill's answer that was under way when decode was given up: cancelling
- * would free nothing.
+ * Owner of a prefill whose decode was cancelled during prefill's answer. It waits for the end of
+ * the answer, because a cancellation would free nothing.
  *
- * @param body the client's, retained for {@code free}
- * @param free has what prefill holds freed once it has answered
+ * @param body the client's body, retained for {@code free}
+ * @param free starts the release of prefill's blocks after the answer
  */
 public record LateAnswer(SplitListener listener, KeptBody body, Runnable free)
     implements SideLeg.Owner {

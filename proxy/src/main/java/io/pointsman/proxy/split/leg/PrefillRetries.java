@@ -14,17 +14,18 @@ import io.pointsman.proxy.telemetry.SplitListener.PrefillEnd;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The prefills of one request: how the failed ones are settled, whether there may be another one,
- * and the error that the client gets if nothing else helps. Those of decode are the exchange's own
- * attempts. Belongs to the event loop.
+ * The prefills of one request: their settlement, retries, and the error for the client. Decode
+ * requests are attempts of the exchange and not counted here. Belongs to the event loop.
  */
 public final class PrefillRetries {
-  /** What the prefills have come to since the last good one. */
+  /** Failures since the last successful prefill. */
   private enum Trouble {
     NONE,
-    /** Workers were too busy; or it was worse, and one worker alone has had the request since. */
+    /**
+     * Workers were busy. Or a prefill failed, and the request was then sent to one worker alone.
+     */
     BUSY,
-    /** One has failed otherwise, so that one worker alone may serve the request. */
+    /** A prefill failed for another reason, so one worker alone may serve the request. */
     BROKEN
   }
 
@@ -42,21 +43,21 @@ public final class PrefillRetries {
     plan = new RetryPlan(state.plane().retry(), state.plane().backoff(), state.budget());
   }
 
-  /** Notes that a prefill begins. */
+  /** Records the start of a prefill. */
   public void attempted() {
     plan.attempted();
   }
 
   /**
-   * Settles the lease of a prefill that was refused.
+   * Settles the lease of a prefill with an error.
    *
-   * @return why another worker is to be tried; null if the error is the client's
+   * @return reason to try another worker; null if the error is the client's
    */
   public @Nullable RetryReason settle(SideLeg leg, HeldAnswer error) {
     return settle(listener, leg, error);
   }
 
-  /** The same for one that nobody waits for. */
+  /** As {@link #settle(SideLeg, HeldAnswer)}, for a prefill that no request needs. */
   static @Nullable RetryReason settle(SplitListener listener, SideLeg leg, HeldAnswer error) {
     Lease lease = leg.lease();
     if (error.busy()) {
@@ -75,18 +76,18 @@ public final class PrefillRetries {
     return null;
   }
 
-  /** Keeps the error of a prefill, to be told if nothing else helps. */
+  /** Keeps the error of a prefill for the client, if nothing else succeeds. */
   public void keep(HeldAnswer error) {
     plan.hold(error);
   }
 
-  /** Notes that a prefill ended without an answer. */
+  /** Records a prefill without an answer. */
   public void noAnswer(RetryReason reason, ProxyError error) {
     plan.failed(error);
     listener.prefill(end(reason));
   }
 
-  /** How one ended that got no answer. */
+  /** Result to report for a prefill without an answer. */
   static PrefillEnd end(RetryReason reason) {
     return switch (reason) {
       case TIMEOUT -> PrefillEnd.TIMEOUT;
@@ -95,13 +96,13 @@ public final class PrefillRetries {
     };
   }
 
-  /** One has done its part: what failed before it is of no account. */
+  /** Records a successful prefill. Earlier failures do not count after it. */
   public void succeeded() {
     trouble = Trouble.NONE;
     plan.release();
   }
 
-  /** Takes leave for another prefill after a failed one; false if there must not be one. */
+  /** Requests another prefill after a failure; false if it is not permitted. */
   public boolean another(RetryReason reason) {
     boolean busy = reason == RetryReason.BUSY && trouble != Trouble.BROKEN;
     trouble = busy ? Trouble.BUSY : Trouble.BROKEN;
@@ -112,7 +113,10 @@ public final class PrefillRetries {
     return again;
   }
 
-  /** The same where what a good prefill has computed is lost. */
+  /**
+   * Requests another prefill because the blocks of a successful one are lost; false if it is not
+   * permitted.
+   */
   public boolean anew() {
     return repeat(RetryReason.STATUS);
   }
@@ -123,24 +127,26 @@ public final class PrefillRetries {
     return again;
   }
 
-  /** How long to wait before that. */
+  /** Delay before the next prefill, in nanoseconds. */
   public long waitNanos(RetryReason reason) {
     return plan.waitNanos(reason);
   }
 
-  /** Whether one has failed, or was busy. */
+  /** True if a prefill has failed or its worker was busy. */
   public boolean failed() {
     return trouble != Trouble.NONE;
   }
 
-  /** Whether there must be no further one: the request is served whole, or not at all. */
+  /**
+   * True if no further prefill is permitted. One worker serves the complete request, or it fails.
+   */
   public boolean spent() {
     return spent;
   }
 
   /**
-   * Whether one has failed otherwise than by being busy, so that one worker alone may serve the
-   * request. True once at most.
+   * True if a prefill failed for another reason than a busy worker, so one worker alone may serve
+   * the request. True at most once.
    */
   public boolean takeBroke() {
     boolean taken = trouble == Trouble.BROKEN;
@@ -150,7 +156,7 @@ public final class PrefillRetries {
     return taken;
   }
 
-  /** The client gets the best error that there is. */
+  /** Sends the best available error to the client. */
   public void giveUp() {
     HeldAnswer held = plan.takeHeld(false);
     ProxyError error = plan.lastError();
@@ -163,7 +169,7 @@ public final class PrefillRetries {
     }
   }
 
-  /** Lets go of the error that is kept. */
+  /** Releases the buffered error. */
   public void release() {
     plan.release();
   }

@@ -6,7 +6,7 @@ import io.pointsman.proxy.telemetry.RetryReason;
 import io.pointsman.proxy.telemetry.SplitListener;
 import io.pointsman.proxy.telemetry.SplitListener.PrefillEnd;
 
-/** Settles the lease of a prefill that nobody waits for any more, and tells how it ended. */
+/** Owner of a prefill that no request needs. It settles the lease and reports the end. */
 public record Settling(SplitListener listener) implements SideLeg.Owner {
   @Override
   public void answered(SideLeg leg, byte[] body) {

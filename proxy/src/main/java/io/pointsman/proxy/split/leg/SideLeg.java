@@ -28,34 +28,37 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request to one worker whose answer the router reads itself: a prefill, or a decode request that
- * only frees blocks. Belongs to the event loop.
+ * A request to one worker with an answer that the router reads itself: a prefill, or a decode
+ * request that only frees blocks. Belongs to the event loop.
  */
 public final class SideLeg extends WorkerCall {
-  /** Hears once how it ended, unless it was aborted. */
+  /** Receiver of the result. It gets one call, unless the request is aborted. */
   public interface Owner {
     /**
-     * A whole answer below 400 has come. The lease is the owner's to settle.
+     * Reports a complete answer with a status below 400. The owner settles the lease.
      *
-     * @param body without framing
+     * @param body the body without framing
      */
     void answered(SideLeg leg, byte[] body);
 
-    /** A whole error has come. The lease is the owner's to settle, the error to be let go of. */
+    /** Reports a complete error. The owner settles the lease and releases the error. */
     void refused(SideLeg leg, HeldAnswer error);
 
-    /** There is no answer, or a stream that ends with an error; the lease is settled. */
+    /**
+     * Reports that there is no answer, or a stream that ends with an error. The lease is settled.
+     */
     void failed(SideLeg leg, RetryReason reason, ProxyError error);
   }
 
   /**
-   * What is sent.
+   * The request to send.
    *
-   * @param head the whole head
-   * @param timeout from now to the end of the answer; zero for no bound
-   * @param maxBytes largest answer that is read
+   * @param head the complete head
+   * @param body the body
+   * @param timeout maximum time to the end of the answer; zero for none
+   * @param maxBytes maximum size in bytes of the answer
    */
-  @SuppressWarnings("ArrayRecordComponent") // made, sent, forgotten
+  @SuppressWarnings("ArrayRecordComponent") // created, sent once, never compared
   public record Message(byte[] head, EditedBody body, Duration timeout, int maxBytes) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(SideLeg.class);
@@ -68,7 +71,7 @@ public final class SideLeg extends WorkerCall {
 
   private final Message message;
 
-  /** From the start until the head of the answer has come: it is not sent again then. */
+  /** The body until the head of the answer arrives; the request is not sent again afterwards. */
   private @Nullable KeptBody unanswered;
 
   private final long startedAt;
@@ -79,15 +82,15 @@ public final class SideLeg extends WorkerCall {
   private boolean surplus;
   private int status;
 
-  /** Whether its owner knows how it has ended, or has ended it. */
+  /** True if the owner has its result, or aborted the request. */
   private boolean told;
 
-  /** Whether the answer is a stream of events that can be read. */
+  /** True if the answer is a readable event stream. */
   private boolean events;
 
   /**
-   * @param lease taken over
-   * @param trace follows it; null for nobody
+   * @param lease ownership passes to this object
+   * @param trace trace of the request; null for none
    */
   public SideLeg(
       LoopState state, Lease lease, Message message, @Nullable SideTrace trace, Owner owner) {
@@ -100,17 +103,17 @@ public final class SideLeg extends WorkerCall {
     startedAt = state.now();
   }
 
-  /** Nanoseconds since it was made. */
+  /** Nanoseconds since the creation of this object. */
   public long nanos() {
     return state.now() - startedAt;
   }
 
-  /** Sends it over whatever connection there is. */
+  /** Starts the request on an idle connection, or a new one. */
   public void start() {
     start(false);
   }
 
-  /** Starts it on a new connection: it is not sent twice. */
+  /** Starts the request on a new connection, because it must not be sent twice. */
   public void startOnce() {
     start(true);
   }
@@ -126,22 +129,22 @@ public final class SideLeg extends WorkerCall {
     call(fresh);
   }
 
-  /** Whether it has ended, by whatever way. */
+  /** True if the request has ended in any way. */
   public boolean over() {
     return phase() == Phase.OVER;
   }
 
-  /** Whether a good answer has begun: the worker has done what it was asked. */
+  /** True if a successful answer has started. The worker has then done its work. */
   public boolean answering() {
     return phase() == Phase.ANSWERING;
   }
 
-  /** Goes on without whoever waited for it. */
+  /** Passes the result to another owner. */
   public void detach(Owner next) {
     owner = next;
   }
 
-  /** Ends it: the worker sees a closed connection. */
+  /** Cancels the request. The worker sees a closed connection. */
   public void abort() {
     boolean ended = over();
     told = true;
@@ -152,7 +155,7 @@ public final class SideLeg extends WorkerCall {
   }
 
   /**
-   * @param failure why there is no whole answer; null if there is one
+   * @param failure reason why there is no complete answer; null if there is one
    */
   private void traced(@Nullable RetryReason failure) {
     if (trace != null) {
@@ -195,7 +198,7 @@ public final class SideLeg extends WorkerCall {
     }
   }
 
-  /** The client's own errors reach it as they are, as far as good answers may be that large. */
+  /** The client gets its own errors unchanged, up to the size of successful answers. */
   @Override
   protected boolean fits(HeldAnswer error) {
     int most = error.status() < 500 ? message.maxBytes() : HeldAnswer.MOST_BYTES;
@@ -264,7 +267,7 @@ public final class SideLeg extends WorkerCall {
       return;
     }
     if (lease.observed()) {
-      // Asked for one token: with it the prompt is computed.
+      // The request is for one token, so the prompt is computed.
       lease.firstToken();
       lease.reported(UsageTail.read(whole, 0, whole.length));
     }
@@ -274,7 +277,7 @@ public final class SideLeg extends WorkerCall {
     owner.answered(this, whole);
   }
 
-  /** SGLang sends the head of a stream before its scheduler may give the request up. */
+  /** SGLang sends the head of a stream before its scheduler may abort the request. */
   private void failedBehindHead(boolean busy) {
     complete(surplus);
     settleFault(busy);
@@ -299,7 +302,7 @@ public final class SideLeg extends WorkerCall {
     owner.failed(this, reason, error);
   }
 
-  /** The worker is not to blame; whoever waits may do without it. */
+  /** The worker is not to blame. The request may continue without this one. */
   @Override
   public void defective(Throwable defect) {
     LOG.error("a request to {} failed", lease.worker(), defect);

@@ -1,4 +1,4 @@
-/** Requests to prefill workers, or that only free blocks: sent, read, settled, tried again. */
+/** Requests to prefill workers, and requests that only free blocks: send, read, settle, retry. */
 @NullMarked
 package io.pointsman.proxy.split.leg;
 

@@ -4,9 +4,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Who waits for which notifications, by what these carry. Whoever receives them, from whatever
- * socket, calls {@link #arrived}. As many wait as there are requests under way; notifications that
- * nobody waits for are dropped.
+ * Table of requests that wait for notifications, by the notifications' id. Each receiver of
+ * notifications calls {@link #arrived}. Notifications without a waiting request are dropped. Its
+ * size is bounded by the requests in progress. Thread-safe.
  */
 public final class NotificationTable implements Notifications {
   private static final class Wait {
@@ -35,9 +35,9 @@ public final class NotificationTable implements Notifications {
   }
 
   /**
-   * One more notification has come.
+   * Records one notification.
    *
-   * @return whether anybody waits for it
+   * @return true if a request waits for it
    */
   public boolean arrived(String id) {
     Wait wait;
@@ -56,7 +56,7 @@ public final class NotificationTable implements Notifications {
     return true;
   }
 
-  /** How many wait. */
+  /** Number of waiting requests. */
   public synchronized int waiting() {
     return waits.size();
   }

@@ -1,28 +1,25 @@
 package io.pointsman.proxy.split.waiting;
 
-/**
- * Notifications of engines that a hand-over is under way, and who waits for them. Safe for any
- * number of threads.
- */
+/** Engines' notifications about KV transfers. Thread-safe. */
 @FunctionalInterface
 public interface Notifications {
-  /** Nobody hears of any: whoever waits does so to the end of its patience. */
+  /** Source without notifications; each wait ends by its timeout. */
   Notifications NONE = (_, _, _) -> () -> {};
 
-  /** Somebody who waits. */
+  /** A wait for notifications. */
   @FunctionalInterface
   interface Expected {
-    /** Waits no more. */
+    /** Ends the wait. */
     void cancel();
   }
 
   /**
-   * Begins to wait; before the request that brings them is sent.
+   * Starts a wait. Call it before the request that causes the notifications.
    *
-   * @param id what the notifications carry
-   * @param count how many; at least 1
-   * @param complete called once when all have come, on any thread; not after {@link
-   *     Expected#cancel} has returned, but for a call that is under way
+   * @param id id of the notifications
+   * @param count number of notifications; at least 1
+   * @param complete called once when all have arrived, on any thread; not after {@link
+   *     Expected#cancel}, except for a call in progress
    */
   Expected expect(String id, int count, Runnable complete);
 }

@@ -13,20 +13,19 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that wait for a place on workers, in a line for each model and role: in each, who
- * came first is served first. A request that wants another role after all changes the line and
- * stands there as if it had come to that line at once. Bounded over all lines. Safe for any number
- * of threads.
+ * The requests that wait for a slot on workers, in one queue per model and role. Each queue is
+ * served in order of arrival. A request that needs another role changes the queue and keeps its
+ * arrival number. The total number of requests is bounded. Thread-safe.
  */
 public final class WaitingRoom {
   private static final Role[] ROLES = Role.values();
   private static final Comparator<Seat> BY_COMING = Comparator.comparingLong(seat -> seat.number);
 
   /**
-   * What requests wait for in the order of their coming.
+   * Key of a queue.
    *
-   * @param owner the model that they ask for, or what stands for one request that waits by itself
-   * @param missing the role that has no place for them
+   * @param owner model of the requests, or an object for one request that waits alone
+   * @param missing role without a free slot
    */
   public record Line(Object owner, Role missing) {
     public Line {
@@ -35,7 +34,7 @@ public final class WaitingRoom {
     }
   }
 
-  /** A place in a line. */
+  /** Position of a request in a queue. */
   public static final class Seat {
     private final long number;
     private final Runnable turn;
@@ -52,10 +51,10 @@ public final class WaitingRoom {
 
   private final int most;
 
-  /** None is empty; guarded by this. */
+  /** No queue is empty. Guarded by this. */
   private final Map<Line, SortedSet<Seat>> lines = new HashMap<>();
 
-  /** Written under the lock; requests that find nobody waiting take none. */
+  /** Written under the lock. A request that finds no other waiting takes no lock. */
   private volatile int waiting;
 
   private long numbers;
@@ -65,11 +64,11 @@ public final class WaitingRoom {
   }
 
   /**
-   * Takes the last seat of a line.
+   * Adds a request at the end of a queue.
    *
-   * @param turn called by whoever leaves or changes the line, on its thread, when the seat has
-   *     become the first
-   * @return null if there is no seat left
+   * @param turn called when the seat becomes the first, on the thread of the caller that leaves or
+   *     changes the queue
+   * @return null if the maximum is reached
    */
   public synchronized @Nullable Seat enter(Line line, Runnable turn) {
     if (waiting >= most) {
@@ -86,10 +85,10 @@ public final class WaitingRoom {
   }
 
   /**
-   * Changes the line, but not who came before whom.
+   * Moves a seat to another queue. It keeps its arrival number.
    *
-   * <p>Who waits for prefill stays in that line while others wait for decode that came before: all
-   * behind it want decode too, so that it stands in nobody's way, and would soon be back.
+   * <p>A seat that waits for prefill stays if earlier requests wait for decode. All requests behind
+   * it need decode too, so it blocks none of them, and it would soon return.
    */
   public void change(Seat seat, Line line) {
     Seat next = changed(seat, line);
@@ -110,7 +109,7 @@ public final class WaitingRoom {
     return next;
   }
 
-  /** Gives a seat up; whoever is the first then has its turn. */
+  /** Removes a seat. The next first seat of its queue gets its turn. */
   public void leave(Seat seat) {
     Seat next = left(seat);
     if (next != null) {
@@ -127,7 +126,7 @@ public final class WaitingRoom {
     return removed(seat, line);
   }
 
-  /** Who has become the first of the line by that; null if nobody. */
+  /** The seat that becomes the first of the queue; null if there is none. */
   private @Nullable Seat removed(Seat seat, SortedSet<Seat> line) {
     boolean first = line.first() == seat;
     line.remove(seat);
@@ -139,9 +138,9 @@ public final class WaitingRoom {
   }
 
   /**
-   * The roles that others wait for who came before.
+   * The roles that earlier requests wait for.
    *
-   * @param seat the own one; null if there is none yet, so that all others came before
+   * @param seat own seat; null if there is none yet, and then all others are earlier
    */
   public Set<Role> before(Object owner, @Nullable Seat seat) {
     return waiting == 0 ? Set.of() : search(owner, seat);
@@ -162,13 +161,13 @@ public final class WaitingRoom {
     return seats != null && (seat == null || seats.first().number < seat.number);
   }
 
-  /** Whether a seat is the first of its line. */
+  /** True if the seat is the first of its queue. */
   public synchronized boolean first(Seat seat) {
     SortedSet<Seat> line = lines.get(seat.line);
     return line != null && line.first() == seat;
   }
 
-  /** Requests that wait. */
+  /** Number of waiting requests. */
   public int waiting() {
     return waiting;
   }

@@ -1,4 +1,4 @@
-/** What requests with two workers wait for: a place on them, notifications of engines. */
+/** Waits of requests on two workers: for slots, and for engines' notifications. */
 @NullMarked
 package io.pointsman.proxy.split.waiting;
 

@@ -38,7 +38,7 @@ class EventRewriteTest {
     return new AnswerEdits(tools, PdEndpoint.COMPLETIONS, () -> cached, first, false);
   }
 
-  /** What comes out when the stream comes in pieces of {@code size} bytes. */
+  /** Output for a stream in pieces of {@code size} bytes. */
   private String rewritten(AnswerEdits edits, int size) {
     EventRewrite rewrite = new EventRewrite(edits, () -> {});
     StringBuilder out = new StringBuilder();
@@ -59,14 +59,14 @@ class EventRewriteTest {
   }
 
   @Test
-  void eventsThatNothingConcernsGoOnAsTheyCame() {
+  void eventsWithoutEditsPassUnchanged() {
     for (int size : new int[] {1, 2, 3, 7, 50, 1000}) {
       assertThat(rewritten(edits(-1, null), size)).as("size " + size).isEqualTo(STREAM);
     }
   }
 
   @Test
-  void usageGetsTheCachedTokensWhereverTheStreamIsCut() {
+  void usageGetsTheCachedTokensAtEverySplitOfTheStream() {
     String expected =
         STREAM.replace(
             "\"completion_tokens\":2",
@@ -77,7 +77,7 @@ class EventRewriteTest {
   }
 
   @Test
-  void theFirstTokenGoesBeforeTheFirstText() {
+  void theFirstTokenPrecedesTheFirstText() {
     FirstToken first =
         new FirstToken(
             RawJson.of("\" \\u0061\""),
@@ -96,7 +96,7 @@ class EventRewriteTest {
   }
 
   @Test
-  void anEventGoesOnAsSoonAsItIsComplete() {
+  void anEventPassesWhenItIsComplete() {
     EventRewrite rewrite = new EventRewrite(edits(1, null), () -> {});
     assertThat(
             text(
@@ -110,7 +110,7 @@ class EventRewriteTest {
   }
 
   @Test
-  void aVeryLongEventGoesOnUnread() {
+  void aVeryLongEventPassesUnread() {
     EventRewrite rewrite = new EventRewrite(edits(1, null), () -> {});
     String half = "data: {\"usage\":{}," + "x".repeat(2 << 20);
     assertThat(text(rewrite.take(Unpooled.copiedBuffer(half, StandardCharsets.UTF_8))))
@@ -122,10 +122,10 @@ class EventRewriteTest {
     assertThat(rewrite.betweenEvents()).isTrue();
   }
 
-  /** Wherever its end is cut, the next event is read again. */
+  /** The next event is read again, whatever the split of the end. */
   @ParameterizedTest
   @ValueSource(strings = {"}\n|\n", "}|\n|\n", "}\n\r|\n", "}\n|\r\n", "}|\r|\n|\r|\n", "|}\n\n|"})
-  void theEndOfAVeryLongEventIsSeen(String end) {
+  void theEndOfAVeryLongEventIsRecognized(String end) {
     EventRewrite rewrite = new EventRewrite(edits(7, null), () -> {});
     String begin = "data: {" + "x".repeat(2 << 20);
     StringBuilder out = new StringBuilder();
@@ -144,7 +144,7 @@ class EventRewriteTest {
   }
 
   @Test
-  void anAnswerInOnePieceIsChangedAtItsEnd() {
+  void anAnswerInOnePieceIsEditedAtItsEnd() {
     WholeRewrite rewrite = new WholeRewrite(edits(3, null), 1000, () -> {});
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("{\"usage\":", StandardCharsets.UTF_8))))
         .isEmpty();
@@ -159,7 +159,7 @@ class EventRewriteTest {
   }
 
   @Test
-  void anAnswerThatOutgrowsTheBoundGoesOnAsItCame() {
+  void anAnswerAboveTheLimitPassesUnchanged() {
     WholeRewrite rewrite = new WholeRewrite(edits(3, null), 10, () -> {});
     assertThat(text(rewrite.take(Unpooled.copiedBuffer("{\"usage\":{}", StandardCharsets.UTF_8))))
         .isEqualTo("{\"usage\":{}");
@@ -170,7 +170,7 @@ class EventRewriteTest {
 
   @Test
   @Timeout(60)
-  void aLongEventInSmallPiecesComesOutWhole() {
+  void aLongEventInSmallPiecesPassesCompletely() {
     EventRewrite rewrite = new EventRewrite(edits(1, null), () -> {});
     String event = "data: {\"a\":\"" + "x".repeat(50_000) + "\"}\n\n";
     byte[] bytes = event.getBytes(StandardCharsets.UTF_8);
@@ -182,7 +182,7 @@ class EventRewriteTest {
   }
 
   @Test
-  void whatAChatSaysIsKeptWithWhatItHandsBack() {
+  void theTextOfAChatIsKeptWithItsTransferParameters() {
     AnswerEdits edits = new AnswerEdits(tools, PdEndpoint.CHAT, () -> -1, null, true);
     for (String event :
         List.of(
@@ -203,7 +203,7 @@ class EventRewriteTest {
   }
 
   @Test
-  void whatIsTooLongIsNotKept() {
+  void textAboveTheLimitIsNotKept() {
     AnswerEdits edits = new AnswerEdits(tools, PdEndpoint.CHAT, () -> -1, null, true);
     String words = "x".repeat(200_000);
     String event = "{\"choices\":[{\"delta\":{\"content\":\"" + words + "\"}}]}";

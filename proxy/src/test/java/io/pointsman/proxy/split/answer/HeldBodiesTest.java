@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 class HeldBodiesTest {
   @Test
-  void allTogetherAreBounded() {
+  void theSumOfAllBodiesIsBounded() {
     HeldBodies bodies = new HeldBodies(100);
     assertThat(bodies.enter(60)).isTrue();
     assertThat(bodies.enter(41)).isFalse();
@@ -17,7 +17,7 @@ class HeldBodiesTest {
   }
 
   @Test
-  void aSingleOneMayBeLarger() {
+  void aSingleBodyMayExceedTheLimit() {
     HeldBodies bodies = new HeldBodies(100);
     assertThat(bodies.enter(1000)).isTrue();
     assertThat(bodies.enter(1)).isFalse();

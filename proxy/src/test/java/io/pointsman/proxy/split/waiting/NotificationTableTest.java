@@ -9,7 +9,7 @@ class NotificationTableTest {
   private int completed;
 
   @Test
-  void whoWaitsHearsOnceOfTheLastNotification() {
+  void waitCompletesOnceAtTheLastNotification() {
     Notifications.Expected expected = table.expect("a", 2, () -> completed++);
     assertThat(table.arrived("b")).isFalse();
     assertThat(table.arrived("a")).isTrue();
@@ -23,7 +23,7 @@ class NotificationTableTest {
   }
 
   @Test
-  void whoHasGivenUpHearsNothing() {
+  void cancelledWaitDoesNotComplete() {
     table.expect("a", 1, () -> completed++).cancel();
     assertThat(table.arrived("a")).isFalse();
     assertThat(completed).isZero();

@@ -21,7 +21,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void whoComesFirstHasItsTurnFirst() {
+  void requestsGetTheirTurnInOrderOfArrival() {
     WaitingRoom room = new WaitingRoom(10);
     Seat a = enter(room, DECODE, "a");
     Seat b = enter(room, DECODE, "b");
@@ -42,7 +42,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void linesDoNotStandInEachOthersWay() {
+  void queuesDoNotBlockEachOther() {
     WaitingRoom room = new WaitingRoom(10);
     Seat a = enter(room, PREFILL, "a");
     assertThat(room.before("n", null)).isEmpty();
@@ -53,7 +53,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void onlyWhoCameBeforeIsBefore() {
+  void onlyEarlierRequestsAreBefore() {
     WaitingRoom room = new WaitingRoom(10);
     Seat a = enter(room, PREFILL, "a");
     Seat b = enter(room, DECODE, "b");
@@ -65,7 +65,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void whoChangesTheLineKeepsItsPlaceInTheOrderOfComing() {
+  void changeOfTheQueueKeepsTheOrderOfArrival() {
     WaitingRoom room = new WaitingRoom(10);
     Seat a = enter(room, PREFILL, "a");
     Seat b = enter(room, DECODE, "b");
@@ -94,9 +94,9 @@ class WaitingRoomTest {
     assertThat(room.before("m", null)).isEmpty();
   }
 
-  /** All that wait for prefill want decode too: each would only come back. */
+  /** All requests that wait for prefill need decode too, so each would only return. */
   @Test
-  void whoWaitsForPrefillStaysThereBehindThoseThatWaitForDecode() {
+  void requestThatWaitsForPrefillStaysIfEarlierOnesWaitForDecode() {
     WaitingRoom room = new WaitingRoom(10);
     Seat a = enter(room, DECODE, "a");
     Seat b = enter(room, PREFILL, "b");
@@ -112,7 +112,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void whoWaitsForDecodeGoesBehindThoseThatWaitForPrefill() {
+  void requestThatWaitsForDecodeMovesBehindEarlierOnesThatWaitForPrefill() {
     WaitingRoom room = new WaitingRoom(10);
     Seat a = enter(room, PREFILL, "a");
     Seat b = enter(room, DECODE, "b");
@@ -126,7 +126,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void whoHasLeftChangesNoLine() {
+  void seatThatHasLeftCannotChangeItsQueue() {
     WaitingRoom room = new WaitingRoom(10);
     Seat a = enter(room, PREFILL, "a");
     room.leave(a);
@@ -135,7 +135,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void allLinesTogetherAreBounded() {
+  void theTotalOfAllQueuesIsBounded() {
     WaitingRoom room = new WaitingRoom(2);
     Seat a = enter(room, PREFILL, "a");
     enter(room, DECODE, "b");
