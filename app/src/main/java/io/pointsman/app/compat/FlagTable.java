@@ -100,7 +100,8 @@ public final class FlagTable {
       help.append("      ").append(flag.meaning()).append('\n');
       help.append("      ").append(status(flag)).append('\n');
     }
-    help.append("\nFlags of pointsman serve can be added, and win: pointsman serve --help\n");
+    help.append(
+        "\nFlags of 'pointsman serve' can be added and override these: pointsman serve --help\n");
     return help.toString();
   }
 

@@ -480,7 +480,9 @@ class ProductionStackLauncherTest {
   void logicsOfLaterReleasesAreRefusedWithTheirFlags(String logic, String flag) {
     assertThat(refused(STATIC + "--routing-logic " + logic)).hasSize(1);
     assertThat(refused(STATIC + "--routing-logic " + logic + " " + flag + " 1"))
-        .anyMatch(problem -> problem.startsWith(flag + ": is not supported: the logic " + logic));
+        .anyMatch(
+            problem ->
+                problem.startsWith(flag + ": is not supported: only for the logic " + logic));
   }
 
   @Test
@@ -545,6 +547,7 @@ class ProductionStackLauncherTest {
   void aGateThatIsOnIsRefused() {
     assertThat(refused(ROUND + "--feature-gates SemanticCache=true"))
         .containsExactly(
-            "--feature-gates: SemanticCache=true (expected: gates that are off, as Name=false)");
+            "--feature-gates: SemanticCache=true (expected: gates that are off, for example"
+                + " Name=false)");
   }
 }
