@@ -281,7 +281,7 @@ public final class RoutingEngine {
     listener.policyFailed(
         fault instanceof RuntimeException failure
             ? failure
-            : new IllegalStateException("a class does not fit: " + fault, fault));
+            : new IllegalStateException("a class is not compatible: " + fault, fault));
   }
 
   /** A worker that admits the request; null if there is none. */

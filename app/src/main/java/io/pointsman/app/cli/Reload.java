@@ -60,7 +60,8 @@ final class Reload {
     List<String> problems = new ArrayList<>();
     for (Key<?> key : ConfigKeys.all()) {
       if (!CHANGEABLE.contains(key) && !next.get(key).equals(inForce.get(key))) {
-        problems.add(key.path() + ": changed (expected: a restart, it is read at the start only)");
+        problems.add(
+            key.path() + ": changed (expected: a restart, because it is read only at the start)");
       }
     }
     if (!problems.isEmpty()) {

@@ -50,7 +50,8 @@ final class DiscoveryFlags {
       return;
     }
     if (into.backend() == Backend.OPENAI) {
-      into.problems().add("--service-discovery: not with --backend openai, which is one server");
+      into.problems()
+          .add("--service-discovery: given with --backend openai (expected: one of them)");
     }
     boolean parts =
         KubernetesKeys.finds(values, KubernetesKeys.PREFILL_SELECTOR)
@@ -59,19 +60,19 @@ final class DiscoveryFlags {
       KubernetesKeys.findNone(values, KubernetesKeys.SELECTOR);
       need(
           parts,
-          "--service-discovery: no --prefill-selector and no --decode-selector (expected: one of"
-              + " them at least, with labels such as role=prefill)",
+          "--service-discovery: no --prefill-selector and no --decode-selector (expected: at least"
+              + " one of them, for example role=prefill)",
           into);
     } else {
       if (parts) {
         into.problems()
             .add(
-                "--prefill-selector, --decode-selector: without --vllm-pd-disaggregation"
+                "--prefill-selector, --decode-selector: given without --vllm-pd-disaggregation"
                     + " (expected: both or neither)");
       }
       need(
           KubernetesKeys.finds(values, KubernetesKeys.SELECTOR),
-          "--service-discovery: no --selector (expected: labels such as app=vllm)",
+          "--service-discovery: no --selector (expected: labels, for example app=vllm)",
           into);
     }
   }

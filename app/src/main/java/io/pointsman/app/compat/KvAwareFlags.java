@@ -62,7 +62,7 @@ final class KvAwareFlags {
                 || values.get(DisaggKeys.DECODE_POLICY).equals(KV_AWARE)
             : values.get(RoutingKeys.POLICY).equals(KV_AWARE);
     if (!follows) {
-      into.problems().add(AFFINITY + ": without --policy kv_aware");
+      into.problems().add(AFFINITY + ": given without --policy kv_aware");
     }
   }
 }

@@ -93,7 +93,7 @@ public final class RayRouteApi implements LocalEndpoint {
             501,
             "server_error",
             "decide_disabled",
-            "decide.enabled: false (expected: true, for planes that ask here)");
+            "decide.enabled: false (expected: true, for proxies that ask for decisions)");
     routes.on("POST", ROUTE, new Off(off));
   }
 

@@ -191,12 +191,12 @@ final class FleetSlots {
       return "its id (expected: no spaces, quotes, semicolons or backslashes, no # in front)";
     }
     if (!"http".equals(url.getScheme()) || HostPort.of(url.getRawAuthority()) == null) {
-      return url + " (expected: http://, its servers speak no TLS)";
+      return url + " (expected: http://, because HAProxy connects to workers without TLS)";
     }
     String path = url.getPath();
     return path == null || path.isEmpty() || path.equals("/")
         ? null
-        : url + " (expected: no path, it would be left out)";
+        : url + " (expected: no path, because HAProxy would ignore it)";
   }
 
   private void add(String id, URI url) throws IOException {

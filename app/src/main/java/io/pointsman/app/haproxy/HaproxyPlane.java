@@ -135,7 +135,7 @@ public final class HaproxyPlane implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     started.destroyForcibly();
-    throw new IOException("it does not answer on its own socket: " + output().strip());
+    throw new IOException("no answer on its own socket: " + output().strip());
   }
 
   private static boolean answers(RuntimeApi patient) throws SocketTimeoutException {

@@ -235,7 +235,7 @@ final class KvSource implements AutoCloseable {
     }
     long seq = frames.size() == 3 ? number(frames.get(1)) : -1;
     if (seq < 0) {
-      malformed("a message without a number (expected: topic, number, payload)");
+      malformed("a message without a sequence number (expected: topic, number, payload)");
       return;
     }
     batch(seq, frames.get(2));

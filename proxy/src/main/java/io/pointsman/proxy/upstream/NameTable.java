@@ -89,7 +89,7 @@ public final class NameTable {
   }
 
   private static UnknownHostException tooLong(String host) {
-    return new UnknownHostException(host + ": the look-up takes too long");
+    return new UnknownHostException(host + ": the DNS lookup takes too long");
   }
 
   /** Somebody who waits for a look-up; told once, on its executor. */

@@ -206,7 +206,7 @@ public final class JsonCursor {
   /** Behind the value of the text: notes a problem if anything else follows. */
   public void finish() {
     if (problem == null && peek() != END) {
-      fail("more after the end of the value");
+      fail("more data after the end of the value");
     }
   }
 

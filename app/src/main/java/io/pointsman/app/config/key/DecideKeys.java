@@ -64,7 +64,7 @@ public final class DecideKeys {
   public static final Key<String> SPOE_ADDRESS =
       Key.of(
           "decide.spoe-address",
-          new CheckedText("<host:port>", "host:port; or nothing", DecideSettings::isAddress),
+          new CheckedText("<host:port>", "host:port, or empty", DecideSettings::isAddress),
           DecideSettings.DEFAULTS.spoeAddress(),
           "Address where HAProxy asks for decisions by SPOE, over persistent connections."
               + " `pointsman haproxy` gets this address from the router.",

@@ -274,7 +274,7 @@ public final class DisaggKeys {
           ROOT + "receiver",
           new CheckedText(
               "<host/ports/ports>",
-              "host/init ports/alloc ports such as 10.0.0.1/8300,8301/8400,8401; or nothing",
+              "host/init ports/alloc ports such as 10.0.0.1/8300,8301/8400,8401; or empty",
               DisaggKeys::isReceiver),
           "",
           "lmcache: address to which prefill workers send blocks for decode workers without a"

@@ -47,7 +47,7 @@ public final class KubernetesKeys {
           "kubernetes.namespace",
           new CheckedText(
               "<name>",
-              "a namespace: lower-case letters, digits and hyphens; or nothing",
+              "a namespace: lower-case letters, digits and hyphens; or empty",
               LabelSyntax::isNamespace),
           DEFAULTS.namespace(),
           "Namespace of the pods.",
@@ -74,9 +74,7 @@ public final class KubernetesKeys {
       Key.of(
           "kubernetes.url",
           new CheckedText(
-              "<url>",
-              "a URL such as https://10.0.0.1:6443, or nothing",
-              KubernetesSettings::isUrl),
+              "<url>", "a URL such as https://10.0.0.1:6443, or empty", KubernetesSettings::isUrl),
           DEFAULTS.url(),
           "Base URL of the Kubernetes API.",
           "Empty: the cluster in KUBECONFIG or `~/.kube/config`; if there is none, the cluster in"

@@ -53,7 +53,7 @@ public final class KvEventKeys {
   public static final Key<String> TOPIC =
       Key.of(
           "kv-events.topic",
-          text("<topic>", "a topic, or nothing", true),
+          text("<topic>", "a topic, or empty", true),
           DEFAULTS.topic(),
           "static: topic of the messages, as an exact match. vLLM and SGLang use an empty topic by"
               + " default.",
@@ -113,7 +113,7 @@ public final class KvEventKeys {
   private static CheckedText endpoint() {
     return new CheckedText(
         "<tcp://host:port>",
-        "tcp://host:port, where * is the worker's host; or nothing",
+        "tcp://host:port, where * is the worker's host; or empty",
         Endpoint::isOne);
   }
 

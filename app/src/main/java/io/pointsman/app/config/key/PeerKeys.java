@@ -32,7 +32,7 @@ public final class PeerKeys {
 
   private static CheckedText address() {
     return new CheckedText(
-        "<host:port>", "host:port, where * is every address; or nothing", PeerSettings::isAddress);
+        "<host:port>", "host:port, where * is every address; or empty", PeerSettings::isAddress);
   }
 
   static List<Key<?>> all() {
