@@ -171,7 +171,7 @@ final class HaproxyCommand implements Callable<Integer> {
         HaproxyPlane plane = start(settings())) {
       plane.ended().thenRun(stop::countDown);
       PrintWriter out = requireNonNull(spec).commandLine().getOut();
-      out.println("HAProxy listens on " + plane.url() + ", decided by " + router + " " + way);
+      out.println("HAProxy listens on " + plane.url() + ", decisions by " + router + " " + way);
       out.flush();
       stop.await();
       if (plane.ended().isDone()) {
@@ -226,7 +226,9 @@ final class HaproxyCommand implements Callable<Integer> {
         find ? given.withSpoe(HaproxyPlane.spoeOf(given.router(), given.apiKey())) : given;
     InetSocketAddress asked = settings.spoe();
     way =
-        asked == null ? "over HTTP" : "by SPOE at " + asked.getHostString() + ":" + asked.getPort();
+        asked == null
+            ? "over HTTP"
+            : "over SPOE at " + asked.getHostString() + ":" + asked.getPort();
     try {
       return HaproxyPlane.start(settings);
     } catch (IOException e) {

@@ -50,9 +50,9 @@ final class Reload {
       router.configureWorkers(inForce.get(RoutingKeys.WORKERS), config.workers());
       LogSetup.setLevel(config.log().level());
       inForce = next;
-      log.info("configuration reloaded, {} workers in it", config.workers().size());
+      log.info("configuration reloaded, with {} workers", config.workers().size());
     } catch (ConfigException | IllegalArgumentException | IllegalStateException e) {
-      log.warn("configuration not reloaded, the one before stays in force: {}", e.getMessage());
+      log.warn("configuration not reloaded, the previous one stays active: {}", e.getMessage());
     }
   }
 

@@ -77,7 +77,7 @@ final class RuntimeApi {
         channel.close();
       }
     } catch (IOException e) {
-      log.debug("HAProxy's own socket was not closed", e);
+      log.debug("the socket of HAProxy was not closed", e);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
