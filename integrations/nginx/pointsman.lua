@@ -64,7 +64,7 @@ local complained = {}
 local function complain(cause)
   if not complained[cause] then
     complained[cause] = true
-    ngx.log(ngx.WARN, "pointsman: the router was asked: ", cause, "; said once")
+    ngx.log(ngx.WARN, "pointsman: a request to the router failed: ", cause, "; logged once")
   end
 end
 
@@ -458,7 +458,7 @@ function pointsman.balance()
     ngx.req.clear_header(RANK)
     local good, why = balancer.recreate_request()
     if not good then
-      ngx.log(ngx.ERR, "request not made anew: ", why)
+      ngx.log(ngx.ERR, "cannot rebuild the request: ", why)
       return ngx.exit(502)
     end
   end

@@ -16,7 +16,8 @@ import picocli.CommandLine.Parameters;
 /** {@code ./pointsman bench}: every benchmark of the project by name. */
 @Command(
     name = "bench",
-    description = "Measures the router. Each benchmark says what it compares and on what work.",
+    description =
+        "Measure the router. The help of each benchmark describes its workload and comparison.",
     mixinStandardHelpOptions = true,
     subcommands = {
       BestOfN.class,
@@ -47,8 +48,8 @@ public final class Bench {
   @Command(
       name = "jmh",
       description =
-          "Runs the JMH micro-benchmarks; arguments are JMH's own (try: -h, -l, or a regular"
-              + " expression).")
+          "Run the JMH micro-benchmarks. The arguments are those of JMH, for example -h, -l or a"
+              + " regular expression.")
   static final class Jmh implements Callable<Integer> {
     @Parameters(arity = "0..*", description = "Arguments for JMH.")
     String[] arguments = {};

@@ -36,9 +36,9 @@ import picocli.CommandLine.Option;
 @Command(
     name = "best-of-n",
     description = {
-      "Sends 32 distinct prompts x 8 samples at once to /inference/v1/generate and shows, for each"
-          + " router and policy, the requests per worker and the hit rate of the engines' prefix"
-          + " caches. Simulated engines; fresh ones for each row."
+      "Send 32 distinct prompts x 8 samples at once to /inference/v1/generate. Show the requests"
+          + " per worker and the prefix cache hit rate for each router and policy. Each row uses"
+          + " new simulated engines."
     },
     mixinStandardHelpOptions = true)
 final class BestOfN implements Callable<Integer> {
@@ -48,55 +48,54 @@ final class BestOfN implements Callable<Integer> {
   @Option(
       names = "--engines",
       defaultValue = "4",
-      description = "Simulated engines. Default: ${DEFAULT-VALUE}.")
+      description = "Number of simulated engines. Default: ${DEFAULT-VALUE}.")
   int engines;
 
   @Option(
       names = "--prompts",
       defaultValue = "32",
-      description = "Distinct prompts. Default: ${DEFAULT-VALUE}.")
+      description = "Number of distinct prompts. Default: ${DEFAULT-VALUE}.")
   int prompts;
 
   @Option(
       names = "--samples",
       defaultValue = "8",
-      description = "Samples of each prompt. Default: ${DEFAULT-VALUE}.")
+      description = "Samples per prompt. Default: ${DEFAULT-VALUE}.")
   int samples;
 
   @Option(
       names = "--tokens",
       defaultValue = "873",
-      description = "Token ids in each prompt. Default: ${DEFAULT-VALUE}.")
+      description = "Token ids per prompt. Default: ${DEFAULT-VALUE}.")
   int tokens;
 
   @Option(
       names = "--order",
       description =
-          "In which order requests are sent: grouped (all samples of a prompt together),"
-              + " interleaved (one sample of each prompt in turn), or shuffled. Default:"
-              + " ${DEFAULT-VALUE}.")
+          "Order of the requests: grouped (all samples of a prompt together), interleaved (one"
+              + " sample of each prompt in turn), or shuffled. Default: ${DEFAULT-VALUE}.")
   Order order = Order.grouped;
 
   @Option(
       names = "--seed",
       defaultValue = "1",
-      description = "Seed of prompts and of the shuffled order. Default: ${DEFAULT-VALUE}.")
+      description = "Seed for prompts and for the shuffled order. Default: ${DEFAULT-VALUE}.")
   long seed;
 
   @Option(
       names = "--speed",
       defaultValue = "1",
-      description = "Engine seconds per second. Default: ${DEFAULT-VALUE}.")
+      description = "Simulated seconds per real second. Default: ${DEFAULT-VALUE}.")
   double speed;
 
-  @Option(names = "--only", description = "Only rows whose router's name starts with this.")
+  @Option(names = "--only", description = "Show only routers with this prefix in their name.")
   String only = "";
 
   @Option(
       names = "--check",
       description =
-          "Exit with 1 if the row of Pointsman's cache_aware has a failure, a worker that is more"
-              + " than 2 requests from its fair share, or a hit rate under 86 %%.")
+          "Exit with 1 if Pointsman's cache_aware has a failure, an uneven share (more than 2"
+              + " requests off) or a hit rate below 86 %%.")
   boolean check;
 
   private final Contenders installed;

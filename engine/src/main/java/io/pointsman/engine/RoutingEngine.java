@@ -285,7 +285,7 @@ public final class RoutingEngine {
     listener.policyFailed(
         fault instanceof RuntimeException failure
             ? failure
-            : new IllegalStateException("a class does not fit: " + fault, fault));
+            : new IllegalStateException("a class is not compatible: " + fault, fault));
   }
 
   /** Returns a worker that admits the request; null if there is none. */

@@ -59,12 +59,12 @@ final class ApiOutage {
       cause = NO_ANSWER;
       if (away) {
         away = false;
-        log.info("{}: pods are watched again, after {} s", url, since.toSeconds());
+        log.info("{}: watching pods again after {} s", url, since.toSeconds());
       }
     } else if (!away && since.compareTo(PATIENCE) >= 0) {
       away = true;
       log.warn(
-          "{}: pods cannot be watched: {}; workers stay as they are until it answers", url, cause);
+          "{}: cannot watch pods: {}; the workers stay unchanged until it answers", url, cause);
     }
   }
 

@@ -122,7 +122,7 @@ public final class PodDiscovery implements AutoCloseable {
 
   private void begin(Role role, SharedIndexInformer<Pod> informer, KubernetesSettings settings) {
     log.info(
-        "looks for {} pods with {} in {}, by {}",
+        "watching {} pods with {} in {}, API {}",
         role.name().toLowerCase(Locale.ROOT),
         settings.selector(role),
         settings.namespace().isEmpty() ? "all namespaces" : "namespace " + settings.namespace(),
@@ -160,7 +160,7 @@ public final class PodDiscovery implements AutoCloseable {
       }
       outage.look(all(SharedIndexInformer::isWatching));
     } catch (RuntimeException e) {
-      log.error("a look at the pods failed", e);
+      log.error("cannot process the list of pods", e);
     }
   }
 

@@ -92,7 +92,7 @@ final class PodFleet {
       } else {
         all.remove();
         if (fleet.remove(worker)) {
-          log.info("pod {} serves no longer; its requests run to their end", worker);
+          log.info("pod {} was removed; its current requests continue", worker);
         }
       }
     }
@@ -101,7 +101,10 @@ final class PodFleet {
   private static void drain(Worker worker, boolean draining) {
     if (!worker.left() && worker.draining() != draining) {
       worker.drain(draining);
-      log.info("pod {} {}", worker, draining ? "is not ready: nothing new" : "is ready again");
+      log.info(
+          "pod {} {}",
+          worker,
+          draining ? "is not ready and gets no new requests" : "is ready again");
     }
   }
 
@@ -117,7 +120,7 @@ final class PodFleet {
         } else {
           known.add(spec.id());
           if (!knownOtherwise.contains(spec.id())) {
-            log.info("pod {} is not added: {} is a worker already", spec.id(), address(spec));
+            log.info("pod {} is not added: {} is already a worker", spec.id(), address(spec));
           }
         }
       }
@@ -144,7 +147,7 @@ final class PodFleet {
 
   private void add(List<WorkerSpec> missing) {
     int left = missing.size();
-    String reason = "their names are taken";
+    String reason = "their names are in use";
     if (!missing.isEmpty()) {
       try {
         fleet.addAll(missing);
@@ -164,9 +167,9 @@ final class PodFleet {
     if (left != leftOut) {
       leftOut = left;
       if (left > 0) {
-        log.warn("{} workers of pods are left out: {}", left, reason);
+        log.warn("{} workers of pods are not added: {}", left, reason);
       } else {
-        log.info("no workers of pods are left out any more");
+        log.info("all workers of pods are added");
       }
     }
   }

@@ -55,7 +55,7 @@ final class ConnectionLimit extends ChannelInboundHandlerAdapter {
     if (!told) {
       told = true;
       LOG.warn(
-          "{} clients are connected, as many as limits.max-connections lets in: more wait", most);
+          "{} client connections, the limit of limits.max-connections; further clients wait", most);
     }
   }
 

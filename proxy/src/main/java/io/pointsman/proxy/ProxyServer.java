@@ -104,7 +104,7 @@ public final class ProxyServer implements AutoCloseable {
               count));
     }
     listener = bind(listen, sockets);
-    LOG.info("{} event loops, sockets by {}", count, sockets.transport());
+    LOG.info("{} event loops, transport {}", count, sockets.transport());
   }
 
   /**
@@ -137,7 +137,7 @@ public final class ProxyServer implements AutoCloseable {
       return new Waiting(rings, loops(rings, count, ofRings));
     } catch (RuntimeException e) {
       Sockets others = Sockets.of(Sockets.withoutRings());
-      LOG.warn("no event loops by {}, so by {}", rings.transport(), others.transport(), e);
+      LOG.warn("transport {} is not available, using {}", rings.transport(), others.transport(), e);
       return new Waiting(others, loops(others, count, ofRings));
     }
   }

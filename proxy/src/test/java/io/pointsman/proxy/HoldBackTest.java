@@ -198,7 +198,7 @@ class HoldBackTest {
     assertThat(response.header("retry-after")).isEqualTo("1");
     assertThat(response.text())
         .isEqualTo(
-            "{\"error\":{\"message\":\"waited too long for a worker that has room\","
+            "{\"error\":{\"message\":\"the request waited too long for a worker below its limit\","
                 + "\"type\":\"server_error\",\"param\":null,\"code\":\"queue_timeout\"}}");
   }
 

@@ -48,10 +48,10 @@ class UnnamedModelTest {
   void anErrorForABodyWithoutAModelListsTheModels() throws Exception {
     assertRefused(
         rig.ask(ProxyRig.post(CHAT, "{\"messages\":[]}")),
-        "model: nothing (expected: one of one, other)");
+        "model: missing (expected: one of one, other)");
     assertRefused(
         rig.ask(ProxyRig.post(CHAT, "{\"model\":7}")),
-        "model: no text (expected: one of one, other)");
+        "model: not a string (expected: one of one, other)");
   }
 
   /** Clients write the model after the messages. */

@@ -12,15 +12,15 @@ final class EngineFlags {
       names = "--engine",
       paramLabel = "PROFILE",
       completionCandidates = Names.class,
-      description = "Kind of the engines; 8b if not given: ${COMPLETION-CANDIDATES}.")
+      description = "Type of the engines, one of ${COMPLETION-CANDIDATES}. Default: 8b.")
   private @Nullable String engine;
 
   @Option(
       names = "--block-size",
       paramLabel = "TOKENS",
       description =
-          "Tokens of an engine's KV block, a divisor or a multiple of the trace's; if not given,"
-              + " 64 where the trace's can be divided.")
+          "Tokens per KV block of an engine: a divisor or a multiple of the trace's block size."
+              + " Default: 64 if it divides the trace's block size.")
   private @Nullable Integer blockTokens;
 
   /** The kind asked for; null if none is. */

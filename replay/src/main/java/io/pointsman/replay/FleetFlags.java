@@ -20,12 +20,12 @@ final class FleetFlags {
   private static final int WORKERS = 8;
   private static final String AS_TEXT = "text:";
 
-  @Option(names = "--workers", description = "Simulated engines; 8 if not given.")
+  @Option(names = "--workers", description = "Number of simulated engines. Default: 8.")
   private @Nullable Integer workers;
 
   @Option(
       names = "--kv-tokens",
-      description = "KV memory of each, in tokens; if not given, that of the kind of engine.")
+      description = "KV memory of each engine, in tokens. Default: as in --engine.")
   private @Nullable Integer kvTokens;
 
   @Mixin private final EngineFlags engine = new EngineFlags();
@@ -33,21 +33,21 @@ final class FleetFlags {
   @Option(
       names = "--assumed-kv-tokens",
       description =
-          "KV memory that policies take each to have until they learn better; engines tell it if"
-              + " not given.")
+          "KV memory that policies assume for each engine until they learn its size. Default: the"
+              + " real size, which engines report.")
   private @Nullable Integer assumedKvTokens;
 
   @Option(
       names = "--untold",
       description =
-          "Engines do not tell what they found in their caches, and routers take prompts to be"
-              + " longer or shorter by up to this share; 0 if not given: they are told everything.")
+          "Engines report no cached tokens, and routers misjudge prompt lengths by up to this"
+              + " share. Default: 0; engines report everything.")
   private double untold;
 
   @Option(
       names = "--slow",
       paramLabel = "I=F",
-      description = "Engine I takes F times as long for each step; can be repeated.")
+      description = "Each step of engine I takes F times as long. Can be repeated.")
   private Map<Integer, Double> slow = Map.of();
 
   @Option(
@@ -55,27 +55,27 @@ final class FleetFlags {
       split = ",",
       paramLabel = "SECONDS=I",
       description =
-          "Engine I is lost at that second if it is there, else it comes, empty; in the order of"
-              + " time.")
+          "Remove engine I at this second; if it does not exist, add it with an empty cache. Give"
+              + " the changes in order of time.")
   private List<String> changes = List.of();
 
   @Option(
       names = "--kv-events",
       paramLabel = "ids|[text:]LATE[:LOST]",
       description =
-          "Prompts come as token ids, and engines announce their caches LATE seconds late, with"
-              + " a share of LOST batches; ids: they announce nothing; text: prompts come as text.")
+          "Use token id prompts. Engines publish KV events LATE seconds late and lose a share of"
+              + " LOST batches. ids: no KV events; text: use text prompts.")
   private @Nullable String events;
 
   @Option(
       names = "--hold-beyond",
       paramLabel = "MS",
       description =
-          "Requests are held back in the router while every engine would make them wait longer, if"
-              + " the policy can tell; 0: never. As serve does if not given.")
+          "Hold a request while the predicted wait on every engine exceeds this time, if the policy"
+              + " predicts it. 0: never. Default: as in 'serve'.")
   private @Nullable Double holdBeyond;
 
-  @Option(names = "--seed", defaultValue = "1", description = "Of all chance.")
+  @Option(names = "--seed", defaultValue = "1", description = "Seed for all random numbers.")
   private long seed;
 
   /** Of all chance. */

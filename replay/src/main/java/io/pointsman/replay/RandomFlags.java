@@ -10,14 +10,13 @@ final class RandomFlags {
       names = "--reference",
       paramLabel = "FILE",
       description =
-          "Random workloads: results of the policies other than the first and cost are read from"
-              + " this file and added to it. Remove it after a change of these policies or of the"
-              + " simulator.")
+          "Random workloads: cache file for the results of all policies except the first one and"
+              + " cost. Delete it after a change of these policies or of the simulator.")
   private @Nullable Path reference;
 
   @Option(
       names = "--threads",
-      description = "Random workloads that run at once; if not given, one for each processor.")
+      description = "Number of random workloads that run in parallel. Default: one per processor.")
   private @Nullable Integer threads;
 
   @Nullable Path reference() {
@@ -36,7 +35,7 @@ final class RandomFlags {
   void refuse() {
     if (reference != null || threads != null) {
       throw new IllegalArgumentException(
-          "reference, threads: given (expected: only with random:SEED or random:FROM-TO)");
+          "reference, threads: set (expected: only with random:SEED or random:FROM-TO)");
     }
   }
 }

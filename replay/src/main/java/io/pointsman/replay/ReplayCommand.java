@@ -38,8 +38,8 @@ import picocli.CommandLine.Spec;
     sortOptions = false,
     showDefaultValues = true,
     description =
-        "Replays a trace in simulated time through the production engine and simulated engines,"
-            + " once for each policy.")
+        "Replay a trace in simulated time, once for each policy. It uses the router's real policies"
+            + " and simulated engines.")
 public final class ReplayCommand implements Callable<Integer> {
 
   @Spec private @Nullable CommandSpec spec;
@@ -47,10 +47,10 @@ public final class ReplayCommand implements Callable<Integer> {
   @Parameters(
       paramLabel = "TRACE",
       description =
-          "A file in Mooncake's format (JSON lines with timestamp, input_length, output_length,"
-              + " hash_ids), such as --trace-out writes, packed if it ends in .gz, or a workload by"
-              + " name: best-of-n, multi-turn, tool-loops. random:SEED or random:FROM-TO: workloads"
-              + " drawn at random; options replace what is drawn.")
+          "Trace file in Mooncake's format (JSON lines with timestamp, input_length, output_length,"
+              + " hash_ids), as --trace-out writes it; gzip if it ends in .gz. Or a named workload:"
+              + " best-of-n, multi-turn, tool-loops. Or random:SEED or random:FROM-TO: random"
+              + " workloads; flags override the random values.")
   private String trace = "";
 
   @Mixin private final FleetFlags fleet = new FleetFlags();
@@ -61,35 +61,35 @@ public final class ReplayCommand implements Callable<Integer> {
       names = "--load",
       split = ",",
       description =
-          "Load, in parts of what round robin can serve; several are replayed one after the other."
-              + " 0.8 if --rate is not given either.")
+          "Load as a share of the capacity of round robin. Several values are replayed one after"
+              + " the other. Default: 0.8, without --rate.")
   private List<Double> loads = List.of();
 
-  @Option(names = "--rate", description = "Requests a second, instead of --load.")
+  @Option(names = "--rate", description = "Requests per second, in place of --load.")
   private @Nullable Double rate;
 
   @Option(
       names = "--policy",
       split = ",",
       description =
-          "Policies by name: those of 'serve', other routers' and bounds; if not given,"
-              + " round_robin,cache_aware,cost. Of random workloads the first one is compared"
-              + " with the others; if not given, cost with seven routers and two bounds.")
+          "Names of policies: those of 'serve', of other routers, and bounds. Default:"
+              + " round_robin,cache_aware,cost. For random workloads, the first one is compared"
+              + " with the others; default: cost with seven routers and two bounds.")
   private List<String> policies = List.of();
 
   @Option(
       names = "--capacity",
       description =
-          "Requests a second that load 1.0 stands for, instead of round robin's measured capacity.")
+          "Requests per second at load 1.0. Default: the measured capacity of round robin.")
   private @Nullable Double capacity;
 
   @Option(
       names = "--requests",
       defaultValue = "0",
-      description = "Only the first so many; 0: all, or 2,500 of each random workload.")
+      description = "Replay only this many requests. 0: all, or 2,500 of each random workload.")
   private int requests;
 
-  @Option(names = "--json", description = "Print a list of objects instead of a table.")
+  @Option(names = "--json", description = "Print a JSON list instead of a table.")
   private boolean json;
 
   @Option(
@@ -97,24 +97,30 @@ public final class ReplayCommand implements Callable<Integer> {
       paramLabel = "SECONDS",
       defaultValue = "10",
       description =
-          "Length of the windows in which --json and --plot-shares tell what each engine had to"
-              + " compute; doubled until there are at most 1,000.")
+          "Window length in seconds for the computed tokens per engine in --json and --plot-shares."
+              + " It is doubled until there are at most 1,000 windows.")
   private double window;
 
-  @Option(names = "--plot", paramLabel = "FILE", description = "Write the results as an SVG too.")
+  @Option(
+      names = "--plot",
+      paramLabel = "FILE",
+      description = "Write the results to this file as an SVG.")
   private @Nullable Path plot;
 
   @Option(
       names = "--plot-shares",
       paramLabel = "FILE",
-      description = "Write each engine's share of the work, and mean TTFT, over time as an SVG.")
+      description =
+          "Write each engine's share of the work and the mean TTFT over time to this file as an"
+              + " SVG.")
   private @Nullable Path sharePlot;
 
   @Option(
       names = "--plot-predictions",
       paramLabel = "FILE",
       description =
-          "Write predicted against measured times to first token, and their errors, as an SVG.")
+          "Write predicted and measured times to first token, and the errors, to this file as an"
+              + " SVG.")
   private @Nullable Path predictionPlot;
 
   private final Ticker ticker;
@@ -186,7 +192,7 @@ public final class ReplayCommand implements Callable<Integer> {
           "load: " + loads + " (expected: one for random workloads)");
     }
     if (rate != null && !loads.isEmpty()) {
-      throw new IllegalArgumentException("--load and --rate: expected only one of them");
+      throw new IllegalArgumentException("--load, --rate: both given (expected: one of them)");
     }
     policies.forEach(ReplayPolicies::of);
     RandomOptions options =
@@ -232,8 +238,7 @@ public final class ReplayCommand implements Callable<Integer> {
       return MooncakeTrace.read(file);
     } catch (IOException e) {
       throw new IllegalArgumentException(
-          "trace: %s: %s (expected: a file of text, packed if it ends in .gz)".formatted(trace, e),
-          e);
+          "trace: %s: %s (expected: a text file, gzip if it ends in .gz)".formatted(trace, e), e);
     }
   }
 
@@ -248,7 +253,7 @@ public final class ReplayCommand implements Callable<Integer> {
   private List<double[]> rates(Trace replayed, SimulationSettings settings) {
     if (rate != null) {
       if (!loads.isEmpty()) {
-        throw new IllegalArgumentException("--load and --rate: expected only one of them");
+        throw new IllegalArgumentException("--load, --rate: both given (expected: one of them)");
       }
       return List.of(new double[] {Double.NaN, positive("rate", rate)});
     }

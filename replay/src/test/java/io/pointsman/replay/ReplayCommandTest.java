@@ -361,7 +361,7 @@ class ReplayCommandTest {
         .contains("trace: nowhere.jsonl (expected: a file, or one of best-of-n, multi-turn, tool-")
         .contains("policy: cots (expected: one of ")
         .contains("load: 0.0 (expected: above 0)")
-        .contains("--load and --rate: expected only one of them")
+        .contains("--load, --rate: both given (expected: one of them)")
         .contains("workers: 0 (expected: 1 to 16384)")
         .contains("slow: 1=0.0 (expected: ")
         .contains("change: soon (expected: SECONDS=I)")

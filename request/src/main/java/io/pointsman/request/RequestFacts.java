@@ -81,7 +81,7 @@ public record RequestFacts(
     if (named || !names || models.isEmpty()) {
       return null;
     }
-    String said = modelSpan.present() ? "no text" : "nothing";
+    String said = modelSpan.present() ? "not a string" : "missing";
     String where = "";
     if (cutAfter != WHOLE && !modelSpan.present()) {
       said = "not in the first " + cutAfter + " bytes of the body";

@@ -191,10 +191,10 @@ class BodyFactsTest {
       delimiter = '|',
       quoteCharacter = '~',
       value = {
-        "{\"prompt\":\"x\"}|nothing",
-        "{\"model\":7}|no text",
-        "{\"model\":\"a\",}|no text",
-        "[1]|nothing"
+        "{\"prompt\":\"x\"}|missing",
+        "{\"model\":7}|not a string",
+        "{\"model\":\"a\",}|not a string",
+        "[1]|missing"
       })
   void aRefusalWithoutAModelListsTheModels(String body, String said) {
     RequestFacts facts = chat(body);
@@ -216,7 +216,7 @@ class BodyFactsTest {
       many.add("m" + i);
     }
     assertThat(chat("{}").unnamed(many, RequestFacts.WHOLE))
-        .startsWith("model: nothing (expected: one of m1, m2, ")
+        .startsWith("model: missing (expected: one of m1, m2, ")
         .endsWith(", m19, m20 and 4980 others)");
   }
 

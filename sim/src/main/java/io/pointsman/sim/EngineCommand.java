@@ -32,7 +32,7 @@ import picocli.CommandLine.Spec;
     name = "engine",
     mixinStandardHelpOptions = true,
     sortOptions = false,
-    description = "Runs one simulated inference engine.",
+    description = "Run one simulated inference engine.",
     showDefaultValues = true)
 public final class EngineCommand implements Callable<Integer> {
   @Spec private @Nullable CommandSpec spec;
@@ -40,48 +40,54 @@ public final class EngineCommand implements Callable<Integer> {
   @Option(names = "--host", defaultValue = "127.0.0.1", description = "Address to listen on.")
   private String host = "";
 
-  @Option(names = "--port", defaultValue = "8000", description = "Port; 0 takes any free one.")
+  @Option(
+      names = "--port",
+      defaultValue = "8000",
+      description = "Port to listen on. 0: any free port.")
   private int port;
 
   @Option(
       names = "--admin-port",
       defaultValue = "-1",
-      description = "Second port that failures never close; -1: none, 0: any free one.")
+      description = "Second port that failures never close. -1: none; 0: any free port.")
   private int adminPort;
 
-  @Option(names = "--id", defaultValue = "", description = "x-engine-id; empty: host:port.")
+  @Option(
+      names = "--id",
+      defaultValue = "",
+      description = "Value of the x-engine-id header. Empty: host:port.")
   private String id = "";
 
   @Option(
       names = {"--model", "--served-model-name"},
       split = ",",
       defaultValue = "sim",
-      description = "Model names served, comma-separated; the first is the base model.")
+      description = "Names of the served models, separated by commas. The first is the base model.")
   private List<String> models = List.of();
 
   @Option(
       names = "--prefill-tokens-per-s",
       description =
-          "Prompt tokens computed a second; 0: no time. With --decode-ms it replaces the step"
-              + " model; the one of the two left out costs nothing.")
+          "Prompt tokens computed per second. 0: no time. This flag and --decode-ms replace the"
+              + " step model; if one of them is missing, its part takes no time.")
   private @Nullable Double prefillTokensPerSecond;
 
   @Option(
       names = "--decode-ms",
-      description = "Milliseconds per decoded token; 0: no time. See --prefill-tokens-per-s.")
+      description = "Milliseconds per decoded token. 0: no time. See --prefill-tokens-per-s.")
   private @Nullable Double decodeMillis;
 
   @Option(
       names = "--profile",
       description =
-          "Kind of engine: a model on its cards, and how it forms steps; 8b if not given:"
-              + " ${COMPLETION-CANDIDATES}.",
+          "Type of engine: model, GPUs, and how it forms steps. One of ${COMPLETION-CANDIDATES}."
+              + " Default: 8b.",
       completionCandidates = Profiles.class)
   private @Nullable String profile;
 
   @Option(
       names = "--kv-blocks",
-      description = "KV memory in blocks; if not given, that of --profile, or 25,000.")
+      description = "KV memory in blocks. Default: as in --profile, or 25,000.")
   private @Nullable Integer kvBlocks;
 
   @Option(names = "--block-size", defaultValue = "16", description = "Tokens per KV block.")
@@ -89,38 +95,39 @@ public final class EngineCommand implements Callable<Integer> {
 
   @Option(
       names = {"--max-running", "--max-num-seqs"},
-      description = "Sequences in the batch; if not given, 256.")
+      description = "Maximum number of sequences in the batch. Default: 256.")
   private @Nullable Integer maxRunning;
 
   @Option(
       names = "--max-num-batched-tokens",
-      description = "Tokens per step; if not given, that of the profile: 8,192 of the default one.")
+      description = "Maximum tokens per step. Default: as in the profile (8b: 8,192).")
   private @Nullable Integer maxBatchedTokens;
 
   @Option(
       names = "--max-model-len",
       defaultValue = "131072",
-      description = "Longest prompt and output together, in tokens; longer requests get 400.")
+      description =
+          "Maximum length of prompt and output together, in tokens. Longer requests get 400.")
   private String maxModelLen = "";
 
   @Option(
       names = "--max-num-queued-reqs",
       defaultValue = "0",
-      description = "Sequences running and waiting from which on 503 is answered; 0: no limit.")
+      description = "Answer 503 if this many sequences are running or waiting. 0: no limit.")
   private String maxQueuedRequests = "";
 
   @Option(
       names = "--max-num-queued-tokens",
       defaultValue = "0",
       description =
-          "Prompt tokens not yet prefilled from which on 503 is answered; 32k is 32000, 32K is"
-              + " 32768; 0: no limit.")
+          "Answer 503 if this many prompt tokens wait for prefill. 32k is 32000, 32K is 32768. 0:"
+              + " no limit.")
   private String maxQueuedTokens = "";
 
   @Option(
       names = "--output-tokens",
       defaultValue = "64",
-      description = "Tokens of an answer whose request sets no length.")
+      description = "Output tokens if a request sets no length.")
   private int outputTokens;
 
   @Option(
@@ -132,40 +139,44 @@ public final class EngineCommand implements Callable<Integer> {
   @Option(
       names = "--max-stored-responses",
       defaultValue = "1000",
-      description = "Responses kept for retrieval; the oldest is dropped first.")
+      description = "Maximum number of stored responses. The oldest is deleted first.")
   private int maxStoredResponses;
 
   @Option(
       names = "--enable-scale-out",
-      description = "Serve the render family and /inference/v1/generate, as vLLM does on request.")
+      description =
+          "Serve the render endpoints and /inference/v1/generate, as vLLM does with this flag.")
   private boolean scaleOut;
 
-  @Option(names = "--speed", defaultValue = "1", description = "Engine seconds per second.")
+  @Option(names = "--speed", defaultValue = "1", description = "Simulated seconds per real second.")
   private double speed;
 
-  @Option(names = "--seed", defaultValue = "0", description = "Of output texts and failures.")
+  @Option(names = "--seed", defaultValue = "0", description = "Seed for output texts and failures.")
   private long seed;
 
   @Option(
       names = "--keep-alive-seconds",
       defaultValue = "5",
-      description = "Idle connections are closed after this time; 0: never.")
+      description = "Close idle connections after this time. 0: never.")
   private double keepAliveSeconds;
 
-  @Option(names = "--gzip", description = "Compress whole responses for clients that accept it.")
+  @Option(
+      names = "--gzip",
+      description = "Compress non-streamed responses if the client accepts it.")
   private boolean gzip;
 
   @Option(
       names = "--max-body-bytes",
       defaultValue = "268435456",
-      description = "Largest request body; above it 413.")
+      description = "Maximum request body in bytes. Larger bodies get 413.")
   private int maxBodyBytes;
 
   @Option(
       names = "--failure",
       paramLabel = "JSON",
       description =
-          "A failure switched on from the start, as for POST /sim/failures; may be repeated.")
+          "Failure that is active from the start, in the JSON of POST /sim/failures. Can be"
+              + " repeated.")
   private List<String> failures = new ArrayList<>();
 
   @Mixin private final KvFlags kv = new KvFlags();

@@ -12,64 +12,64 @@ final class EventFlags {
   @Option(
       names = "--kv-events",
       defaultValue = "off",
-      description = "off, or the form in which KV events are published: vllm, vllm-map, sglang.")
+      description = "Format of published KV events: off, vllm, vllm-map or sglang.")
   private String format = "";
 
   @Option(
       names = "--kv-events-port",
       defaultValue = "0",
-      description = "Port of the PUB socket; 0 takes any free one.")
+      description = "Port of the PUB socket. 0: any free port.")
   private int port;
 
   @Option(
       names = "--kv-events-replay-port",
       defaultValue = "0",
-      description = "Port of the socket that repeats batches; 0 takes any free one, -1: none.")
+      description = "Port of the replay socket. 0: any free port; -1: none.")
   private int replayPort;
 
   @Option(
       names = "--kv-events-rank",
       defaultValue = "0",
-      description = "Data-parallel rank that batches tell.")
+      description = "Data-parallel rank in the batches.")
   private int rank;
 
-  @Option(names = "--kv-events-topic", defaultValue = "", description = "Topic of messages.")
+  @Option(names = "--kv-events-topic", defaultValue = "", description = "Topic of the messages.")
   private String topic = "";
 
   @Option(
       names = "--kv-events-buffer",
       defaultValue = "10000",
-      description = "Batches that can be repeated.")
+      description = "Number of batches kept for replay.")
   private int buffered;
 
   @Option(
       names = "--kv-events-loss",
       defaultValue = "0",
-      description = "Share of batches that are not sent, 0 to 1.")
+      description = "Share of batches that are lost, 0 to 1.")
   private double loss;
 
   @Option(
       names = "--kv-events-delay-ms",
       defaultValue = "0",
-      description = "Milliseconds by which batches are late.")
+      description = "Delay of the batches in milliseconds.")
   private long delayMillis;
 
   @Option(
       names = "--kv-events-reorder",
       defaultValue = "0",
-      description = "Share of batches that are sent after the one behind them, 0 to 1.")
+      description = "Share of batches that swap places with the next one, 0 to 1.")
   private double reorder;
 
   @Option(
       names = "--kv-events-offload",
       defaultValue = "off",
-      description = "off, or the tier to which evicted blocks go: host, disk, external.")
+      description = "Tier for evicted blocks: off, host, disk or external.")
   private String offload = "";
 
   @Option(
       names = "--kv-events-offload-blocks",
       defaultValue = "100000",
-      description = "Blocks that the tier holds.")
+      description = "Capacity of this tier in blocks.")
   private int offloadBlocks;
 
   /** What the flags say; null if events are off. */
@@ -102,8 +102,7 @@ final class EventFlags {
             || reorder != 0
             || !offload.equals("off");
     if (set) {
-      throw new IllegalArgumentException(
-          "kv-events-...: set while events are off (expected: --kv-events as well)");
+      throw new IllegalArgumentException("kv-events-...: set without --kv-events (expected: both)");
     }
   }
 }

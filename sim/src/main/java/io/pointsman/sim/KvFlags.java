@@ -20,92 +20,94 @@ final class KvFlags {
   @Option(
       names = "--role",
       defaultValue = "",
-      description = "prefill, decode or both; without it the engine keeps to itself.")
+      description = "Role of the engine: prefill, decode or both. Empty: no KV transfer.")
   private String role = "";
 
   @Option(
       names = "--kv-connector",
       defaultValue = "none",
       description =
-          "nixl, nixl-push, lmcache, p2p-nccl, mooncake, moriio-read, moriio-write (or moriio),"
-              + " sglang, orchestrated or none (found by content).")
+          "KV transfer protocol: nixl, nixl-push, lmcache, p2p-nccl, mooncake, moriio-read,"
+              + " moriio-write (or moriio), sglang, orchestrated, or none (matched by content).")
   private String connector = "";
 
   @Option(
       names = "--lenient",
-      description = "Count wrong fields and compute the prompt again, as real engines do.")
+      description =
+          "Count wrong fields and compute the prompt again instead of refusing the request, as real"
+              + " engines do.")
   private boolean lenient;
 
   @Option(
       names = "--kv-direct",
       description =
-          "Serve requests without a hand-over whole, also with one role; not for p2p-nccl, moriio"
-              + " and sglang, whose engines cannot.")
+          "Serve whole requests too, although the engine has a role. Not for p2p-nccl, moriio and"
+              + " sglang, which cannot do this.")
   private boolean direct;
 
   @Option(
       names = "--kv-bidirectional",
-      description = "Decode keeps its blocks and describes them in its last chunk (nixl).")
+      description = "nixl: a decode engine keeps its blocks and describes them in its last chunk.")
   private boolean bidirectional;
 
   @Option(
       names = "--kv-port",
       defaultValue = "0",
-      description = "Port of the side channel or bootstrap server; 0 takes any free one.")
+      description = "Port of the side channel or bootstrap server. 0: any free port.")
   private int port;
 
   @Option(
       names = "--kv-lease",
       defaultValue = "30",
-      description = "Seconds for which blocks are held for decode.")
+      description = "Seconds for which a prefill engine keeps blocks for decode.")
   private double leaseSeconds;
 
   @Option(
       names = "--kv-decoder-ttl",
       defaultValue = "480",
-      description = "Seconds for which decode keeps blocks for the next turn.")
+      description = "Seconds for which a decode engine keeps blocks for the next turn.")
   private double decoderTtlSeconds;
 
   @Option(
       names = "--kv-wait",
       defaultValue = "300",
-      description = "Seconds that one leg waits for the other.")
+      description = "Maximum seconds that the prefill or decode request waits for the other one.")
   private double waitSeconds;
 
   @Option(
       names = "--kv-bytes-per-token",
       defaultValue = "131072",
-      description = "Bytes of KV per token.")
+      description = "KV bytes per token.")
   private long bytesPerToken;
 
   @Option(
       names = "--kv-bandwidth",
       defaultValue = "25",
-      description = "Gigabytes a second between engines; 0: no time.")
+      description = "Transfer rate between engines, in gigabytes per second. 0: no time.")
   private double gigabytesPerSecond;
 
   @Option(
       names = {"--tensor-parallel-size", "--tp-size"},
       defaultValue = "1",
-      description = "Tensor-parallel ranks that hand-overs tell.")
+      description = "Number of tensor-parallel ranks in the transfer parameters.")
   private int tpSize;
 
   @Option(
       names = {"--data-parallel-size", "--dp-size"},
       defaultValue = "1",
-      description = "Data-parallel ranks that hand-overs tell.")
+      description = "Number of data-parallel ranks in the transfer parameters.")
   private int dpSize;
 
   @Option(
       names = "--kv-init-ports",
       split = ",",
-      description = "LMCache decode: init port of each rank; without it any free ones.")
+      description = "LMCache decode: init port of each rank. Default: free ports.")
   private List<Integer> initPorts = List.of();
 
   @Option(
       names = "--kv-alloc-ports",
       split = ",",
-      description = "LMCache decode: alloc port of each rank; without it any free ones.")
+      description = "LMCache decode: alloc port of each rank. Default: free ports.")
   private List<Integer> allocPorts = List.of();
 
   @Option(
@@ -120,13 +122,14 @@ final class KvFlags {
   @Option(
       names = "--kv-store",
       defaultValue = "",
-      description = "host:port of the side channel that keeps the shared store; empty: its own.")
+      description =
+          "host:port of the side channel with the shared store. Empty: this engine's own.")
   private String store = "";
 
   @Option(
       names = "--kv-log",
       defaultValue = "0",
-      description = "Requests kept with headers and body for GET /sim/requests; 0: none.")
+      description = "Number of requests kept with headers and body for GET /sim/requests. 0: none.")
   private int logged;
 
   /** What the flags say; null without a role. */
@@ -177,7 +180,7 @@ final class KvFlags {
         .ifPresent(
             name -> {
               throw new IllegalArgumentException(
-                  name.substring(2) + ": set without a role (expected: --role as well)");
+                  name.substring(2) + ": set without --role (expected: both)");
             });
   }
 

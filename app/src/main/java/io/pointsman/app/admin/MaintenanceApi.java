@@ -102,7 +102,7 @@ public final class MaintenanceApi {
     String session = request.parameter("session_id");
     if (session == null || session.isEmpty()) {
       return LocalResponse.text(
-          400, "session_id: nothing (expected: /finish_session?session_id=...)");
+          400, "session_id: missing (expected: /finish_session?session_id=...)");
     }
     sessions.forEach(table -> table.finish(session));
     ObjectNode body = Json.object();

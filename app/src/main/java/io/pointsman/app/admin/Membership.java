@@ -124,18 +124,18 @@ public final class Membership {
             described(spec)
                 + " (expected: "
                 + described(present.spec())
-                + ", as worker "
+                + ", because worker "
                 + present.id()
-                + " is in the fleet)");
+                + " is in the fleet with these)");
       } else if (!mayServe(present, spec.models())) {
         throw new IllegalStateException(
             "model_id: "
                 + String.join(", ", spec.models())
                 + " (expected: one of "
                 + new TreeSet<>(present.models())
-                + ", which worker "
+                + ", which are the models of worker "
                 + present.id()
-                + " in the fleet serves)");
+                + ")");
       } else if (joining(present)) {
         joiners.add(present);
       }

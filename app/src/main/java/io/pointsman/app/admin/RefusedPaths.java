@@ -45,8 +45,7 @@ public final class RefusedPaths {
           501,
           "server_error",
           "path_refused",
-          path
-              + " is not passed on to an engine here (admin.refused-paths): ask the engine itself");
+          path + " is not sent to an engine (admin.refused-paths); call the engine directly");
     }
   }
 }

@@ -141,7 +141,7 @@ public final class WorkersApi {
     JsonNode body = parsed(request.body());
     String url = body.path("url").asText("");
     if (url.isBlank()) {
-      return refused(400, "ADD_WORKER_FAILED", "url: nothing (expected: a JSON object with url)");
+      return refused(400, "ADD_WORKER_FAILED", "url: missing (expected: a JSON object with url)");
     }
     String model = body.path("model_id").asText("");
     boolean named = !model.isBlank() && !model.equals("unknown");
@@ -220,7 +220,7 @@ public final class WorkersApi {
   private LocalResponse add(LocalRequest request) throws InterruptedException {
     String url = request.parameter("url");
     if (url == null || url.isBlank()) {
-      return LocalResponse.text(400, "url: nothing (expected: /add_worker?url=http://host:port)");
+      return LocalResponse.text(400, "url: missing (expected: /add_worker?url=http://host:port)");
     }
     String problem = membership.add(url, Set.of());
     return problem == null
@@ -232,7 +232,7 @@ public final class WorkersApi {
     String url = request.parameter("url");
     if (url == null || url.isBlank()) {
       return LocalResponse.text(
-          400, "url: nothing (expected: /remove_worker?url=http://host:port)");
+          400, "url: missing (expected: /remove_worker?url=http://host:port)");
     }
     membership.remove(url);
     return LocalResponse.text(200, "Successfully removed worker: " + url);

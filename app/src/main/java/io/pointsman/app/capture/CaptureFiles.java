@@ -49,7 +49,7 @@ final class CaptureFiles implements AutoCloseable {
   /** Writes whole lines; longer ones than a whole file are refused. */
   void write(ByteBuffer lines) throws IOException {
     if (lines.remaining() > maxBytes) {
-      throw new IOException("a line of " + lines.remaining() + " bytes is longer than a file");
+      throw new IOException("a line of " + lines.remaining() + " bytes does not fit into a file");
     }
     if (!out.isOpen() || length + lines.remaining() > maxBytes) {
       next();

@@ -165,13 +165,13 @@ public final class TraceCapture implements AnswerLearner, AutoCloseable {
       files.write(ByteBuffer.wrap(batch.toByteArray()));
       written.add(batched);
       if (failing) {
-        log.info("requests are written down again");
+        log.info("captured requests are written again");
       }
       failing = false;
     } catch (IOException e) {
       failed.add(batched);
       if (!failing) {
-        log.error("requests are not written down: {}", e.toString());
+        log.error("captured requests cannot be written: {}", e.toString());
       }
       failing = true;
     }

@@ -25,15 +25,15 @@ final class CheckConfigCommand implements Callable<Integer> {
         .sortOptions(false)
         .abbreviateSynopsis(true)
         .description(
-            "Checks a configuration, given as for 'serve', and prints it as it would be in force,"
-                + " every key with its value. Exit code 2 if anything is wrong.");
+            "Check a configuration and print the value of every key. The flags are those of"
+                + " 'serve'. The exit code is 2 if the configuration is invalid.");
     spec.addPositional(
         PositionalParamSpec.builder()
             .paramLabel("<file>")
             .arity("0..1")
             .index("0")
             .type(String.class)
-            .description("Configuration file; the same as --config.")
+            .description("Configuration file, as with --config.")
             .build());
     ConfigFlags.addTo(spec);
     return new CommandLine(spec);

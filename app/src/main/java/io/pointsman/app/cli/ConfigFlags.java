@@ -28,7 +28,7 @@ final class ConfigFlags {
         OptionSpec.builder("-c", "--config")
             .paramLabel("<file>")
             .type(String.class)
-            .description("Configuration file (YAML); flags win over it.")
+            .description("Configuration file (YAML). Flags override it.")
             .build());
     addKeysTo(command);
   }

@@ -27,8 +27,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Starts simulated engines and the router in front of them, sends a light stream of multi-turn"
-          + " chats with shared prefixes, and shows once a second what each engine does.",
+      "Start simulated engines and a router in front of them. Send multi-turn chats with shared"
+          + " prefixes at a low rate. Show the state of each engine once per second.",
       "",
       "  pointsman demo",
       "  pointsman demo --policy round_robin --duration 30",
@@ -44,19 +44,19 @@ final class DemoCommand implements Callable<Integer> {
       names = "--engines",
       paramLabel = "<n>",
       defaultValue = "4",
-      description = "Simulated engines. Default: ${DEFAULT-VALUE}.")
+      description = "Number of simulated engines, 1 to 64. Default: ${DEFAULT-VALUE}.")
   private int engines;
 
   @Option(
       names = "--pd",
       paramLabel = "<PxD>",
-      description = "Prefill and decode engines instead, such as 2x4.")
+      description = "Use prefill and decode engines, for example 2x4 (2 prefill, 4 decode).")
   private @Nullable String shape;
 
   @Option(
       names = "--kv-connector",
       paramLabel = "<name>",
-      description = "With --pd: how KV is handed over; names as for 'engine'. Default: nixl.")
+      description = "With --pd: KV transfer protocol, with the names of 'engine'. Default: nixl.")
   private @Nullable String connector;
 
   @Option(
@@ -64,29 +64,31 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "<name>",
       defaultValue = "cost",
       description =
-          "How a worker is chosen, with --pd a prefill worker; names as for 'serve'. Default:"
-              + " ${DEFAULT-VALUE}.")
+          "Policy that chooses a worker, with the names of 'serve'. With --pd, it chooses a prefill"
+              + " worker. Default: ${DEFAULT-VALUE}.")
   private String policy = "";
 
   @Option(
       names = "--port",
       paramLabel = "<n>",
       description =
-          "Port of the router; 0 takes any free one. Default: " + USUAL_PORT + " if it is free.")
+          "Port of the router. 0: any free port. Default: "
+              + USUAL_PORT
+              + ", or any free port if it is in use.")
   private @Nullable Integer port;
 
   @Option(
       names = "--rate",
       paramLabel = "<x>",
       defaultValue = "8",
-      description = "Requests per second. Default: ${DEFAULT-VALUE}.")
+      description = "Requests per second, above 0 to 1000. Default: ${DEFAULT-VALUE}.")
   private double rate;
 
   @Option(
       names = "--duration",
       paramLabel = "<seconds>",
       defaultValue = "0",
-      description = "How long it goes on; 0: until Ctrl-C. Default: ${DEFAULT-VALUE}.")
+      description = "Duration in seconds. 0: until Ctrl-C. Default: ${DEFAULT-VALUE}.")
   private int seconds;
 
   @Option(
@@ -94,11 +96,12 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "<name>",
       defaultValue = "proxy",
       description =
-          "Who carries the bytes: proxy (the router itself), haproxy, which must be installed, or"
-              + " haproxy-lua, the same with a Lua script that asks. Default: ${DEFAULT-VALUE}.")
+          "Proxy that forwards requests: proxy (the router itself), haproxy (HAProxy, which must be"
+              + " installed), or haproxy-lua (HAProxy with a Lua script that asks the router)."
+              + " Default: ${DEFAULT-VALUE}.")
   private String plane = "";
 
-  @Option(names = "--quiet", description = "Print only the URL, and the summary at the end.")
+  @Option(names = "--quiet", description = "Print only the URL and a summary at the end.")
   private boolean quiet;
 
   @Override
@@ -142,7 +145,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private DemoSettings.@Nullable Split split() {
     if (shape == null && connector != null) {
-      throw new IllegalArgumentException("--kv-connector: without --pd");
+      throw new IllegalArgumentException("--kv-connector: given without --pd");
     }
     return shape == null
         ? null

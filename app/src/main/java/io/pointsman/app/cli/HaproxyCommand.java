@@ -29,8 +29,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Starts HAProxy (2.6 or newer, with Lua) in front of the workers of a running router: it asks"
-          + " the router for each POST and carries the bytes itself; docs/haproxy.md.",
+      "Start HAProxy (2.6 or newer, with Lua) in front of the workers of a running router. HAProxy"
+          + " asks the router for a worker for each POST and forwards the request itself. See"
+          + " docs/haproxy.md.",
       "",
       "  pointsman haproxy --listen 127.0.0.1:8080 --router http://127.0.0.1:30000",
       ""
@@ -47,23 +48,23 @@ final class HaproxyCommand implements Callable<Integer> {
       names = "--listen",
       paramLabel = "<host:port>",
       required = true,
-      description = "Where clients come in.")
+      description = "Address for clients.")
   private String listen = "";
 
   @Option(
       names = "--router",
       paramLabel = "<url>",
       required = true,
-      description = "The router, http://host:port.")
+      description = "URL of the router, http://host:port.")
   private String router = "";
 
   @Option(
       names = "--api-key",
       paramLabel = "<key>",
       description = {
-        "Bearer token for the router, where it has auth.validation-urls; then every request is"
-            + " asked about and none goes to a worker without the router's word. Other users of"
-            + " this machine see arguments: better --api-key-file, or the environment's "
+        "Bearer token for the router if it has auth.validation-urls. HAProxy then asks the router"
+            + " for every request and sends none to a worker without its permission. Other users of"
+            + " this machine can see arguments; use --api-key-file or the environment variable "
             + PlaneKey.ROUTERS
             + "."
       })
@@ -72,16 +73,16 @@ final class HaproxyCommand implements Callable<Integer> {
   @Option(
       names = "--api-key-file",
       paramLabel = "<file>",
-      description = "A file that holds that token alone.")
+      description = "File that contains only this token.")
   private @Nullable Path apiKeyFile;
 
   @Option(
       names = "--engine-api-key",
       paramLabel = "<key>",
       description = {
-        "Bearer token for engines, added to requests that bring no Authorization, as the router's"
-            + " api-key is. Other users of this machine see arguments: better"
-            + " --engine-api-key-file, or the environment's "
+        "Bearer token for engines, added to requests without an Authorization header, as the"
+            + " router's api-key is. Other users of this machine can see arguments; use"
+            + " --engine-api-key-file or the environment variable "
             + PlaneKey.ENGINES
             + "."
       })
@@ -90,35 +91,35 @@ final class HaproxyCommand implements Callable<Integer> {
   @Option(
       names = "--engine-api-key-file",
       paramLabel = "<file>",
-      description = "A file that holds that token alone.")
+      description = "File that contains only this token.")
   private @Nullable Path engineKeyFile;
 
   @Option(
       names = "--spoe",
       paramLabel = "<host:port>",
       description =
-          "The router's decide.spoe-address: HAProxy asks there, over kept connections, by its own"
-              + " protocol. Default: what --router says; if it offers none, a Lua script asks over"
-              + " HTTP.")
+          "The router's decide.spoe-address, where HAProxy asks by SPOE over persistent"
+              + " connections. Default: as reported by --router. If the router has none, a Lua"
+              + " script asks over HTTP.")
   private @Nullable String spoe;
 
   @Option(
       names = "--lua",
-      description = "Has the Lua script ask over HTTP, also where the router offers SPOE.")
+      description = "Ask over HTTP with a Lua script, even if the router offers SPOE.")
   private boolean lua;
 
   @Option(
       names = "--no-first-token",
       description =
-          "Has nobody note when first tokens come, which costs HAProxy a Lua filter on each stream:"
-              + " policies then learn from the ends of requests alone.")
+          "Do not report first tokens to the router. This saves a Lua filter on each stream."
+              + " Policies then learn only from the ends of requests.")
   private boolean noFirstToken;
 
   @Option(
       names = "--executable",
       paramLabel = "<file>",
       defaultValue = "haproxy",
-      description = "HAProxy's program. Default: ${DEFAULT-VALUE}.")
+      description = "HAProxy executable. Default: ${DEFAULT-VALUE}.")
   private String executable = "";
 
   @Option(
@@ -126,8 +127,8 @@ final class HaproxyCommand implements Callable<Integer> {
       paramLabel = "<ms>",
       defaultValue = "1000",
       description =
-          "How long the router may take to answer before HAProxy balances by itself. Default:"
-              + " ${DEFAULT-VALUE}.")
+          "Maximum wait for the router's answer, in milliseconds. Then HAProxy chooses a worker"
+              + " itself. Default: ${DEFAULT-VALUE}.")
   private int timeout;
 
   @Option(
@@ -135,22 +136,22 @@ final class HaproxyCommand implements Callable<Integer> {
       paramLabel = "<seconds>",
       defaultValue = "60",
       description =
-          "How long a place is held without a further word (the router's decide.max-ttl if that is"
-              + " less); renewed while its stream lives. Default: ${DEFAULT-VALUE}.")
+          "Lease duration in seconds, at most the router's decide.max-ttl. Leases are renewed while"
+              + " their streams run. Default: ${DEFAULT-VALUE}.")
   private int ttl;
 
   @Option(
       names = "--slots",
       paramLabel = "<n>",
       defaultValue = "64",
-      description = "Workers that HAProxy has room for. Default: ${DEFAULT-VALUE}.")
+      description = "Maximum number of workers in HAProxy. Default: ${DEFAULT-VALUE}.")
   private int slots;
 
   @Option(
       names = "--max-connections",
       paramLabel = "<n>",
       defaultValue = "4096",
-      description = "Most connections of clients at once. Default: ${DEFAULT-VALUE}.")
+      description = "Maximum number of client connections. Default: ${DEFAULT-VALUE}.")
   private int maxConnections;
 
   /** So that each look-up of a worker's name is a new one. Counts before the first look-up only. */
@@ -170,7 +171,7 @@ final class HaproxyCommand implements Callable<Integer> {
         HaproxyPlane plane = start(settings())) {
       plane.ended().thenRun(stop::countDown);
       PrintWriter out = requireNonNull(spec).commandLine().getOut();
-      out.println("HAProxy listens on " + plane.url() + ", decided by " + router + " " + way);
+      out.println("HAProxy listens on " + plane.url() + ", decisions by " + router + " " + way);
       out.flush();
       stop.await();
       if (plane.ended().isDone()) {
@@ -225,7 +226,9 @@ final class HaproxyCommand implements Callable<Integer> {
         find ? given.withSpoe(HaproxyPlane.spoeOf(given.router(), given.apiKey())) : given;
     InetSocketAddress asked = settings.spoe();
     way =
-        asked == null ? "over HTTP" : "by SPOE at " + asked.getHostString() + ":" + asked.getPort();
+        asked == null
+            ? "over HTTP"
+            : "over SPOE at " + asked.getHostString() + ":" + asked.getPort();
     try {
       return HaproxyPlane.start(settings);
     } catch (IOException e) {

@@ -69,7 +69,7 @@ final class OtherRouterCommand implements Callable<Integer> {
                 ProductionStackLauncher::knows))
         .named(
             "vllm-router",
-            "Runs the router with the flags of vllm-router 0.1.17; docs/vllm-router.md.");
+            "Run the router with the flags of vllm-router 0.1.17. See docs/vllm-router.md.");
   }
 
   /** {@code pointsman production-stack}. */
@@ -82,7 +82,7 @@ final class OtherRouterCommand implements Callable<Integer> {
             new Sibling("vllm-router", "vllm-router 0.1.17", VllmRouterLauncher::knows))
         .named(
             "production-stack",
-            "Runs the router with the flags of the vLLM production stack's router;"
+            "Run the router with the flags of the vLLM production stack's router. See"
                 + " docs/production-stack.md.");
   }
 

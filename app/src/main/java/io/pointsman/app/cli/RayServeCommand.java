@@ -24,20 +24,20 @@ final class RayServeCommand implements Callable<Integer> {
         .sortOptions(false)
         .abbreviateSynopsis(true)
         .description(
-            "Runs the router with Ray Serve's YAML for LLM applications (2.60) in front of workers"
-                + " that it names; docs/ray-serve.md. Our own flags win over it.",
+            "Run the router with Ray Serve's YAML for LLM applications (2.60), in front of the"
+                + " workers in the file. See docs/ray-serve.md. Flags override the file.",
             "",
             "  pointsman ray-serve serve.yaml",
             "  pointsman ray-serve serve.yaml --host 0.0.0.0 --port 8000",
             "",
-            "What the file says and what has no effect here is told at the start.");
+            "At the start, the router lists the settings of the file that have no effect.");
     spec.addPositional(
         PositionalParamSpec.builder()
             .paramLabel("<file>")
             .arity("1")
             .index("0")
             .type(String.class)
-            .description("Ray Serve's configuration file.")
+            .description("Ray Serve configuration file.")
             .build());
     ConfigFlags.addKeysTo(spec);
     return new CommandLine(spec);

@@ -50,9 +50,9 @@ final class Reload {
       router.configureWorkers(inForce.get(RoutingKeys.WORKERS), config.workers());
       LogSetup.setLevel(config.log().level());
       inForce = next;
-      log.info("configuration reloaded, {} workers in it", config.workers().size());
+      log.info("configuration reloaded, with {} workers", config.workers().size());
     } catch (ConfigException | IllegalArgumentException | IllegalStateException e) {
-      log.warn("configuration not reloaded, the one before stays in force: {}", e.getMessage());
+      log.warn("configuration not reloaded, the previous one stays active: {}", e.getMessage());
     }
   }
 
@@ -60,7 +60,8 @@ final class Reload {
     List<String> problems = new ArrayList<>();
     for (Key<?> key : ConfigKeys.all()) {
       if (!CHANGEABLE.contains(key) && !next.get(key).equals(inForce.get(key))) {
-        problems.add(key.path() + ": changed (expected: a restart, it is read at the start only)");
+        problems.add(
+            key.path() + ": changed (expected: a restart, because it is read only at the start)");
       }
     }
     if (!problems.isEmpty()) {

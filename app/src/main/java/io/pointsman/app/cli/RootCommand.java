@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
     header = "Routes LLM requests to the engine that serves them best.",
     description = {
       "",
-      "Try first:",
+      "Start here:",
       "  pointsman demo",
       "      simulated engines, the router in front, live traffic",
       "  pointsman serve --workers http://10.0.0.1:8000,http://10.0.0.2:8000",
@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
     },
     commandListHeading = "%nCommands:%n",
     optionListHeading = "Flags:%n",
-    footer = {"", "'pointsman <command> --help' tells the flags of a command."})
+    footer = {"", "'pointsman <command> --help' shows the flags of a command."})
 final class RootCommand implements Runnable {
   @Spec private @Nullable CommandSpec spec;
 

@@ -18,16 +18,17 @@ final class ServeCommand implements Callable<Integer> {
         .sortOptions(false)
         .abbreviateSynopsis(true)
         .description(
-            "Runs the router. Everything can be set in a file, with flags, or both; flags win.",
-            "docs/configuration.md says more about each key.",
+            "Run the router. Set keys in a file, with flags, or both. Flags override the file.",
+            "See docs/configuration.md for each key.",
             "",
             "  pointsman serve --workers http://10.0.0.1:8000,http://10.0.0.2:8000",
             "  pointsman serve --config router.yaml --port 8080",
             "",
-            "SIGTERM or Ctrl-C: takes no new requests, lets streams finish for --drain-timeout,"
-                + " then ends with exit code 0; a second signal ends it at once.",
-            "SIGHUP: reads the file again and takes over its workers and its log level; a change of"
-                + " anything else is refused in the log, and nothing changes.");
+            "SIGTERM or Ctrl-C: accept no new requests, let streams finish for up to"
+                + " --drain-timeout, then exit with code 0. A second signal ends the router at"
+                + " once.",
+            "SIGHUP: read the file again and apply its workers and its log level. If any other key"
+                + " has changed, the router logs this and applies nothing.");
     ConfigFlags.addTo(spec);
     return new CommandLine(spec);
   }

@@ -66,7 +66,7 @@ public final class ServeRun {
   private static void openJars() {
     List<String> missing = OpenJars.open();
     if (!missing.isEmpty()) {
-      log.warn("not on the class path: {}", missing);
+      log.warn("missing on the class path: {}", missing);
     }
   }
 

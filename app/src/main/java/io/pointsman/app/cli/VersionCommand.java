@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "version",
     mixinStandardHelpOptions = true,
-    description = "Prints the version, and the Java runtime's.")
+    description = "Print the version of the router and of the Java runtime.")
 final class VersionCommand implements Runnable, IVersionProvider {
   @Spec private @Nullable CommandSpec spec;
 

@@ -43,7 +43,10 @@ enum Backend {
     for (String url : into.workerUrls()) {
       if (url.endsWith("/v1") || url.endsWith("/v1/")) {
         into.problems()
-            .add("--worker-urls: " + url + " (expected: without /v1, which requests bring along)");
+            .add(
+                "--worker-urls: "
+                    + url
+                    + " (expected: without /v1, because the paths of requests contain it)");
       }
     }
   }

@@ -15,30 +15,28 @@ final class DiscoveryFlags {
 
   static List<Flag> all() {
     return List.of(
-        flag("--service-discovery", "finds engines in Kubernetes")
+        flag("--service-discovery", "find engines in Kubernetes")
             .shape(Shape.SWITCH)
-            .honoured(
-                "a pod serves while it is ready, and leaves when it is not or is gone",
-                (_, into) -> into.discovery()),
-        flag("--selector", "labels of the pods, each as label=value")
+            .honoured("a pod gets requests only while it is ready", (_, into) -> into.discovery()),
+        flag("--selector", "pod labels, each label=value")
             .shape(Shape.GROUPS)
             .honoured(
-                "without --service-discovery it has no effect, as there",
+                "no effect without --service-discovery, as in vllm-router",
                 list(KubernetesKeys.SELECTOR)),
-        flag("--prefill-selector", "labels of prefill pods, each as label=value")
+        flag("--prefill-selector", "labels of prefill pods, each label=value")
             .shape(Shape.GROUPS)
             .honoured(
-                "with --service-discovery and --vllm-pd-disaggregation",
+                "needs --service-discovery and --vllm-pd-disaggregation",
                 list(KubernetesKeys.PREFILL_SELECTOR)),
-        flag("--decode-selector", "labels of decode pods, each as label=value")
+        flag("--decode-selector", "labels of decode pods, each label=value")
             .shape(Shape.GROUPS)
             .honoured(
-                "with --service-discovery and --vllm-pd-disaggregation",
+                "needs --service-discovery and --vllm-pd-disaggregation",
                 list(KubernetesKeys.DECODE_SELECTOR)),
-        flag("--service-discovery-port", "port of the engines in the pods")
+        flag("--service-discovery-port", "engine port in the pods")
             .standard("80")
             .honoured(as(KubernetesKeys.PORT)),
-        flag("--service-discovery-namespace", "namespace of the pods; none means all")
+        flag("--service-discovery-namespace", "namespace of the pods; unset means all")
             .honoured(as(KubernetesKeys.NAMESPACE)));
   }
 
@@ -52,7 +50,8 @@ final class DiscoveryFlags {
       return;
     }
     if (into.backend() == Backend.OPENAI) {
-      into.problems().add("--service-discovery: not with --backend openai, which is one server");
+      into.problems()
+          .add("--service-discovery: given with --backend openai (expected: one of them)");
     }
     boolean parts =
         KubernetesKeys.finds(values, KubernetesKeys.PREFILL_SELECTOR)
@@ -61,19 +60,19 @@ final class DiscoveryFlags {
       KubernetesKeys.findNone(values, KubernetesKeys.SELECTOR);
       need(
           parts,
-          "--service-discovery: no --prefill-selector and no --decode-selector (expected: one of"
-              + " them at least, with labels such as role=prefill)",
+          "--service-discovery: no --prefill-selector and no --decode-selector (expected: at least"
+              + " one of them, for example role=prefill)",
           into);
     } else {
       if (parts) {
         into.problems()
             .add(
-                "--prefill-selector, --decode-selector: without --vllm-pd-disaggregation"
+                "--prefill-selector, --decode-selector: given without --vllm-pd-disaggregation"
                     + " (expected: both or neither)");
       }
       need(
           KubernetesKeys.finds(values, KubernetesKeys.SELECTOR),
-          "--service-discovery: no --selector (expected: labels such as app=vllm)",
+          "--service-discovery: no --selector (expected: labels, for example app=vllm)",
           into);
     }
   }

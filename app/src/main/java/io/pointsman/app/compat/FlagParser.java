@@ -82,14 +82,14 @@ final class FlagParser {
       }
       case VALUE, REPEATED -> {
         if (following.isEmpty()) {
-          problems.add(name + ": nothing (expected: a value)");
+          problems.add(name + ": missing (expected: a value)");
         }
         yield Math.min(1, following.size());
       }
       case LIST -> following.size();
       case GROUPS -> {
         if (following.isEmpty()) {
-          problems.add(name + ": nothing (expected: one value or more)");
+          problems.add(name + ": missing (expected: one value or more)");
         }
         yield following.size();
       }

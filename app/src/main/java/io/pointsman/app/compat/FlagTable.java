@@ -100,7 +100,8 @@ public final class FlagTable {
       help.append("      ").append(flag.meaning()).append('\n');
       help.append("      ").append(status(flag)).append('\n');
     }
-    help.append("\nFlags of pointsman serve can be added, and win: pointsman serve --help\n");
+    help.append(
+        "\nFlags of 'pointsman serve' can be added and override these: pointsman serve --help\n");
     return help.toString();
   }
 
@@ -115,7 +116,8 @@ public final class FlagTable {
     int from = page.indexOf(begin);
     int to = page.indexOf("<!-- end of flags -->\n");
     if (from < 0 || to < from) {
-      throw new IllegalArgumentException("page: no place for the table (expected: its two marks)");
+      throw new IllegalArgumentException(
+          "page: no position for the table (expected: its two marks)");
     }
     return page.substring(0, from + begin.length()) + markdown() + page.substring(to);
   }

@@ -20,22 +20,22 @@ final class KvAwareFlags {
 
   static List<Flag> all() {
     return List.of(
-        flag("--router-temperature", "chance in the choice of kv_aware")
+        flag("--router-temperature", "randomness of the choice of kv_aware")
             .standard("0.0")
             .honoured(as(KvAwareKeys.TEMPERATURE)),
-        flag("--kv-penalty-host", "credit for blocks in host memory")
+        flag("--kv-penalty-host", "value of cached blocks in host memory")
             .standard("0.8")
             .honoured(as(KvAwareKeys.HOST_CREDIT)),
-        flag("--kv-penalty-external", "credit for blocks in a shared pool")
+        flag("--kv-penalty-external", "value of cached blocks in a shared pool")
             .standard("0.6")
             .honoured(as(KvAwareKeys.EXTERNAL_CREDIT)),
-        flag("--kv-penalty-disk", "credit for blocks on disk")
+        flag("--kv-penalty-disk", "value of cached blocks on disk")
             .standard("0.3")
             .honoured(as(KvAwareKeys.DISK_CREDIT)),
-        flag(AFFINITY, "idle time of sessions of kv_aware")
+        flag(AFFINITY, "idle time in seconds after which a kv_aware session ends")
             .honoured(
-                "sessions are told as docs/session-affinity.md says; hard, and soft for decode"
-                    + " workers",
+                "session ids are found as in docs/session-affinity.md; the mode is hard, with"
+                    + " prefill and decode soft",
                 KvAwareFlags::affinity));
   }
 
@@ -62,7 +62,7 @@ final class KvAwareFlags {
                 || values.get(DisaggKeys.DECODE_POLICY).equals(KV_AWARE)
             : values.get(RoutingKeys.POLICY).equals(KV_AWARE);
     if (!follows) {
-      into.problems().add(AFFINITY + ": without --policy kv_aware");
+      into.problems().add(AFFINITY + ": given without --policy kv_aware");
     }
   }
 }

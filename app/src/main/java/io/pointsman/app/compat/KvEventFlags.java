@@ -21,26 +21,27 @@ final class KvEventFlags {
   private static final String KV_AWARE = "kv_aware";
   private static final String FORM = "URL=tcp://host:port[,tcp://host:port...]";
   private static final String REMARK =
-      "the Nth endpoint is that of rank N; the others are asked (docs/kv-events.md)";
+      "the first endpoint is rank 0, the next rank 1, and so on; other engines are asked for theirs"
+          + " (docs/kv-events.md)";
 
   private KvEventFlags() {}
 
   static List<Flag> all() {
     return List.of(
-        flag("--pd-kv-events", "event publishers of a prefill engine")
+        flag("--pd-kv-events", "KV event endpoints of a prefill engine")
             .shape(Shape.REPEATED)
             .honoured(REMARK, sources(KvEventLabels.EVENTS)),
-        flag("--kv-event-source", "event publishers of an engine")
+        flag("--kv-event-source", "KV event endpoints of an engine")
             .shape(Shape.REPEATED)
             .honoured(REMARK, sources(KvEventLabels.EVENTS)),
         flag("--kv-event-replay-source", "replay endpoints of an engine")
             .shape(Shape.REPEATED)
-            .honoured("as many as publishers", sources(KvEventLabels.REPLAY)),
-        flag("--kv-event-block-size", "tokens per block of static sources")
+            .honoured("one for each KV event endpoint", sources(KvEventLabels.REPLAY)),
+        flag("--kv-event-block-size", "tokens per block for static endpoints")
             .standard("16")
-            .idle("each event tells the size of its blocks"),
-        flag("--kv-event-model", "model of static sources")
-            .idle("workers tell their models, and events are their worker's"));
+            .idle("each event contains its block size"),
+        flag("--kv-event-model", "model of static endpoints")
+            .idle("the router learns the models from the workers"));
   }
 
   private static Effect.Action sources(String label) {

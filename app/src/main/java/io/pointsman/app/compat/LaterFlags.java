@@ -17,14 +17,14 @@ final class LaterFlags {
 
   static List<Flag> disaggregation() {
     return List.of(
-        flag("--profile", "profiles of both stages")
+        flag("--profile", "engine profiles of both stages")
             .shape(Shape.SWITCH)
             .only(Source.RUST)
-            .later("profiles of engines taken by the router"),
-        flag("--mini-lb", "a small balancer for debugging")
+            .later("engine profiling by the router"),
+        flag("--mini-lb", "small load balancer for debugging")
             .shape(Shape.SWITCH)
             .only(Source.PYTHON)
-            .later("a second balancer, for debugging"),
+            .later("second load balancer for debugging"),
         flag("--epd-config", "encoder engines, as JSON")
             .only(Source.RUST)
             .later("encoder disaggregation"));
@@ -35,10 +35,11 @@ final class LaterFlags {
         flag("--enable-program-scheduling", "Program scheduling")
             .shape(Shape.SWITCH)
             .later(PROGRAMS),
-        flag("--program-scheduling-config-json", "its settings, as JSON").later(PROGRAMS),
-        flag("--wasm-middleware", "a component that sees requests").later(WASM),
-        flag("--wasm-middleware-sha256", "its digest").later(WASM),
-        flag("--wasm-middleware-route", "a path that it sees")
+        flag("--program-scheduling-config-json", "settings of program scheduling, as JSON")
+            .later(PROGRAMS),
+        flag("--wasm-middleware", "WASM component that processes requests").later(WASM),
+        flag("--wasm-middleware-sha256", "SHA-256 digest of the component").later(WASM),
+        flag("--wasm-middleware-route", "path that the component processes")
             .shape(Shape.REPEATED)
             .standard("/v1/chat/completions")
             .later(WASM));
@@ -46,11 +47,11 @@ final class LaterFlags {
 
   static List<Flag> platform() {
     return List.of(
-        flag("--enable-igw", "routing by model over several fleets")
+        flag("--enable-igw", "routing by model to several fleets")
             .shape(Shape.SWITCH)
             .idle(
-                "every router here serves several models, and takes workers at run time; prefill"
-                    + " and decode need --vllm-pd-disaggregation, and labels, priority and cost of"
+                "the router always serves several models and accepts workers at run time; prefill"
+                    + " and decode need --vllm-pd-disaggregation; labels, priority and cost of"
                     + " workers have no effect"));
   }
 }

@@ -17,28 +17,28 @@ final class PdFlags {
             .alias("--pd-disaggregation")
             .shape(Shape.SWITCH)
             .honoured((_, into) -> into.pd().turnOn()),
-        flag("--prefill", "a prefill engine, and the port of its bootstrap server or none")
+        flag("--prefill", "prefill engine, with the port of its bootstrap server or none")
             .shape(Shape.GROUPS)
             .honoured(
-                "engines that fail leave and return, also those without a bootstrap server",
+                "failed engines get no requests until they recover, with or without a bootstrap"
+                    + " server",
                 PdFlags::prefills),
-        flag("--decode", "a decode engine")
+        flag("--decode", "decode engine")
             .shape(Shape.REPEATED)
             .honoured((given, into) -> into.pd().decodes(given.values())),
         flag("--prefill-policy", "policy for prefill engines; unset means --policy")
             .honoured(as(DisaggKeys.PREFILL_POLICY)),
         flag("--decode-policy", "policy for decode engines; unset means --policy")
             .honoured(as(DisaggKeys.DECODE_POLICY)),
-        flag("--vllm-discovery-address", "host:port where engines register by ZMQ")
+        flag("--vllm-discovery-address", "host:port where engines register by ZeroMQ")
             .honoured(
-                "engines join beside those of --prefill and --decode, with health, load and"
-                    + " breakers as all others",
+                "registered engines join those of --prefill and --decode, with the same probes,"
+                    + " load counts and breakers",
                 (given, into) -> into.pd().discovery(given.value())),
         flag("--kv-connector", "nixl, mooncake or moriio")
             .honoured(
-                "unset means nixl, and p2p_nccl with --vllm-discovery-address; takes every protocol"
-                    + " of docs/pd-protocols.md that needs no further settings: also p2p_nccl,"
-                    + " sglang, orchestrated, transparent",
+                "unset means nixl, or p2p_nccl with --vllm-discovery-address; p2p_nccl, sglang,"
+                    + " orchestrated and transparent are accepted too (docs/pd-protocols.md)",
                 (given, into) -> into.pd().connector(given, into)));
   }
 

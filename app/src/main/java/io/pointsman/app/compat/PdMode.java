@@ -33,9 +33,9 @@ final class PdMode {
       List.of("nixl", "mooncake", "moriio", "p2p_nccl", "sglang", "orchestrated", "transparent");
 
   private static final String LMCACHE =
-      ": lmcache is none of vllm-router's connectors and has no flags there (expected: serve with"
-          + " disaggregation.protocol, .receiver and .notification-address, or production-stack"
-          + " with --disagg-connector-type lmcache)";
+      ": lmcache is not a connector of vllm-router (expected: serve with disaggregation.protocol,"
+          + " .receiver and .notification-address, or production-stack with --disagg-connector-type"
+          + " lmcache)";
 
   private record Prefill(String url, int bootstrapPort) {}
 
@@ -147,15 +147,16 @@ final class PdMode {
     if (into.values().has(DisaggKeys.DECODE_POLICY)) {
       without.add("--decode-policy");
     }
-    without.forEach(flag -> into.problems().add(flag + ": without " + SWITCH));
+    without.forEach(flag -> into.problems().add(flag + ": given without " + SWITCH));
   }
 
   private void refuseContradictions(Translation into) {
     if (into.backend() == Backend.OPENAI) {
-      into.problems().add(SWITCH + ": not with --backend openai, which is one server");
+      into.problems().add(SWITCH + ": given with --backend openai (expected: one of them)");
     }
     if (!into.workerUrls().isEmpty()) {
-      into.problems().add("--worker-urls: not with " + SWITCH + " (expected: --prefill, --decode)");
+      into.problems()
+          .add("--worker-urls: given with " + SWITCH + " (expected: --prefill, --decode)");
     }
     if ("moriio".equals(connector) && discovery == null) {
       into.problems().add("--kv-connector: moriio without " + DISCOVERY);
@@ -169,7 +170,7 @@ final class PdMode {
                   + prefills.size()
                   + " --prefill, "
                   + decodes.size()
-                  + " --decode (expected: one of each at least, or --service-discovery, or "
+                  + " --decode (expected: at least one of each, or --service-discovery, or "
                   + DISCOVERY
                   + ")");
     }

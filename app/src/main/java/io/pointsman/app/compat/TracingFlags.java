@@ -20,22 +20,23 @@ final class TracingFlags {
 
   static List<Flag> all() {
     return List.of(
-        flag("--enable-trace", "traces requests")
+        flag("--enable-trace", "trace requests")
             .shape(Shape.SWITCH)
             .only(Source.RUST)
             .honoured(
-                "requests for engines, unknown paths included; not what the router answers itself",
+                "traces all requests to engines, also on unknown paths, but none that the router"
+                    + " answers itself",
                 to(TracingKeys.ENABLED, true)),
-        flag("--otlp-traces-endpoint", "where traces go, by OTLP over gRPC")
+        flag("--otlp-traces-endpoint", "OTLP endpoint for traces, over gRPC")
             .only(Source.RUST)
             .honoured(
-                "unset means the variable " + ENDPOINT + ", else localhost:4317",
+                "unset means the environment variable " + ENDPOINT + ", else localhost:4317",
                 TracingFlags::endpoint),
-        flag("--otel-sampling-ratio", "share of traces that are exported")
+        flag("--otel-sampling-ratio", "share of traces to export")
             .only(Source.RUST)
             .standard("1.0")
             .honoured(as(TracingKeys.SAMPLING_RATIO)),
-        flag("--otel-excluded-paths", "paths that are not traced")
+        flag("--otel-excluded-paths", "paths without traces")
             .shape(Shape.LIST)
             .only(Source.RUST)
             .honoured(

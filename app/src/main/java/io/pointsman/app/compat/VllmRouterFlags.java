@@ -45,37 +45,39 @@ final class VllmRouterFlags {
     return List.of(
         flag("--host", "address to listen on").standard("127.0.0.1").honoured(as(FrontKeys.HOST)),
         flag("--port", "port to listen on").standard("30000").honoured(as(FrontKeys.PORT)),
-        flag("--max-payload-size", "largest body in bytes; 413 above")
+        flag("--max-payload-size", "maximum body size in bytes; larger bodies get 413")
             .standard("536870912")
             .honoured(as(FrontKeys.MAX_BODY)),
-        flag("--request-id-headers", "headers that may carry a request's id")
+        flag("--request-id-headers", "headers that can contain the request id")
             .shape(Shape.LIST)
-            .honoured("none given means the usual four", VllmRouterFlags::requestIdHeaders),
-        flag("--cors-allowed-origins", "origins of web pages that may call; none means any")
+            .honoured(
+                "without a value, the default headers are used", VllmRouterFlags::requestIdHeaders),
+        flag(
+                "--cors-allowed-origins",
+                "origins of web pages that can call the router; unset means any")
             .shape(Shape.LIST)
             .honoured(list(FrontKeys.CORS_ORIGINS)),
-        flag("--api-key-validation-urls", "servers that are asked whether a client's key is valid")
+        flag("--api-key-validation-urls", "servers that validate client keys")
             .shape(Shape.LIST)
             .only(Source.RUST)
-            .honoured(
-                "a verdict is kept for a minute, not for ever", list(AdminKeys.VALIDATION_URLS)),
-        flag("--max-concurrent-requests", "most requests at once")
+            .honoured("a result is used for 1 min, not forever", list(AdminKeys.VALIDATION_URLS)),
+        flag("--max-concurrent-requests", "maximum number of concurrent requests")
             .standard("32768")
             .honoured(
-                "a true limit, held to the end of each answer, on every path",
+                "applies on every path, and until each response ends",
                 as(FrontKeys.MAX_CONCURRENT)),
-        flag("--queue-size", "requests that may wait; 429 beyond")
+        flag("--queue-size", "maximum number of queued requests; further ones get 429")
             .only(Source.PYTHON)
             .standard("100")
             .honoured(as(FrontKeys.QUEUE_SIZE)),
-        flag("--queue-timeout-secs", "longest wait; 408 after it")
+        flag("--queue-timeout-secs", "maximum queue time; then 408")
             .only(Source.PYTHON)
             .standard("60")
-            .honoured("waits exactly so long", time(ChronoUnit.SECONDS, FrontKeys.QUEUE_TIMEOUT)),
-        flag("--rate-limit-tokens-per-second", "refill of the token bucket")
+            .honoured("exact", time(ChronoUnit.SECONDS, FrontKeys.QUEUE_TIMEOUT)),
+        flag("--rate-limit-tokens-per-second", "tokens per second that refill the token bucket")
             .only(Source.PYTHON)
             .honoured(
-                "requests let in per second; without it only their number at once is limited",
+                "maximum average request rate per second; unset: only concurrency is limited",
                 as(FrontKeys.RATE_PER_SECOND)));
   }
 
@@ -84,98 +86,97 @@ final class VllmRouterFlags {
         flag("--worker-urls", "engines behind the router")
             .shape(Shape.LIST)
             .honoured((given, into) -> into.workerUrls(given.values())),
-        flag("--policy", "how a worker is chosen")
+        flag("--policy", "policy that chooses a worker")
             .standard("cache_aware")
             .honoured(as(RoutingKeys.POLICY)),
-        flag("--cache-threshold", "share of the prompt that must match")
+        flag("--cache-threshold", "share of the prompt that must be cached")
             .standard("0.3")
             .honoured(as(RoutingKeys.CACHE_THRESHOLD)),
-        flag("--balance-abs-threshold", "load difference that ends affinity")
+        flag("--balance-abs-threshold", "load difference above which load decides")
             .standard("64")
             .honoured(as(RoutingKeys.BALANCE_ABS)),
-        flag("--balance-rel-threshold", "load ratio that ends affinity")
+        flag("--balance-rel-threshold", "load ratio above which load decides")
             .standard("1.5")
             .honoured(as(RoutingKeys.BALANCE_REL)),
-        flag("--max-tree-size", "characters per worker in each prompt tree")
+        flag("--max-tree-size", "maximum characters per worker in each prompt tree")
             .standard(Long.toString(STANDARD_TREE))
             .honoured(
-                "sizes the prefix index in proportion: its default is the index's default",
+                "scales the memory of the prefix index; the default value means the default memory",
                 VllmRouterFlags::treeSize),
-        flag("--eviction-interval", "seconds between sweeps of the prompt tree")
+        flag("--eviction-interval", "seconds between cleanups of the prompt tree")
             .alias("--eviction-interval-secs")
             .standard("120")
-            .idle("the prefix index is bounded at every moment, so there is nothing to sweep"),
+            .idle("the prefix index always stays within its memory limit"),
         flag("--intra-node-data-parallel-size", "data-parallel ranks of each URL")
             .standard("1")
             .honoured(VllmRouterFlags::dataParallel),
         flag("--api-key", "bearer token for the engines")
             .honoured(
-                "sent where the client brings no Authorization of its own, which also wins on"
-                    + " /v1/responses and further paths (api-key-replaces)",
+                "sent if the client has no Authorization header; the client's header wins on every"
+                    + " path, also /v1/responses (see api-key-replaces)",
                 as(ForwardKeys.API_KEY)),
-        flag("--backend", "kind of the engines: vllm, trtllm, openai, anthropic")
+        flag("--backend", "engine type: vllm, trtllm, openai, anthropic")
             .alias("--runtime")
             .only(Source.RUST)
             .standard("vllm")
             .honoured(
-                "trtllm and anthropic behave as vllm; openai also passes on the fields that only"
-                    + " vLLM knows",
+                "trtllm and anthropic behave as vllm; with openai, fields that only vLLM knows are"
+                    + " forwarded too",
                 Backend::choose),
-        flag("--history-backend", "store of past responses: memory, none")
+        flag("--history-backend", "store for past responses: memory, none")
             .only(Source.RUST)
             .standard("memory")
-            .idle("there is no such store here, and nothing reads it there in this mode"));
+            .idle("the router has no such store, and vllm-router does not read it in this mode"));
   }
 
   static List<Flag> watching() {
     return List.of(
-        flag("--worker-startup-timeout-secs", "longest wait for a worker to come up")
+        flag("--worker-startup-timeout-secs", "maximum wait for a worker to start")
             .standard("600")
             .honoured(
-                "bounds the wait of /add_worker; the port opens at once and listed workers join"
-                    + " when they answer",
+                "limits /add_worker; the port opens at once, and listed workers join when they"
+                    + " answer",
                 time(ChronoUnit.SECONDS, AdminKeys.ADD_TIMEOUT)),
-        flag("--worker-startup-check-interval", "seconds between looks at a worker that starts")
+        flag("--worker-startup-check-interval", "seconds between checks of a worker that starts")
             .standard("30")
-            .idle("a worker that is not up is probed after 0.25 s, then at doubling intervals"),
-        flag("--health-failure-threshold", "failed probes that take a worker out")
+            .idle("a starting worker is probed after 0.25 s, then at doubling intervals"),
+        flag("--health-failure-threshold", "consecutive failed probes that make a worker unhealthy")
             .standard("3")
             .honoured(as(FleetKeys.HEALTH_FAILURES)),
-        flag("--health-success-threshold", "good probes that bring it back")
+        flag("--health-success-threshold", "consecutive good probes that make it healthy again")
             .standard("2")
             .honoured(as(FleetKeys.HEALTH_SUCCESSES)),
-        flag("--health-check-timeout-secs", "longest probe")
+        flag("--health-check-timeout-secs", "maximum duration of a probe")
             .standard("5")
             .honoured(time(ChronoUnit.SECONDS, FleetKeys.HEALTH_TIMEOUT)),
         flag("--health-check-interval-secs", "seconds between probes")
             .standard("60")
             .honoured(time(ChronoUnit.SECONDS, FleetKeys.HEALTH_INTERVAL)),
-        flag("--health-check-endpoint", "path of probes")
+        flag("--health-check-endpoint", "path of the probes")
             .standard("/health")
             .honoured(as(FleetKeys.HEALTH_ENDPOINT)),
-        flag("--cb-failure-threshold", "failures in a row that open a worker's breaker")
+        flag("--cb-failure-threshold", "consecutive failures that open a worker's breaker")
             .standard("10")
             .honoured(
-                "a refused connection counts as half of them", as(FleetKeys.BREAKER_FAILURES)),
-        flag("--cb-success-threshold", "successes that close it")
+                "a refused connection counts as half of this number",
+                as(FleetKeys.BREAKER_FAILURES)),
+        flag("--cb-success-threshold", "successes that close the breaker")
             .standard("3")
             .honoured(as(FleetKeys.BREAKER_SUCCESSES)),
-        flag("--cb-timeout-duration-secs", "seconds until it lets a trial through")
+        flag("--cb-timeout-duration-secs", "seconds until an open breaker allows a trial request")
             .standard("60")
             .honoured(time(ChronoUnit.SECONDS, FleetKeys.BREAKER_OPEN_FOR)),
-        flag("--cb-window-duration-secs", "seconds after which failures are forgotten")
+        flag("--cb-window-duration-secs", "maximum seconds between failures that count together")
             .standard("120")
-            .honoured(
-                "works here; it is never looked at there",
-                time(ChronoUnit.SECONDS, FleetKeys.BREAKER_WINDOW)),
-        flag("--disable-circuit-breaker", "no breakers")
+            .honoured("vllm-router ignores it", time(ChronoUnit.SECONDS, FleetKeys.BREAKER_WINDOW)),
+        flag("--disable-circuit-breaker", "disable circuit breakers")
             .shape(Shape.SWITCH)
             .honoured(to(FleetKeys.BREAKER_ENABLED, false)));
   }
 
   static List<Flag> forwarding() {
     return List.of(
-        flag("--request-timeout-secs", "longest exchange, streams included")
+        flag("--request-timeout-secs", "maximum duration of a request, including streams")
             .standard("1800")
             .honoured(
                 time(
@@ -186,46 +187,48 @@ final class VllmRouterFlags {
                     ForwardKeys.IDLE_TIMEOUT,
                     DisaggKeys.PREFILL_TIMEOUT,
                     DisaggKeys.DECODE_TIMEOUT)),
-        flag("--pool-idle-timeout-secs", "how long unused connections are kept; 0 keeps none")
+        flag(
+                "--pool-idle-timeout-secs",
+                "seconds for which idle connections stay open; 0: none stays open")
             .only(Source.RUST)
             .standard("2")
             .honoured(VllmRouterFlags::poolIdle),
-        flag("--retry-max-retries", "most attempts of a request")
+        flag("--retry-max-retries", "maximum number of attempts per request")
             .standard("5")
-            .honoured("each on another worker", as(ForwardKeys.RETRY_ATTEMPTS)),
-        flag("--retry-initial-backoff-ms", "first pause")
+            .honoured("each attempt uses another worker", as(ForwardKeys.RETRY_ATTEMPTS)),
+        flag("--retry-initial-backoff-ms", "pause before the first retry")
             .standard("50")
             .honoured(time(0, ChronoUnit.MILLIS, ForwardKeys.RETRY_INITIAL_BACKOFF)),
-        flag("--retry-max-backoff-ms", "longest pause")
+        flag("--retry-max-backoff-ms", "maximum pause")
             .standard("30000")
             .honoured(time(ChronoUnit.MILLIS, ForwardKeys.RETRY_MAX_BACKOFF)),
-        flag("--retry-backoff-multiplier", "growth of pauses")
+        flag("--retry-backoff-multiplier", "factor by which each pause exceeds the previous one")
             .standard("1.5")
             .honoured(as(ForwardKeys.RETRY_MULTIPLIER)),
-        flag("--retry-jitter-factor", "share of a pause left to chance")
+        flag("--retry-jitter-factor", "random share of a pause")
             .standard("0.2")
             .honoured(as(ForwardKeys.RETRY_JITTER)),
-        flag("--disable-retries", "one attempt only")
+        flag("--disable-retries", "disable retries")
             .shape(Shape.SWITCH)
             .honoured(to(ForwardKeys.RETRY_ENABLED, false)));
   }
 
   static List<Flag> operation() {
     return List.of(
-        flag("--prometheus-host", "address of the metrics listener")
+        flag("--prometheus-host", "address of the metrics port")
             .standard("127.0.0.1")
             .honoured(as(OperationKeys.METRICS_HOST)),
-        flag("--prometheus-port", "port of the metrics listener")
+        flag("--prometheus-port", "port for metrics")
             .standard("29000")
             .honoured(as(OperationKeys.METRICS_PORT)),
-        flag("--log-level", "least severe level that is logged")
+        flag("--log-level", "lowest level that is logged")
             .standard("info")
             .honoured("critical means error", VllmRouterFlags::logLevel),
-        flag("--log-dir", "folder of a daily log file")
+        flag("--log-dir", "directory for a daily log file")
             .honoured(
                 "the file is pointsman.log; all files together take 1 GiB at most",
                 as(OperationKeys.LOG_DIRECTORY)),
-        flag("--compat-metrics", "on or off: metrics under the names of vllm-router too")
+        flag("--compat-metrics", "on or off: also provide metrics under vllm-router's names")
             .only(Source.OWN)
             .standard("on")
             .honoured(VllmRouterFlags::compatMetrics));

@@ -130,7 +130,7 @@ public final class VllmRouterLauncher {
               KEY_VALIDATION
                   + ": set in "
                   + file
-                  + ", which is not read (expected: in the environment, or"
+                  + ", but the router does not read this file (expected: an environment variable or"
                   + " --api-key-validation-urls)");
     }
   }

@@ -9,10 +9,10 @@ public final class ConfigPage {
       """
       # Configuration
 
-      `pointsman serve` reads a YAML file (`--config FILE`), flags, or both; a flag wins over the
-      file. A key that is unknown, appears twice or has a value of the wrong kind stops the start,
-      with the line and, for a misspelt key, the nearest name. `pointsman check-config` takes the
-      same file and flags and prints what would be in force.
+      `pointsman serve` reads a YAML file (`--config FILE`), flags, or both. A flag overrides the file.
+      The router does not start if a key is unknown, appears twice, or has an invalid value. The error
+      names the line and, for a misspelled key, the nearest name. To check a configuration, run
+      `pointsman check-config` with the same file and flags. It prints the resulting values.
 
       ```yaml
       listen:
@@ -30,21 +30,34 @@ public final class ConfigPage {
         interval: 5s
       ```
 
-      A list is given on the command line by repeating the flag or by separating with commas:
-      `--workers http://10.0.0.1:8000,http://10.0.0.2:8000`. `true` may be left out after a flag.
+      To give a list on the command line, repeat the flag or separate the items with commas:
+      `--workers http://10.0.0.1:8000,http://10.0.0.2:8000`. A flag without a value means `true`.
 
-      A worker is a URL, or a group of: `url`; `id`, its name to clients and in metrics, of one worker
-      only (default `host:port`, with a rank `host:port@rank`); `models`, if they are not to be
-      learned from its `/v1/models` (an engine that is well but lists none is taken to serve any
-      model); `max-in-flight`, most requests at once (0: no limit); `rank`, the data-parallel rank
-      within the engine; `labels`.
+      A worker is a URL or a group with these keys:
 
-      A running router reads the same file and flags again on SIGHUP. It takes over `workers`
-      and `log.level`: new workers take traffic after their first good probe, those that are gone
-      get no new requests and finish what they have, one whose settings differ is replaced, one
-      that was removed through the API is back, those added through the API stay. If anything is
-      wrong, any other key has changed, or `max-workers` leaves no place beside workers that still
-      finish requests, the log says which and why, and everything stays as it was.
+      | Key | Meaning |
+      |---|---|
+      | `url` | base URL of the engine |
+      | `id` | unique name for clients and metrics; default `host:port`, or `host:port@rank` with a rank |
+      | `role` | `regular` (default), `prefill` or `decode` |
+      | `models` | names of the models; by default the router reads them from `/v1/models`. A healthy engine that lists none counts as serving every model |
+      | `max-in-flight` | maximum number of requests in progress; `0` (default): no limit |
+      | `rank` | data-parallel rank within the engine |
+      | `bootstrap-port`, `kv-address`, `receiver` | addresses for [prefill and decode protocols](disaggregation.md) |
+      | `node`, `zone` | location of the worker, see `locality.node` and `locality.zone` |
+      | `labels` | other names with values |
+
+      On SIGHUP, a running router reads the same file and flags again and applies `workers` and
+      `log.level`:
+
+      - New workers get requests after their first good probe.
+      - Removed workers get no new requests and finish their current ones.
+      - A worker with changed settings is replaced.
+      - A worker that was removed through the API returns; workers that were added through the API stay.
+
+      The router applies nothing if the configuration is invalid or another key has changed. The same
+      holds if `max-workers` is too low for the new workers together with removed ones that still
+      finish requests. The log contains the reason.
 
       This page is generated from the registry of keys; a test compares the two.
       """;

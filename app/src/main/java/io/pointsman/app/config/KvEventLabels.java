@@ -36,7 +36,7 @@ public final class KvEventLabels {
       }
     }
     boolean alike = replay.isEmpty() || count(replay) == count(events);
-    return alike ? "" : "replay endpoints (expected: as many as publishers)";
+    return alike ? "" : "replay endpoints (expected: one for each event endpoint)";
   }
 
   private static int count(String value) {

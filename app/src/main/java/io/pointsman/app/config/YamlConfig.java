@@ -56,8 +56,7 @@ public final class YamlConfig {
               raw.where()
                   + ": "
                   + (path.isEmpty() ? "" : path + ": ")
-                  + "no group of keys"
-                  + " (expected: key: value)");
+                  + "not a group of keys (expected: key: value)");
     }
   }
 

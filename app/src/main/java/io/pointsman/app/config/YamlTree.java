@@ -97,7 +97,7 @@ public final class YamlTree {
     Map<String, Raw> entries = new LinkedHashMap<>();
     for (NodeTuple tuple : mapping.getValue()) {
       if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
-        problems.add(where(tuple.getKeyNode()) + ": a key that is not a word (expected: a name)");
+        problems.add(where(tuple.getKeyNode()) + ": a key that is not a name (expected: a name)");
         continue;
       }
       if (entries.containsKey(key.getValue())) {

@@ -135,10 +135,10 @@ final class DecideQuestion {
     }
     if (json.nextToken() != null) {
       throw new IllegalArgumentException(
-          "request body: more after its end (expected: one JSON object)");
+          "request body: more data after its end (expected: one JSON object)");
     }
     if (!hold && lease != null) {
-      throw new IllegalArgumentException("lease: told (expected: none where hold is false)");
+      throw new IllegalArgumentException("lease: set (expected: no lease if hold is false)");
     }
   }
 
@@ -179,7 +179,7 @@ final class DecideQuestion {
 
   private void headers(JsonToken value, JsonParser json) throws IOException {
     if (value != JsonToken.START_OBJECT) {
-      throw wrong("headers", "names with a text or a list of texts each");
+      throw wrong("headers", "names, each with a string or a list of strings");
     }
     while (json.nextToken() == JsonToken.FIELD_NAME) {
       String name = json.currentName();
@@ -214,13 +214,13 @@ final class DecideQuestion {
         from = (int) first;
         length = (int) (behind - first);
       }
-      default -> throw wrong("body", "the client's body, as JSON or as a text that holds it");
+      default -> throw wrong("body", "the client's body, as JSON or as a string that contains it");
     }
   }
 
   private static String text(String field, JsonToken value, JsonParser json) throws IOException {
     if (value != JsonToken.VALUE_STRING) {
-      throw wrong(field, "a text");
+      throw wrong(field, "a string");
     }
     return json.getText();
   }
@@ -249,7 +249,7 @@ final class DecideQuestion {
   private static List<String> texts(String field, JsonToken value, JsonParser json)
       throws IOException {
     if (value != JsonToken.START_ARRAY) {
-      throw wrong(field, "a list of texts");
+      throw wrong(field, "a list of strings");
     }
     List<String> texts = new ArrayList<>();
     while (json.nextToken() != JsonToken.END_ARRAY) {

@@ -21,7 +21,7 @@ public record DecideSettings(boolean enabled, HoldSettings hold, String spoeAddr
     requireNonNull(spoeAddress, "spoeAddress");
     if (!enabled && !spoeAddress.isEmpty()) {
       throw new IllegalArgumentException(
-          "spoeAddress: " + spoeAddress + " (expected: nothing while decide.enabled is false)");
+          "spoeAddress: " + spoeAddress + " (expected: empty while decide.enabled is false)");
     }
   }
 

@@ -148,13 +148,14 @@ public final class LeasesApi {
           Refusal.ofLease(
               409,
               "lease_settled",
-              "lease " + shown(lease) + ": was settled, confirmed or prefilled before");
+              "lease " + shown(lease) + ": already settled, confirmed or prefilled");
       case UNKNOWN ->
-          Refusal.ofLease(
-              404, "lease_not_found", "lease " + shown(lease) + ": unknown, or expired");
+          Refusal.ofLease(404, "lease_not_found", "lease " + shown(lease) + ": unknown or expired");
       case WORKER_LEFT ->
           Refusal.ofLease(
-              410, "worker_left", "lease " + shown(lease) + ": its worker has left; decide anew");
+              410,
+              "worker_left",
+              "lease " + shown(lease) + ": its worker has left; ask for a new decision");
       case NOT_SPLIT ->
           Refusal.ofLease(
               409,
@@ -202,7 +203,7 @@ public final class LeasesApi {
       throw new IllegalArgumentException(
           field
               + ": "
-              + (written.isMissingNode() ? "nothing" : shown(written.toString()))
+              + (written.isMissingNode() ? "missing" : shown(written.toString()))
               + " (expected: one of "
               + String.join(", ", words)
               + ")");

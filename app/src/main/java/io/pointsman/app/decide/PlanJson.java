@@ -41,7 +41,7 @@ final class PlanJson {
         release(node, concurrent.terms());
       }
       case PdPlan.Unplanned(Worker worker, String missing) ->
-          throw new IllegalStateException(worker + ": " + missing + " is not known");
+          throw new IllegalStateException(worker + ": " + missing + " is unknown");
     }
     return node;
   }

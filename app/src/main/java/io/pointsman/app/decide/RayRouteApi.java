@@ -93,7 +93,7 @@ public final class RayRouteApi implements LocalEndpoint {
             501,
             "server_error",
             "decide_disabled",
-            "decide.enabled: false (expected: true, for planes that ask here)");
+            "decide.enabled: false (expected: true, for proxies that ask for decisions)");
     routes.on("POST", ROUTE, new Off(off));
   }
 
@@ -181,7 +181,7 @@ public final class RayRouteApi implements LocalEndpoint {
     }
     if (millis > most && cutHolds.compareAndSet(false, true)) {
       log.warn(
-          "a plane wants places held for {} ms; decide.max-ttl cuts that to {} ms. Said once",
+          "a proxy asks for leases of {} ms; decide.max-ttl reduces them to {} ms. Logged once",
           millis,
           most);
     }
@@ -245,10 +245,10 @@ public final class RayRouteApi implements LocalEndpoint {
   private void warnOnce(LocalRequest request) {
     if (posts(request) && warned.compareAndSet(false, true)) {
       log.warn(
-          "no routing key in a body of {} bytes ({}): such requests are placed by load; is the"
-              + " body forwarded? Said once",
+          "a body of {} bytes ({}) contains no routing key; such requests are placed by load. Check"
+              + " that the proxy forwards the body. Logged once",
           request.body().length,
-          cut(request) ? "the head of a longer one" : "whole");
+          cut(request) ? "the first part of a longer one" : "whole");
     }
   }
 

@@ -31,19 +31,17 @@ final class Refusal {
             503,
             "server_error",
             "too_many_leases",
-            "leases: " + most + " are held already (expected: fewer, decide.max-leases)")
+            "leases: " + most + " are open (expected: fewer, decide.max-leases)")
         .withHeader("retry-after", Long.toString(Reply.seconds(retryAfterNanos)));
   }
 
   static LocalResponse of(Choice.IdTaken taken) {
     return taken.settled()
-        ? ofLease(409, "lease_settled", "lease " + taken.lease() + ": was settled before")
+        ? ofLease(409, "lease_settled", "lease " + taken.lease() + ": already settled")
         : ofLease(
             409,
             "lease_exists",
-            "lease "
-                + taken.lease()
-                + ": is or was held already (expected: another id for each question)");
+            "lease " + taken.lease() + ": already used (expected: a new id for each request)");
   }
 
   static LocalResponse ofLease(int status, String code, String message) {

@@ -60,7 +60,7 @@ final class ChatClient implements AutoCloseable {
       String worker = response.headers().firstValue("x-pointsman-worker").orElse("?");
       return read(lines.iterator(), worker, begin);
     } catch (UncheckedIOException e) {
-      throw new IOException("the answer broke off", e);
+      throw new IOException("the response ended early", e);
     }
   }
 
@@ -80,7 +80,7 @@ final class ChatClient implements AutoCloseable {
         text.append(token);
       }
     }
-    throw new IOException("the stream ended before its end");
+    throw new IOException("the stream ended early");
   }
 
   private static String content(String chunk) throws IOException {

@@ -41,7 +41,11 @@ public record DemoSettings(
     public Split {
       if (prefills < 1 || prefills > 64 || decodes < 1 || decodes > 64) {
         throw new IllegalArgumentException(
-            "--pd: " + prefills + "x" + decodes + " (expected: such as 2x4, each 1 to 64)");
+            "--pd: "
+                + prefills
+                + "x"
+                + decodes
+                + " (expected: two numbers from 1 to 64, for example 2x4)");
       }
     }
 
@@ -54,7 +58,8 @@ public record DemoSettings(
     public static Split of(String shape, String connector) {
       Matcher match = SHAPE.matcher(shape);
       if (!match.matches()) {
-        throw new IllegalArgumentException("--pd: " + shape + " (expected: such as 2x4)");
+        throw new IllegalArgumentException(
+            "--pd: " + shape + " (expected: two numbers, for example 2x4)");
       }
       try {
         return new Split(
@@ -101,7 +106,7 @@ public record DemoSettings(
       throw new IllegalArgumentException("--engines: " + engines + " (expected: 1 to 64)");
     }
     if (split != null && plane != Plane.PROXY) {
-      throw new IllegalArgumentException("--plane: haproxy (expected: proxy, with --pd)");
+      throw new IllegalArgumentException("--plane: haproxy (expected: proxy if --pd is given)");
     }
     if (!(rate > 0 && rate <= 1000)) {
       throw new IllegalArgumentException("--rate: " + rate + " (expected: above 0, at most 1000)");

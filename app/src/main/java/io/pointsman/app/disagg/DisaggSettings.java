@@ -79,7 +79,10 @@ public record DisaggSettings(
   private static void refuse(boolean set, String what, String protocol) {
     if (set) {
       throw new IllegalArgumentException(
-          what + " with " + protocol + ", whose engines serve nothing without a hand-over)");
+          what
+              + " with "
+              + protocol
+              + ", because its engines cannot serve a request without a transfer)");
     }
   }
 

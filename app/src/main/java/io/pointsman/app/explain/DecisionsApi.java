@@ -48,7 +48,7 @@ public final class DecisionsApi {
           400,
           "invalid_request_error",
           "invalid_parameter",
-          "limit: not understood (expected: 1 to " + DecisionSettings.MOST_KEPT + ")");
+          "limit: invalid (expected: 1 to " + DecisionSettings.MOST_KEPT + ")");
     }
     ObjectNode body = Json.object();
     body.put("sample", log.settings().sample());

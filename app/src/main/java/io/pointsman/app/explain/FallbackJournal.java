@@ -35,14 +35,14 @@ public final class FallbackJournal {
             Math.round(now.costMillis()),
             Math.round(now.plainMillis()));
       } else if (wasActive && !now.active()) {
-        log.info("policy cost decides again: {}", comparison(now));
+        log.info("policy cost is active again: {}", comparison(now));
       }
     }
   }
 
   private static String comparison(Fallback ended) {
     if (Double.isNaN(ended.fallbackMillis())) {
-      return "too few first tokens to judge least load by";
+      return "too few first tokens to compare it with least load";
     }
     return "mean time to first token %d ms under least load, %d ms before"
         .formatted(Math.round(ended.fallbackMillis()), Math.round(ended.costMillis()));

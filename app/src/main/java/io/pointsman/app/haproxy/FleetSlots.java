@@ -156,7 +156,7 @@ final class FleetSlots {
       try {
         now = addresses.of(host(known.url()));
       } catch (IOException e) {
-        log.debug("worker {} keeps its address", id, e);
+        log.debug("worker {} keeps its address: the DNS lookup failed", id, e);
         continue;
       }
       if (!now.isEmpty() && !now.contains(known.address()) && hasSlot(id)) {
@@ -176,7 +176,7 @@ final class FleetSlots {
             now.put(id, reason);
             if (!reason.equals(barred.get(id))) {
               log.warn(
-                  "HAProxy cannot have worker {}: {}; its requests are balanced over the others",
+                  "HAProxy cannot use worker {}: {}; its requests go to the other workers",
                   id,
                   reason);
             }
@@ -191,12 +191,12 @@ final class FleetSlots {
       return "its id (expected: no spaces, quotes, semicolons or backslashes, no # in front)";
     }
     if (!"http".equals(url.getScheme()) || HostPort.of(url.getRawAuthority()) == null) {
-      return url + " (expected: http://, its servers speak no TLS)";
+      return url + " (expected: http://, because HAProxy connects to workers without TLS)";
     }
     String path = url.getPath();
     return path == null || path.isEmpty() || path.equals("/")
         ? null
-        : url + " (expected: no path, it would be left out)";
+        : url + " (expected: no path, because HAProxy would ignore it)";
   }
 
   private void add(String id, URI url) throws IOException {
@@ -220,7 +220,7 @@ final class FleetSlots {
       return true;
     }
     if (!full) {
-      log.warn("no slot is left for {}: its requests are balanced over the others", id);
+      log.warn("no slot is free for {}; its requests go to the other workers", id);
     }
     full = true;
     return false;
@@ -251,7 +251,7 @@ final class FleetSlots {
   private void failed(String id, IOException why) {
     if (failing.put(id, PAUSE) == null) {
       log.warn(
-          "HAProxy does not have worker {} yet: {}; its requests are balanced over the others",
+          "HAProxy cannot add worker {} yet: {}; its requests go to the other workers",
           id,
           why.toString());
     }
@@ -280,7 +280,7 @@ final class FleetSlots {
     try {
       haproxy.tell("set server " + BACKEND + slot + " state maint");
     } catch (RuntimeApi.Refused e) {
-      log.debug("server {} takes no rest", slot, e);
+      log.debug("server {} was not set to maintenance", slot, e);
     }
   }
 

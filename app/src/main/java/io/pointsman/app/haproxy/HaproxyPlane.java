@@ -135,7 +135,7 @@ public final class HaproxyPlane implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     started.destroyForcibly();
-    throw new IOException("it does not answer on its own socket: " + output().strip());
+    throw new IOException("no answer on its own socket: " + output().strip());
   }
 
   private static boolean answers(RuntimeApi patient) throws SocketTimeoutException {
@@ -167,7 +167,7 @@ public final class HaproxyPlane implements AutoCloseable {
     try (RouterCalls calls = new RouterCalls(router, apiKey)) {
       return calls.spoe();
     } catch (IOException e) {
-      log.warn("{} does not answer yet, so HAProxy asks it over HTTP: {}", router, e.toString());
+      log.warn("{} does not answer yet; HAProxy will ask it over HTTP: {}", router, e.toString());
       return null;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -192,7 +192,9 @@ public final class HaproxyPlane implements AutoCloseable {
       silent = false;
     } catch (IOException e) {
       if (!silent) {
-        log.warn("HAProxy keeps the workers that it has: {}", e.toString());
+        log.warn(
+            "the router's list of workers is not available; HAProxy keeps its workers: {}",
+            e.toString());
       }
       silent = true;
     } catch (InterruptedException e) {

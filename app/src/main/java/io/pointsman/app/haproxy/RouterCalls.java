@@ -104,7 +104,7 @@ final class RouterCalls implements AutoCloseable {
       workers.put(id, new URI(url));
     } catch (URISyntaxException e) {
       if (told.isNew(url)) {
-        log.warn("worker {} is left out: {}", id, e.toString());
+        log.warn("worker {} is ignored: {}", id, e.toString());
       }
     }
   }
@@ -141,7 +141,7 @@ final class RouterCalls implements AutoCloseable {
     int status = answer.statusCode();
     if (status >= 300 && !TOO_LATE.contains(status) && told.isNew(what + " " + status)) {
       log.warn(
-          "the router does not take {} of a lease: status {}{}; such leases expire. Said once",
+          "the router refuses to {} a lease: status {}{}; such leases expire. Logged once",
           what,
           status,
           hint(answer));

@@ -77,7 +77,7 @@ final class RuntimeApi {
         channel.close();
       }
     } catch (IOException e) {
-      log.debug("HAProxy's own socket was not closed", e);
+      log.debug("the socket of HAProxy was not closed", e);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
@@ -97,7 +97,7 @@ final class RuntimeApi {
     }
     if (answer.size() == 0) {
       // To what it has done without a word it says an empty line.
-      throw new EOFException(command + ": HAProxy ended the connection and said nothing");
+      throw new EOFException(command + ": HAProxy closed the connection without an answer");
     }
     return answer.toString(UTF_8).strip();
   }

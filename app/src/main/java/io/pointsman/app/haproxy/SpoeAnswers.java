@@ -109,7 +109,7 @@ final class SpoeAnswers {
     try {
       tell(route.handle(question), variables);
     } catch (Exception e) {
-      log.error("a question of HAProxy's was not answered", e);
+      log.error("a request of HAProxy failed", e);
     }
   }
 
@@ -127,14 +127,14 @@ final class SpoeAnswers {
 
   private void tellOnce(int status) {
     if (told.isNew(Integer.toString(status))) {
-      log.warn("HAProxy's questions are answered with status {} too; said once", status);
+      log.warn("some requests of HAProxy get status {}; logged once", status);
     }
   }
 
   /** Notes that an answer has no place in a frame of HAProxy's. */
   void tooLong(int length) {
     if (told.isNew("too long")) {
-      log.warn("an answer of {} bytes is too long for HAProxy, which gets none; said once", length);
+      log.warn("an answer of {} bytes is too long for HAProxy and is dropped; logged once", length);
     }
   }
 

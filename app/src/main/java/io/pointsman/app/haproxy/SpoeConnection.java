@@ -91,7 +91,7 @@ final class SpoeConnection {
     } catch (EOFException e) {
       // HAProxy closes connections that it does not need.
     } catch (SocketTimeoutException e) {
-      disconnect(TIMED_OUT, "nothing was said for too long");
+      disconnect(TIMED_OUT, "idle for too long");
     } catch (ProtocolException e) {
       int status = e instanceof Broken broken ? broken.status : INVALID;
       disconnect(status, String.valueOf(e.getMessage()));

@@ -69,7 +69,7 @@ public final class SpoeListener implements AutoCloseable {
     }
     SpoeListener opened = new SpoeListener(listener, answers, limits);
     Thread.ofVirtual().name("spoe-accept").start(opened::accept);
-    log.info("HAProxy may ask at {}, port {}", address, opened.port());
+    log.info("HAProxy can ask by SPOE at {}, port {}", address, opened.port());
     return opened;
   }
 
@@ -102,7 +102,7 @@ public final class SpoeListener implements AutoCloseable {
         Thread.ofVirtual().name("spoe").start(() -> serve(socket));
       } catch (IOException e) {
         if (!listener.isClosed()) {
-          log.warn("a connection of HAProxy's was not taken: {}", e.toString());
+          log.warn("a connection of HAProxy was not accepted: {}", e.toString());
           pause();
         }
       }
@@ -113,7 +113,7 @@ public final class SpoeListener implements AutoCloseable {
     socket.close();
     if (full.compareAndSet(false, true)) {
       log.warn(
-          "HAProxy has {} connections (expected: fewer): further ones are closed; said once",
+          "HAProxy has {} connections, the maximum; further ones are closed; logged once",
           limits.connections());
     }
   }
@@ -134,7 +134,7 @@ public final class SpoeListener implements AutoCloseable {
       new SpoeConnection(socket, answers, limits).run();
     } catch (IOException e) {
       if (!listener.isClosed()) {
-        log.debug("a connection of HAProxy's ended: {}", e.toString());
+        log.debug("a connection of HAProxy ended: {}", e.toString());
       }
     } finally {
       open.remove(socket);

@@ -91,7 +91,7 @@ final class StreamEnds implements AutoCloseable {
         }
       } catch (IOException e) {
         if (!socket.isClosed()) {
-          log.warn("the log of HAProxy was not read: {}", e.toString());
+          log.warn("cannot read the log of HAProxy: {}", e.toString());
         }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
@@ -102,7 +102,7 @@ final class StreamEnds implements AutoCloseable {
 
   private void complain(String cause) {
     if (told.isNew(cause)) {
-      log.warn("HAProxy asked the router: {}; said once", cause);
+      log.warn("HAProxy got no decision from the router: {}; logged once", cause);
     }
   }
 
@@ -177,7 +177,8 @@ final class StreamEnds implements AutoCloseable {
   /** A router that does not answer makes many of them; ends of streams do not wait for those. */
   private void giveUp(Settlement question) {
     if (!waiting.tryAcquire()) {
-      log.debug("lease {} not settled: too many questions were given up", question.lease());
+      log.debug(
+          "lease {} not settled: too many requests to the router were abandoned", question.lease());
       return;
     }
     Thread.ofVirtual()

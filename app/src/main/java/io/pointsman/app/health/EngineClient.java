@@ -231,7 +231,7 @@ public final class EngineClient {
     Answer read() throws IOException {
       String[] status = line().split(" ", 3);
       if (status.length < 2 || !status[0].startsWith("HTTP/1.") || status[1].length() != 3) {
-        throw new IOException("no HTTP answer");
+        throw new IOException("not an HTTP response");
       }
       for (String line = line(); !line.isEmpty(); line = line()) {
         header(line);
@@ -270,11 +270,11 @@ public final class EngineClient {
 
     private byte[] exactly(long size, int before) throws IOException {
       if (size < 0 || size + before > MOST_BYTES) {
-        throw new IOException("answer of more than " + MOST_BYTES + " bytes");
+        throw new IOException("response of more than " + MOST_BYTES + " bytes");
       }
       byte[] bytes = in.readNBytes((int) size);
       if (bytes.length < size) {
-        throw new IOException("the connection ended within the answer");
+        throw new IOException("the connection ended within the response");
       }
       return bytes;
     }
@@ -282,7 +282,7 @@ public final class EngineClient {
     private byte[] toTheEnd() throws IOException {
       byte[] bytes = in.readNBytes(MOST_BYTES + 1);
       if (bytes.length > MOST_BYTES) {
-        throw new IOException("answer of more than " + MOST_BYTES + " bytes");
+        throw new IOException("response of more than " + MOST_BYTES + " bytes");
       }
       return bytes;
     }
@@ -291,7 +291,7 @@ public final class EngineClient {
       StringBuilder line = new StringBuilder();
       for (int c = in.read(); c != '\n'; c = in.read()) {
         if (c < 0 || line.length() > 16_384) {
-          throw new IOException("the connection ended within the head of the answer");
+          throw new IOException("the connection ended within the response head");
         }
         if (c != '\r') {
           line.append((char) c);
@@ -304,7 +304,7 @@ public final class EngineClient {
       try {
         return Long.parseLong(text, radix);
       } catch (NumberFormatException e) {
-        throw new IOException("no HTTP answer: " + text, e);
+        throw new IOException("not an HTTP response: " + text, e);
       }
     }
   }

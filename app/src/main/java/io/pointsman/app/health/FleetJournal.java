@@ -45,7 +45,7 @@ public final class FleetJournal {
     }
     for (Worker worker : seen.keySet()) {
       if (!present.containsKey(worker)) {
-        log.info("worker {} has left", worker);
+        log.info("worker {} was removed", worker);
       }
     }
     seen = present;
@@ -63,13 +63,13 @@ public final class FleetJournal {
     if (before.breaker != now.breaker) {
       switch (now.breaker) {
         case CLOSED -> log.info("breaker of {} is closed", worker);
-        case OPEN -> log.warn("breaker of {} is open: it failed too often", worker);
-        case HALF_OPEN -> log.info("breaker of {} lets a request through", worker);
+        case OPEN -> log.warn("breaker of {} is open after repeated failures", worker);
+        case HALF_OPEN -> log.info("breaker of {} allows a trial request", worker);
       }
     }
     if (before.stalled != now.stalled) {
       if (now.stalled) {
-        log.warn("worker {} makes no progress with {} in flight", worker, worker.inFlight());
+        log.warn("worker {} makes no progress, {} requests in flight", worker, worker.inFlight());
       } else {
         log.info("worker {} makes progress again", worker);
       }

@@ -43,12 +43,12 @@ public final class HostNames {
     try {
       return lookUp.get(millis, TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
-      throw new SocketTimeoutException(name + ": the look-up takes too long");
+      throw new SocketTimeoutException(name + ": the DNS lookup takes too long");
     } catch (ExecutionException e) {
       throw new IOException(name + ": " + e.getCause(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new InterruptedIOException(name + ": look-up interrupted");
+      throw new InterruptedIOException(name + ": DNS lookup interrupted");
     }
   }
 }

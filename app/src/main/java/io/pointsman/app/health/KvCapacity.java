@@ -57,7 +57,7 @@ public final class KvCapacity {
         return;
       }
     }
-    log.debug("{} does not tell its KV memory", worker);
+    log.debug("{} does not report its KV memory", worker);
   }
 
   private long ask(Worker worker, String path) {

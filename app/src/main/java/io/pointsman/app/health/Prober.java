@@ -185,7 +185,7 @@ public final class Prober implements AutoCloseable {
       return good ? Verdict.GOOD : Verdict.BAD;
     } catch (IOException | IllegalArgumentException e) {
       if (e instanceof SocketTimeoutException) {
-        log.debug("{} has no time for a probe: {}", worker, e.toString());
+        log.debug("probe of {} timed out: {}", worker, e.toString());
         return worker.begunSince(begun) ? Verdict.BUSY : Verdict.SILENT;
       }
       log.debug("probe of {} failed: {}", worker, e.toString());
@@ -211,9 +211,9 @@ public final class Prober implements AutoCloseable {
       ServedModels models =
           answer.good() ? ModelList.read(answer.body()) : ServedModels.told(Set.of());
       if (models.any() && settings.alsoGood().contains(answer.status())) {
-        log.debug("{} does not tell its models: {}", worker, answer.status());
+        log.debug("{} does not list its models: {}", worker, answer.status());
       } else if (models.any()) {
-        log.warn("{} does not tell its models (GET /v1/models: {})", worker, answer.status());
+        log.warn("{} does not list its models (GET /v1/models: {})", worker, answer.status());
       } else {
         onModels.accept(worker, answer.body());
         learn(worker, models);
@@ -230,7 +230,7 @@ public final class Prober implements AutoCloseable {
 
   /** It is asked again with its next probe; after a few failures it counts as not telling. */
   private boolean modelsFailed(Worker worker, String why) {
-    log.debug("models of {} not learned: {}", worker, why);
+    log.debug("cannot read the models of {}: {}", worker, why);
     boolean often;
     lock.lock();
     try {

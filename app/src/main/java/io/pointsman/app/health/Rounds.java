@@ -36,7 +36,7 @@ public final class Rounds implements AutoCloseable {
       task.run();
     } catch (RuntimeException | LinkageError e) {
       // A plug-in that does not fit must not end the rounds.
-      log.error("a round failed", e);
+      log.error("a background task failed", e);
     }
   }
 

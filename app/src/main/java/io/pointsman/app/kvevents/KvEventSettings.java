@@ -58,7 +58,7 @@ public record KvEventSettings(
     }
     if (endpoint.isEmpty() && !replayEndpoint.isEmpty()) {
       throw new IllegalArgumentException(
-          "replayEndpoint: set without an endpoint (expected: both or none)");
+          "replayEndpoint: set without an endpoint (expected: both or neither)");
     }
     if (!endpoint.isEmpty() && mode != Mode.STATIC) {
       throw new IllegalArgumentException(

@@ -181,7 +181,7 @@ public final class KvEvents implements AutoCloseable {
       watch.dueAt = ticker.nanos() + RETRY.toNanos();
       if (failures == MOST_FAILURES) {
         watch.found = List.of();
-        log.warn("KV events of {}: not found, asked again: {}", worker, e.toString());
+        log.warn("KV events of {}: no publishers found, asking again: {}", worker, e.toString());
       }
     } finally {
       watch.asking = false;
@@ -192,7 +192,7 @@ public final class KvEvents implements AutoCloseable {
   /** An engine without events is as well as any other, but who asks for events expects some. */
   private void sayIfNone(Worker worker, Watch watch, boolean none) {
     if (none && !watch.saidNone && settings.mode() == KvEventSettings.Mode.AUTO) {
-      log.warn("KV events of {}: its engine tells of no publishers", worker);
+      log.warn("KV events of {}: the engine reports no publishers", worker);
     }
     watch.saidNone = none;
   }

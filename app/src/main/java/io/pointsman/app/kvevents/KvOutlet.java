@@ -96,7 +96,7 @@ final class KvOutlet {
         }
         return true;
       } catch (RuntimeException e) {
-        log.error("KV events of {}, rank {}: not taken", worker, rank, e);
+        log.error("KV events of {}, rank {}: cannot be applied", worker, rank, e);
         return false;
       } finally {
         turn.unlock();

@@ -157,7 +157,7 @@ final class KvSource implements AutoCloseable {
     try {
       follow();
     } catch (RuntimeException | Error e) {
-      log.error("KV events of {}: connected again", name, e);
+      log.error("KV events of {}: failed, connecting again", name, e);
       startAnew(Count.RESETS_DEFECT);
       defects++;
       pauseNanos = Math.min(FIRST_PAUSE.toNanos() << Math.min(defects, 6), LONGEST_PAUSE.toNanos());
@@ -194,7 +194,7 @@ final class KvSource implements AutoCloseable {
       }
     } catch (IOException e) {
       if (!closed()) {
-        complain(Complaint.CONNECTION, "connected again: " + e);
+        complain(Complaint.CONNECTION, "connection lost, connecting again: " + e);
       }
     }
   }
@@ -235,7 +235,7 @@ final class KvSource implements AutoCloseable {
     }
     long seq = frames.size() == 3 ? number(frames.get(1)) : -1;
     if (seq < 0) {
-      malformed("a message without a number (expected: topic, number, payload)");
+      malformed("a message without a sequence number (expected: topic, number, payload)");
       return;
     }
     batch(seq, frames.get(2));
@@ -337,7 +337,7 @@ final class KvSource implements AutoCloseable {
       asked.ask(client, from, (seq, payload) -> repeated(course, seq, payload));
     } catch (IOException e) {
       if (!closed()) {
-        complain(Complaint.REPLAY, "no replay: " + e);
+        complain(Complaint.REPLAY, "replay failed: " + e);
       }
       return Replayed.FAILED;
     }
@@ -386,8 +386,7 @@ final class KvSource implements AutoCloseable {
       if (batch.positionless()) {
         complain(
             Complaint.POSITIONLESS,
-            "blocks that are named without what they follow match no prompt (SGLang before"
-                + " November 2025)");
+            "blocks without a parent block match no prompt (SGLang before November 2025)");
       }
       count(batch, live);
       if (!line.apply(batch.events())) {

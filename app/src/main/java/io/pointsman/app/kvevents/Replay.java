@@ -62,7 +62,7 @@ final class Replay {
       Message message = client.next();
       List<byte[]> frames = message.frames();
       if (frames.size() < 2 || frames.get(frames.size() - 2).length != Long.BYTES) {
-        throw new IOException(endpoint + ": no batch (expected: a number and a payload)");
+        throw new IOException(endpoint + ": not a batch (expected: a number and a payload)");
       }
       long seq = ByteBuffer.wrap(frames.get(frames.size() - 2)).getLong();
       if (seq < 0 || !sink.take(seq, frames.getLast())) {

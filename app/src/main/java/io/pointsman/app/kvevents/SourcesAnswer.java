@@ -101,7 +101,7 @@ final class SourcesAnswer {
   private static JsonNode tree(byte[] body) throws IOException {
     JsonNode root = JSON.readTree(body);
     if (root == null || !root.isContainerNode()) {
-      throw new IOException("no object and no list");
+      throw new IOException("neither an object nor a list");
     }
     return root;
   }

@@ -210,7 +210,7 @@ public final class TokenAsker implements PromptListener, AutoCloseable {
       PromptBody body = PromptBody.of(prompt.facts.endpoint(), prompt.body);
       return body == null ? null : ask(prompt, body);
     } catch (RuntimeException e) {
-      log.error("token ids of a prompt were not learned", e);
+      log.error("token ids of a prompt could not be requested", e);
       return Result.FAILED;
     }
   }

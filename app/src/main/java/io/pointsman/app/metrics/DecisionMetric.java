@@ -6,146 +6,141 @@ enum DecisionMetric implements Metric {
       Kind.COUNTER,
       "pointsman_policy_decisions_total",
       "placements",
-      "Requests placed on a worker, by the reason of the choice.",
+      "Requests placed on a worker, by policy and by reason of the choice.",
       "policy",
       "reason"),
   POLICY_FAILURES(
       Kind.COUNTER,
       "pointsman_policy_failures_total",
       "failures",
-      "Times a policy threw; the request was placed by least load. Always a bug."),
+      "Exceptions in a policy; each request was placed by least load instead. Always a bug."),
   REJECTS(
       Kind.COUNTER,
       "pointsman_rejects_total",
       "requests",
-      "Times no worker could be chosen, by reason.",
+      "Requests for which no worker could be chosen, by reason.",
       "reason"),
   PREFIX_MATCH_RATIO(
       Kind.HISTOGRAM,
       "pointsman_prefix_match_ratio",
       "ratio",
-      "Share of the prompt that the chosen worker was thought to hold, for policies that look."),
+      "Expected cached share of the prompt on the chosen worker, for policies that use prefixes."),
   PREDICTED_TTFT(
       Kind.HISTOGRAM,
       "pointsman_predicted_ttft_seconds",
       "seconds",
-      "First tokens that the policy predicted, from the placement on: when they were expected"
-          + " (predicted), when they came (measured).",
+      "Time from placement to first token, for policies that predict it: predicted and measured.",
       "kind"),
   TTFT_ERROR(
       Kind.HISTOGRAM,
       "pointsman_ttft_prediction_error_seconds",
       "seconds",
-      "By how much predictions of first tokens were wrong: early if they were expected before they"
-          + " came, else late. Bias is the sum of late less that of early.",
+      "Error of predicted times to first token. early: the prediction was too early; late: it was"
+          + " too late. The bias is the sum of late minus the sum of early.",
       "side"),
   HIT_ERROR(
       Kind.HISTOGRAM,
       "pointsman_hit_prediction_error_ratio",
       "ratio",
-      "By how much the share of the prompt that was expected in the worker's cache differs from the"
-          + " share that the worker found: over if too much was expected, else under. Of requests"
-          + " whose worker told, and was chosen by what workers hold.",
+      "Error of the expected cached share of the prompt. over: too much was expected; under: too"
+          + " little. Only requests that were placed by cached prefixes and whose worker reported"
+          + " cached tokens.",
       "side"),
   PROMPT_TOKENS(
       Kind.COUNTER,
       "pointsman_prompt_tokens_total",
       "tokens",
-      "Prompt tokens of requests that ended well, for policies that predict: all (prompt), those"
-          + " thought to be in the worker's cache (expected), those found there (cached).",
+      "Prompt tokens of successful requests, for policies that predict. prompt: all; expected:"
+          + " those expected in the worker's cache; cached: those found there.",
       "kind"),
   LOST_HITS(
       Kind.COUNTER,
       "pointsman_lost_hits_total",
       "requests",
-      "Requests of which a part of the prompt had to be computed, by why it was not found in a"
-          + " cache. A request counts once for each reason, as docs/observing-decisions.md defines"
-          + " them.",
+      "Requests with prompt tokens that were not found in a cache, by reason. A request counts once"
+          + " for each reason that applies. See docs/observing-decisions.md for the reasons.",
       "reason"),
   LOST_HIT_TOKENS(
       Kind.COUNTER,
       "pointsman_lost_hit_tokens_total",
       "tokens",
-      "Prompt tokens that had to be computed, by why they were not found in a cache.",
+      "Prompt tokens that were not found in a cache, by reason.",
       "reason"),
   SHADOW_PLACEMENTS(
       Kind.COUNTER,
       "pointsman_shadow_placements_total",
       "requests",
-      "Requests that the shadow policy decided on: agreed with the acting policy, differed from it,"
-          + " refused (it found nobody), dropped (it could not keep up).",
+      "Decisions of the shadow policy. agreed: same worker as the active policy; differed: another"
+          + " worker; refused: no worker found; dropped: the shadow policy was overloaded.",
       "result"),
   SHADOW_TOKENS(
       Kind.COUNTER,
       "pointsman_shadow_prompt_tokens_total",
       "tokens",
-      "Prompt tokens of these requests (prompt), and those expected in their workers' caches"
-          + " (held), as placed by the acting policy and as the shadow policy would have placed"
-          + " them.",
+      "Prompt tokens of requests with a shadow decision. prompt: all; held: those expected in the"
+          + " worker's cache. side is acting (the active policy) or shadow.",
       "side",
       "kind"),
   SHADOW_TTFT(
       Kind.COUNTER,
       "pointsman_shadow_predicted_ttft_seconds_total",
       "seconds",
-      "Sum of the times to first token that are expected of these requests under either policy.",
+      "Sum of predicted times to first token of requests with a shadow decision. side is acting"
+          + " (the active policy) or shadow.",
       "side"),
   SHADOW_IMBALANCE(
       Kind.GAUGE,
       "pointsman_shadow_imbalance",
       "ratio",
-      "Prompt tokens that the busiest worker had to compute of late under either policy, in parts"
-          + " of the mean; 1 is even.",
+      "Recent prompt tokens to compute on the busiest worker, divided by the mean of all workers. 1"
+          + " is even. side is acting (the active policy) or shadow.",
       "side"),
   SHADOW_FAILURES(
       Kind.COUNTER,
       "pointsman_shadow_failures_total",
       "failures",
-      "Times the shadow policy threw. Always a bug; nobody is served worse for it."),
+      "Exceptions in the shadow policy. Always a bug; requests are not affected."),
   PREFIX_INDEX_BYTES(
-      Kind.GAUGE,
-      "pointsman_prefix_index_bytes",
-      "bytes",
-      "Memory that the prefix index holds now."),
+      Kind.GAUGE, "pointsman_prefix_index_bytes", "bytes", "Memory in use by the prefix index."),
   PREFIX_INDEX_MAX_BYTES(
       Kind.GAUGE,
       "pointsman_prefix_index_max_bytes",
       "bytes",
-      "Memory that the prefix index may hold at most; of cost.max-bytes half."),
+      "Maximum memory of the prefix index. For the policy cost: half of cost.max-bytes."),
   PREFIX_INDEX_BLOCKS(
       Kind.GAUGE,
       "pointsman_prefix_index_blocks",
       "blocks",
-      "Blocks that the prefix index knows, each counted once."),
+      "Blocks in the prefix index, each counted once."),
   PREFIX_INDEX_EVICTIONS(
       Kind.COUNTER,
       "pointsman_prefix_index_evictions_total",
       "blocks",
-      "Blocks that the prefix index has forgotten to make room for others within its memory."),
+      "Blocks removed from the prefix index because its memory was full."),
   COST_CACHE_BYTES(
       Kind.GAUGE,
       "pointsman_cost_cache_bytes",
       "bytes",
-      "Memory that cost's models of workers' caches hold. Near its bound they forget prompts early,"
-          + " which counts as evicted among lost hits: raise cost.max-bytes."),
+      "Memory in use by the cache models of the policy cost. Near the maximum, the models forget"
+          + " prompts early, and lost hits count as evicted; increase cost.max-bytes."),
   COST_CACHE_MAX_BYTES(
       Kind.GAUGE,
       "pointsman_cost_cache_max_bytes",
       "bytes",
-      "Memory that they may hold at most: cost.max-bytes without the prefix index's half and what"
-          + " is of fixed size."),
+      "Maximum memory of the cache models: cost.max-bytes minus the half for the prefix index and"
+          + " minus tables of fixed size."),
   COST_FALLBACK(
       Kind.GAUGE,
       "pointsman_cost_fallback",
       "policies",
-      "1 while policy cost places requests by least load, because measured times to first token"
-          + " were far above those predicted for least load; else 0. With model-policies, the"
-          + " number of cost policies that do."),
+      "1 while the policy cost places requests by least load, else 0. It does so if measured times"
+          + " to first token are far above the predictions for least load. With model-policies: the"
+          + " number of cost policies in this state."),
   COST_FALLBACKS(
       Kind.COUNTER,
       "pointsman_cost_fallbacks_total",
       "fallbacks",
-      "Times that policy cost fell back to least load.");
+      "Number of times that the policy cost fell back to least load.");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf
   private final About about;

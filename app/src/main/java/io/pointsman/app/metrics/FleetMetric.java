@@ -3,96 +3,92 @@ package io.pointsman.app.metrics;
 /** What is told of workers, and of the sessions and leases that they have. */
 enum FleetMetric implements Metric {
   SESSIONS(
-      Kind.GAUGE,
-      "pointsman_sessions",
-      "sessions",
-      "Sticky sessions that are bound to a worker now."),
+      Kind.GAUGE, "pointsman_sessions", "sessions", "Sticky sessions that are bound to a worker."),
   HELD_LEASES(
       Kind.GAUGE,
       "pointsman_held_leases",
       "leases",
-      "Leases held for planes that carry the bytes themselves; each is load on its worker."),
+      "Open leases of other proxies. Each counts as load on its worker."),
   HELD_LEASES_ENDED(
       Kind.COUNTER,
       "pointsman_held_leases_ended_total",
       "leases",
-      "Leases of other planes that ended, by what the plane said; expired if it said nothing in"
-          + " time.",
+      "Ended leases of other proxies, by the reported outcome. expired: no report in time.",
       "outcome"),
   HELD_LEASES_REFUSED(
       Kind.COUNTER,
       "pointsman_held_leases_refused_total",
       "choices",
-      "Choices refused because too many leases were held."),
+      "Decisions refused because too many leases were open (decide.max-leases)."),
   REPORTED_TOKENS(
       Kind.COUNTER,
       "pointsman_reported_tokens_total",
       "tokens",
-      "Tokens that other planes reported when they settled leases: prompt, cached (part of prompt),"
+      "Tokens that other proxies reported at the end of leases: prompt, cached (part of prompt),"
           + " completion.",
       "kind"),
   WORKERS(
       Kind.GAUGE,
       "pointsman_workers",
       "workers",
-      "Workers in the fleet. available: would take a request now; busy: healthy, but at its limit"
-          + " or resting; out: unhealthy, draining, stalled or left alone by its breaker.",
+      "Workers in the fleet. available: can get a request; busy: healthy, but at its limit or"
+          + " resting; out: unhealthy, draining, stalled or excluded by its breaker.",
       "state"),
   WORKER_IN_FLIGHT(
       Kind.GAUGE,
       "pointsman_worker_requests_in_flight",
       "requests",
-      "Requests placed on the worker and not settled, whatever path they came by.",
+      "Requests in flight on the worker, including open leases of other proxies.",
       "worker"),
   WORKER_LIMIT(
       Kind.GAUGE,
       "pointsman_worker_max_in_flight",
       "requests",
-      "Most requests in flight that the worker is given; 0 means no limit.",
+      "Maximum number of requests in flight on the worker. 0: no limit.",
       "worker"),
   WORKER_REQUESTS(
       Kind.COUNTER,
       "pointsman_worker_requests_total",
       "requests",
-      "Requests placed on the worker that ended: succeeded, failed by the worker's fault, or"
-          + " ignored (the client left, the worker was busy).",
+      "Ended requests of the worker. succeeded; failed: the worker caused the failure; ignored: the"
+          + " client left or the worker was busy.",
       "worker",
       "outcome"),
   WORKER_HEALTHY(
       Kind.GAUGE,
       "pointsman_worker_healthy",
       "0 or 1",
-      "1 if the worker is taken to be well, by its probes or by answers that begin.",
+      "1 if the worker is healthy, according to its probes and to responses that begin.",
       "worker"),
   WORKER_BREAKER(
       Kind.GAUGE,
       "pointsman_worker_breaker_state",
       "state",
-      "The worker's circuit breaker: 0 closed, 1 open, 2 half-open.",
+      "State of the worker's circuit breaker. 0: closed; 1: open; 2: half-open.",
       "worker"),
   WORKER_BREAKER_OPENINGS(
       Kind.COUNTER,
       "pointsman_worker_breaker_openings_total",
       "openings",
-      "Times the worker's circuit breaker opened.",
+      "Number of times that the worker's circuit breaker opened.",
       "worker"),
   WORKER_RESTING(
       Kind.GAUGE,
       "pointsman_worker_resting",
       "0 or 1",
-      "1 while the worker rests because it said that it is busy.",
+      "1 while the worker rests because it reported that it is busy.",
       "worker"),
   WORKER_STALLED(
       Kind.GAUGE,
       "pointsman_worker_stalled",
       "0 or 1",
-      "1 while the worker has requests in flight and shows no progress.",
+      "1 while the worker has requests in flight but makes no progress.",
       "worker"),
   WORKER_DRAINING(
       Kind.GAUGE,
       "pointsman_worker_draining",
       "0 or 1",
-      "1 while the worker is given no new requests.",
+      "1 while the worker gets no new requests and finishes its current ones.",
       "worker");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf

@@ -6,105 +6,111 @@ enum KvMetric implements Metric {
       Kind.GAUGE,
       "pointsman_kv_index_bytes",
       "bytes",
-      "Memory of what workers announced of their caches."),
+      "Memory in use by the index of blocks from KV events."),
   KV_INDEX_MAX_BYTES(
-      Kind.GAUGE, "pointsman_kv_index_max_bytes", "bytes", "Memory that it may take at most."),
+      Kind.GAUGE,
+      "pointsman_kv_index_max_bytes",
+      "bytes",
+      "Maximum memory of the index of blocks from KV events."),
   KV_INDEX_BLOCKS(
       Kind.GAUGE,
       "pointsman_kv_index_blocks",
       "blocks",
-      "Engines' blocks known from announcements that a prompt can match, each counted for every"
-          + " worker and tier."),
+      "Blocks in the index of KV events that a prompt can match. Each block counts once per worker"
+          + " and tier."),
   KV_INDEX_REFUSED(
       Kind.GAUGE,
       "pointsman_kv_index_refused_blocks",
       "blocks",
-      "Announced blocks of the present workers that found no room."),
+      "Blocks from KV events that did not fit into the index, for current workers."),
   KV_LOOKUPS(
       Kind.COUNTER,
       "pointsman_kv_lookups_total",
       "prompts",
-      "Prompts that kv_aware looked up: hit (a worker that could be chosen announced a part of it),"
-          + " miss, not_announced (no such worker announces anything), unknown_tokens (text whose"
-          + " token ids are not known, or a salt).",
+      "Prompts that kv_aware looked up. hit: an available worker announced a part of the prompt;"
+          + " miss: none did; not_announced: no available worker sends KV events; unknown_tokens:"
+          + " the token ids of the text are unknown, or the request has a salt.",
       "outcome"),
   KV_TOKEN_REQUESTS(
       Kind.COUNTER,
       "pointsman_kv_token_requests_total",
       "prompts",
-      "Prompts of text whose token ids an engine was to be asked for: learned, unusable (an answer"
-          + " without ids, or with content beside text), refused (as malformed), failed (no answer"
-          + " in time, or an error), nobody (no engine has a route for it, or all rest after"
-          + " failures), spared (questions have taken `kv-tokens.share` of the time of all engines"
-          + " that could be asked), dropped (no room to wait).",
+      "Text prompts with a token id request. learned: the ids are known; unusable: an answer"
+          + " without ids, or with other content than text; refused: the engine answered that the"
+          + " request is malformed; failed: error or timeout; nobody: no engine has the endpoint,"
+          + " or all rest after failures; spared: kv-tokens.share is used up; dropped: the queue"
+          + " was full.",
       "result"),
   KV_TEXTS(
       Kind.COUNTER,
       "pointsman_kv_texts_total",
       "prompts",
-      "Times that the ids of a prompt of text were looked up: whole (known to its end), part (as"
-          + " far as an earlier prompt), unknown.",
+      "Lookups of the token ids of text prompts. whole: known to the end; part: known up to the end"
+          + " of an earlier prompt; unknown: not known.",
       "known"),
   KV_TEXTS_BYTES(
       Kind.GAUGE,
       "pointsman_kv_texts_bytes",
       "bytes",
-      "Memory of what is known of texts' token ids."),
+      "Memory in use by known token ids of text prompts."),
   KV_TEXTS_MAX_BYTES(
-      Kind.GAUGE, "pointsman_kv_texts_max_bytes", "bytes", "Memory that it may take at most."),
+      Kind.GAUGE,
+      "pointsman_kv_texts_max_bytes",
+      "bytes",
+      "Maximum memory of known token ids of text prompts."),
   KV_EVENTS(
       Kind.COUNTER,
       "pointsman_kv_events_total",
       "events",
-      "What engines announced of their KV caches: stored, removed, cleared, passed_over (of kinds"
-          + " that are not known).",
+      "KV events from engines: stored, removed, cleared, passed_over (unknown kind).",
       "kind"),
   KV_EVENT_BATCHES(
       Kind.COUNTER,
       "pointsman_kv_event_batches_total",
       "batches",
-      "Batches of announcements: taken, malformed, wrong_rank, repeated (they had come before).",
+      "Batches of KV events. taken: applied; malformed: not readable; wrong_rank: from another"
+          + " data-parallel rank; repeated: received before.",
       "result"),
   KV_EVENT_GAPS(
-      Kind.COUNTER, "pointsman_kv_event_gaps_total", "gaps", "Times that batches were missing."),
+      Kind.COUNTER, "pointsman_kv_event_gaps_total", "gaps", "Gaps in the sequence of batches."),
   KV_EVENT_REPLAYS(
       Kind.COUNTER,
       "pointsman_kv_event_replays_total",
       "replays",
-      "Times that a publisher was asked to repeat batches: complete, partial (it had forgotten the"
-          + " first of them), failed.",
+      "Requests to a publisher to repeat batches. complete: all repeated; partial: the first ones"
+          + " were no longer available; failed: no repetition.",
       "result"),
   KV_EVENT_RESETS(
       Kind.COUNTER,
       "pointsman_kv_event_resets_total",
       "resets",
-      "Times that what was announced of a cache was forgotten: gap (batches are missing for good),"
-          + " restart (of the publisher, as far as can be told), malformed, defect (of the router),"
-          + " gone (the worker left).",
+      "Resets of the known cache content of a worker. gap: batches are lost; restart: the publisher"
+          + " probably restarted; malformed: a batch was not readable; defect: a bug in the router;"
+          + " gone: the worker left.",
       "reason"),
   KV_EVENT_CONNECTS(
       Kind.COUNTER,
       "pointsman_kv_event_connects_total",
       "connections",
-      "Connections made to publishers."),
+      "Connections opened to publishers."),
   KV_EVENT_SOURCES(
       Kind.GAUGE,
       "pointsman_kv_event_sources",
       "sources",
-      "Publishers that are followed; one for each rank.",
+      "Publishers of the worker's KV events, one per rank.",
       "worker"),
   KV_EVENT_LIVE(
       Kind.GAUGE,
       "pointsman_kv_event_sources_live",
       "sources",
-      "Those of them that are heard without anything missing at the moment.",
+      "Publishers of the worker whose events are complete at the moment.",
       "worker"),
   KV_EVENT_LAG(
       Kind.GAUGE,
       "pointsman_kv_event_lag_seconds",
       "seconds",
-      "Age of the last batch when it came, by the clocks of engine and router; of several ranks the"
-          + " greatest.",
+      "Age of the last batch when it arrived, by the clocks of engine and router. With several"
+          + " ranks, the maximum.",
       "worker");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf

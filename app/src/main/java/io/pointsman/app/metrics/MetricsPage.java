@@ -16,17 +16,15 @@ final class MetricsPage {
         # Metrics
 
         <!-- Generated from the lists of metrics in app/metrics by MetricsPageTest; do not edit.
-             To write it anew:
-             mvn -pl app -am test -Dtest=MetricsPageTest -Dsurefire.failIfNoSpecifiedTests=false -Dpointsman.write-docs=true -->
+             CONTRIBUTING.md contains the command that rewrites it. -->
 
-        Served on a listener of their own, `http://127.0.0.1:29000/metrics` by default
-        (`metrics.host`, `metrics.port`), in Prometheus' text format, or in OpenMetrics or protobuf
-        for a scraper that asks for it. `GET /health` there answers `OK`.
+        The router serves metrics on a port of their own, by default at
+        `http://127.0.0.1:29000/metrics` (`metrics.host`, `metrics.port`). The format is Prometheus
+        text; a scraper can ask for OpenMetrics or protobuf. `GET /health` on this port answers `OK`.
 
-        Every label has a bounded set of values: `model` is a model that the fleet serves (the first
-        64 of them), empty for a request that names none, or `other`; a worker's series end when it
-        leaves the fleet. Counting a request allocates nothing; what can be read instead of counted
-        is read from the fleet's newest snapshot when it is scraped.
+        Every label has a bounded set of values. `model` is one of the first 64 models of the fleet,
+        empty if the request names none, or `other`. The series of a worker end when it leaves the
+        fleet.
 
         | Name | Type | Labels | Unit | Meaning |
         |---|---|---|---|---|
@@ -40,9 +38,9 @@ final class MetricsPage {
 
         ## Names of vllm-router
 
-        `./pointsman vllm-router` offers these too (`--compat-metrics off` leaves them out), for
-        dashboards and alerts that exist. `worker` is the worker's URL; workers of one URL are one
-        series. [vllm-router.md](vllm-router.md#metrics) names what is missing.
+        `./pointsman vllm-router` also provides these metrics, for existing dashboards and alerts;
+        `--compat-metrics off` disables them. `worker` is the worker's URL; workers with the same URL
+        share a series. [vllm-router.md](vllm-router.md#metrics) lists missing metrics.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|
@@ -56,9 +54,10 @@ final class MetricsPage {
 
         ## Names of the production stack
 
-        `./pointsman production-stack` offers these too (`metrics.like-production-stack`), and the
-        whole page by `GET /metrics` on the port of the clients. `server` is the engine's URL.
-        [production-stack.md](production-stack.md#metrics) names what is missing.
+        `./pointsman production-stack` also provides these metrics
+        (`metrics.like-production-stack`), and serves all metrics with `GET /metrics` on the client
+        port. `server` is the engine's URL. [production-stack.md](production-stack.md#metrics) lists
+        missing metrics.
 
         | Name | Type | Labels | Meaning |
         |---|---|---|---|

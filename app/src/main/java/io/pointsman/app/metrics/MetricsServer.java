@@ -110,8 +110,8 @@ public final class MetricsServer implements AutoCloseable {
     try {
       writer.write(page, registry.scrape());
     } catch (RuntimeException e) {
-      log.error("the metrics were not written", e);
-      return LocalResponse.text(500, "the metrics were not written: " + e + "\n");
+      log.error("the metrics cannot be written", e);
+      return LocalResponse.text(500, "the metrics cannot be written: " + e + "\n");
     }
     return new LocalResponse(200, Map.of(TYPE, writer.getContentType()), page.toByteArray());
   }

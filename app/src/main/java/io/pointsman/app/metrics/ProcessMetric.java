@@ -6,44 +6,44 @@ enum ProcessMetric implements Metric {
       Kind.INFO,
       "pointsman_build_info",
       "1",
-      "Always 1; the labels say what runs.",
+      "Always 1. The labels are the versions of the router and of Java.",
       "version",
       "java"),
   TRACE_SPANS(
       Kind.COUNTER,
       "pointsman_trace_spans_total",
       "spans",
-      "Spans of traced requests, by what became of them: exported, failed (the collector did not"
-          + " take them), dropped (too many were waiting).",
+      "Spans of traced requests. exported; failed: the collector did not accept them; dropped: the"
+          + " queue was full.",
       "result"),
   CAPTURED_REQUESTS(
       Kind.COUNTER,
       "pointsman_captured_requests_total",
       "requests",
-      "Answered requests for the trace of --trace-out: written, dropped (too many were waiting),"
-          + " failed (the disk did not take them).",
+      "Answered requests for the file of --trace-out. written; dropped: the queue was full; failed:"
+          + " the file could not be written.",
       "result"),
   PROCESS_CPU(
       Kind.COUNTER,
       "process_cpu_seconds_total",
       "seconds",
-      "Processor time that the process has used, user and system."),
+      "User and system CPU time of the process."),
   PROCESS_START(
       Kind.GAUGE,
       "process_start_time_seconds",
       "seconds",
-      "When the process started, in seconds since 1970."),
+      "Start time of the process, in seconds since 1970-01-01 UTC."),
   PROCESS_RESIDENT(
       Kind.GAUGE, "process_resident_memory_bytes", "bytes", "Resident memory of the process."),
   PROCESS_OPEN_FDS(Kind.GAUGE, "process_open_fds", "descriptors", "Open file descriptors."),
   PROCESS_MAX_FDS(
-      Kind.GAUGE, "process_max_fds", "descriptors", "Most file descriptors that may be open."),
+      Kind.GAUGE, "process_max_fds", "descriptors", "Maximum number of open file descriptors."),
   JVM_MEMORY_USED(Kind.GAUGE, "jvm_memory_used_bytes", "bytes", "Memory in use, by area.", "area"),
   JVM_MEMORY_MAX(
       Kind.GAUGE,
       "jvm_memory_max_bytes",
       "bytes",
-      "Most memory, by area; -1 if without limit.",
+      "Maximum memory, by area. -1: no limit.",
       "area"),
   JVM_BUFFERS(
       Kind.GAUGE, "jvm_buffer_pool_used_bytes", "bytes", "Memory in NIO buffers, by pool.", "pool"),
@@ -52,10 +52,14 @@ enum ProcessMetric implements Metric {
       Kind.COUNTER,
       "jvm_gc_collection_seconds_total",
       "seconds",
-      "Time spent in collections, by collector.",
+      "Time spent in garbage collections, by collector.",
       "gc"),
   JVM_GC_COLLECTIONS(
-      Kind.COUNTER, "jvm_gc_collections_total", "collections", "Collections, by collector.", "gc");
+      Kind.COUNTER,
+      "jvm_gc_collections_total",
+      "collections",
+      "Garbage collections, by collector.",
+      "gc");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf
   private final About about;

@@ -15,20 +15,20 @@ final class StackMetrics {
       new Name(
           Metric.Kind.COUNTER, // a gauge there; no other kind may be called so here
           "vllm:healthy_pods_total",
-          "1 while the engine is taken to be well, otherwise 0.",
+          "1 while the engine is healthy, else 0.",
           List.of("server"));
   private static final Name RUNNING =
       new Name(
           Metric.Kind.GAUGE,
           "vllm:num_requests_running",
-          "Requests in flight on the engine, as this router counts them.",
+          "Requests in flight on the engine, as counted by this router.",
           List.of("server"));
   private static final Name INCOMING =
       new Name(
           Metric.Kind.COUNTER,
           "vllm:num_incoming_requests_total",
-          "Requests that named the model, refused ones included, counted when they end. Names that"
-              + " no engine ever had are other.",
+          "Ended requests that named the model, including refused ones. Names that no engine ever"
+              + " had count as other.",
           List.of("model"));
 
   /** All of them, for the documentation. */

@@ -36,16 +36,18 @@ final class VllmRouterMetrics {
   private static final Name REQUESTS =
       counter("requests_total", "Requests answered with 2xx, by route.", "route");
   private static final Name RETRIES =
-      counter("retries_total", "Further attempts of requests, by route.", "route");
+      counter("retries_total", "Retries of requests, by route.", "route");
   private static final Name EMBEDDINGS =
       counter("embeddings_total", "Embedding requests answered with 2xx.");
   private static final Name ACTIVE = gauge("active_workers", "Workers in the fleet.");
   private static final Name HEALTH =
-      gauge("worker_health", "1 if the worker is taken to be well.", "worker");
+      gauge("worker_health", "1 if the worker is healthy.", "worker");
   private static final Name LOAD = gauge("worker_load", "Requests in flight.", "worker");
   private static final Name RUNNING = gauge("running_requests", "Requests in flight.", "worker");
-  private static final Name MAX_LOAD = gauge("max_load", "Most requests in flight on a worker.");
-  private static final Name MIN_LOAD = gauge("min_load", "Fewest requests in flight on a worker.");
+  private static final Name MAX_LOAD =
+      gauge("max_load", "Highest number of requests in flight on a worker.");
+  private static final Name MIN_LOAD =
+      gauge("min_load", "Lowest number of requests in flight on a worker.");
   private static final Name PROCESSED =
       counter("processed_requests_total", "Requests placed on the worker.", "worker");
   private static final Name DECISIONS =
@@ -55,32 +57,33 @@ final class VllmRouterMetrics {
           "policy",
           "worker");
   private static final Name BREAKER =
-      gauge("cb_state", "Circuit breaker: 0 closed, 1 open, 2 half-open.", "worker");
+      gauge(
+          "cb_state", "State of the circuit breaker. 0: closed; 1: open; 2: half-open.", "worker");
   private static final Name OUTCOMES =
       counter(
-          "cb_outcomes_total", "What circuit breakers saw: success, failure.", "worker", "outcome");
+          "cb_outcomes_total",
+          "Outcomes that circuit breakers counted: success, failure.",
+          "worker",
+          "outcome");
   private static final Name PREFILLS =
       counter("pd_prefill_requests_total", "Requests placed on the prefill worker.", "worker");
   private static final Name DECODES =
       counter("pd_decode_requests_total", "Requests placed on the decode worker.", "worker");
   private static final Name PREFILL_ERRORS =
-      counter(
-          "pd_prefill_errors_total",
-          "Requests that failed by the prefill worker's fault.",
-          "worker");
+      counter("pd_prefill_errors_total", "Requests that the prefill worker failed.", "worker");
   private static final Name DECODE_ERRORS =
-      counter(
-          "pd_decode_errors_total", "Requests that failed by the decode worker's fault.", "worker");
+      counter("pd_decode_errors_total", "Requests that the decode worker failed.", "worker");
   private static final Name PD_ERRORS =
       counter(
           "pd_errors_total",
-          "Times no worker could be chosen, in a fleet with prefill or decode workers:"
-              + " server_selection.",
+          "Requests for which no worker could be chosen, in a fleet with prefill or decode workers."
+              + " error_type is server_selection.",
           "error_type");
   private static final Name HITS =
-      counter("cache_hits_total", "Requests placed where their prefix is.");
+      counter("cache_hits_total", "Requests placed on a worker with their cached prefix.");
   private static final Name MISSES =
-      counter("cache_misses_total", "Requests whose prefix no worker holds enough of.");
+      counter(
+          "cache_misses_total", "Requests for which no worker has enough of the prefix cached.");
   private static final Name IMBALANCE =
       counter("load_balancing_events_total", "Requests placed by load because loads were unequal.");
   private static final Name PREFIX_DECISIONS =

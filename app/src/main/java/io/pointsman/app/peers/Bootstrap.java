@@ -127,7 +127,7 @@ public final class Bootstrap implements AutoCloseable {
       watch.retryNanos = Math.min(2 * watch.retryNanos, REFRESH.toNanos());
       if (!watch.told) {
         watch.told = true;
-        log.warn("{}: no engine ids of {}, asked again: {}", url, worker, e.toString());
+        log.warn("{}: no engine ids of {}, asking again: {}", url, worker, e.toString());
       }
     } finally {
       watch.asking = false;

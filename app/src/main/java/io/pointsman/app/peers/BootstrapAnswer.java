@@ -28,7 +28,7 @@ final class BootstrapAnswer {
     TreeMap<Integer, String> byRank = new TreeMap<>();
     try (JsonParser json = JSON.createParser(body)) {
       if (json.nextToken() != JsonToken.START_OBJECT) {
-        throw new IOException("no object");
+        throw new IOException("not an object");
       }
       while (json.nextToken() == JsonToken.FIELD_NAME) {
         int rank = rank(json.currentName());

@@ -26,7 +26,7 @@ final class Complaints {
     all++;
     untold++;
     if (ticker.nanos() - toldAt >= PAUSE) {
-      log.warn("{} of no use: {} so far, {} since last told; {}", what, all, untold, why);
+      log.warn("unusable {}: {} in total, {} since the last log line; {}", what, all, untold, why);
       toldAt = ticker.nanos();
       untold = 0;
     }

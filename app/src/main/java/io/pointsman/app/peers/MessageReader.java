@@ -100,7 +100,7 @@ final class MessageReader {
     if (map.get(name) instanceof String text) {
       return text;
     }
-    throw new Unusable(name + " (expected: a text)");
+    throw new Unusable(name + " (expected: a string)");
   }
 
   /** The members that are texts or whole numbers; all others are passed over. */
@@ -142,7 +142,7 @@ final class MessageReader {
   private static String payload(MessageUnpacker in, int length, int most)
       throws IOException, Unusable {
     if (length < 0 || length > most - in.getTotalReadBytes()) {
-      throw new Unusable("message (expected: texts that end within it)");
+      throw new Unusable("message (expected: strings that end within it)");
     }
     return new String(in.readPayload(length), UTF_8);
   }

@@ -45,14 +45,14 @@ public final class NotificationListener implements AutoCloseable {
           }
         };
     ZmqListener listener = ZmqListener.open("notifications", "PULL", address, sink, ticker);
-    log.info("prefill engines may notify at {}, port {}", address, listener.port());
+    log.info("prefill engines can send notifications to {}, port {}", address, listener.port());
     return new NotificationListener(listener);
   }
 
   private static void take(byte[] frame, Predicate<String> arrived, Complaints complaints) {
     try {
       if (!arrived.test(MessageReader.notification(frame))) {
-        complaints.add("nobody waits for its request any more");
+        complaints.add("no request waits for this notification");
       }
     } catch (Unusable e) {
       complaints.add(String.valueOf(e.getMessage()));

@@ -47,20 +47,20 @@ public record PeerSettings(String registrationAddress, String notificationAddres
     boolean notifies = !notificationAddress.isEmpty();
     if (registers && protocol.equals("off")) {
       throw new IllegalArgumentException(
-          "registrationAddress: set while the protocol is off (expected: a protocol, since engines"
-              + " register with a role)");
+          "registrationAddress: set while the protocol is off (expected: a protocol, because"
+              + " engines register with a role)");
     }
     if (!registers && protocol.equals("moriio")) {
       throw new IllegalArgumentException(
-          "registrationAddress: nothing (expected: host:port, since moriio's engines register)");
+          "registrationAddress: missing (expected: host:port, because moriio's engines register)");
     }
     if (notifies != protocol.equals("lmcache")) {
       throw new IllegalArgumentException(
           "notificationAddress: "
-              + (notifies ? notificationAddress : "nothing")
+              + (notifies ? notificationAddress : "missing")
               + " with the protocol "
               + protocol
-              + " (expected: host:port with lmcache, nothing with all others)");
+              + " (expected: host:port with lmcache, empty with all other protocols)");
     }
     return this;
   }

@@ -66,7 +66,7 @@ final class Registrar {
   void heard(Announcement said) {
     Entry entry = entries.get(said.httpAddress());
     if (entry != null && !entry.said.sameWorkers(said)) {
-      log.info("engine {} registers otherwise than before", said.httpAddress());
+      log.info("engine {} registers with other properties than before", said.httpAddress());
       forget(entry);
       entries.remove(said.httpAddress());
       entry = null;
@@ -95,7 +95,8 @@ final class Registrar {
     if (!full) {
       full = true;
       log.warn(
-          "engine {} is left out: {} registered, fleet of {} (expected: room for it, max-workers)",
+          "engine {} is not added: {} engines registered, {} workers in the fleet (expected: fewer,"
+              + " max-workers)",
           said.httpAddress(),
           entries.size(),
           fleet.snapshot().workers().size());
@@ -177,7 +178,8 @@ final class Registrar {
       if (now - entry.heardAt > LIFETIME.toNanos()) {
         all.remove();
         forget(entry);
-        log.info("engine {} is not heard any more", entry.said.httpAddress());
+        log.info(
+            "engine {} stopped sending registrations and was removed", entry.said.httpAddress());
       }
     }
   }

@@ -47,7 +47,7 @@ public final class Registrations implements AutoCloseable {
           }
         };
     ZmqListener listener = ZmqListener.open("registrations", "ROUTER", address, sink, ticker);
-    log.info("engines may register at {}, port {}", address, listener.port());
+    log.info("engines can register at {}, port {}", address, listener.port());
     return new Registrations(listener);
   }
 

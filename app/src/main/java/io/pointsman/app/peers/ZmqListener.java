@@ -143,7 +143,7 @@ final class ZmqListener implements AutoCloseable {
       // The engine has left.
     } catch (IOException e) {
       if (!closed()) {
-        complain("a connection is ended: " + e.getMessage());
+        complain("a connection was closed: " + e.getMessage());
       }
     } finally {
       connections.remove(socket);
@@ -155,7 +155,7 @@ final class ZmqListener implements AutoCloseable {
     try {
       task.run();
     } catch (RuntimeException e) {
-      log.error("{}: a message failed", name, e);
+      log.error("{}: cannot process a message", name, e);
     } finally {
       turn.unlock();
     }

@@ -85,7 +85,7 @@ final class ZmtpConnection {
     byte[] signature = new byte[10];
     in.readFully(signature);
     if (signature[0] != (byte) 0xff || signature[9] != 0x7f) {
-      throw new IOException("no greeting (expected: ZMTP)");
+      throw new IOException("not a greeting (expected: ZMTP)");
     }
     int major = in.readUnsignedByte();
     if (major < 3) {
@@ -153,14 +153,14 @@ final class ZmtpConnection {
       System.arraycopy(context, 0, pong, PONG.length, context.length);
       out.write(command(pong));
     } else if (startsWith(body, ERROR)) {
-      throw new IOException("the other side tells an error");
+      throw new IOException("the other side reports an error");
     }
   }
 
   private Frame frame(int most) throws IOException {
     int flags = in.readUnsignedByte();
     if ((flags & ~(MORE | LONG | COMMAND)) != 0) {
-      throw new IOException("no frame (expected: flags of ZMTP)");
+      throw new IOException("not a frame (expected: flags of ZMTP)");
     }
     long length = (flags & LONG) == 0 ? in.readUnsignedByte() : in.readLong();
     if (length < 0 || length > most) {

@@ -112,12 +112,12 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
     if (result.isSuccess()) {
       exported.add(spans.size());
       if (away) {
-        log.info("the collector of traces is back");
+        log.info("the trace collector accepts spans again");
       }
     } else {
       failed.add(spans.size());
       if (!away) {
-        log.warn("the collector of traces does not take spans; they are lost until it does");
+        log.warn("the trace collector does not accept spans; they are dropped until it does");
       }
     }
     away = !result.isSuccess();
@@ -127,7 +127,7 @@ final class SpanQueue implements SpanProcessor, AutoCloseable {
     try {
       return exporter.export(spans);
     } catch (RuntimeException e) {
-      log.error("spans were not exported", e);
+      log.error("spans cannot be exported", e);
       return CompletableResultCode.ofFailure();
     }
   }

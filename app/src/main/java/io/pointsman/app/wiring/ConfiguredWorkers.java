@@ -54,7 +54,7 @@ final class ConfiguredWorkers {
       } else if (named.contains(present.id())) {
         coming.add(spec);
       } else {
-        log.info("{} is not added: its engine is worker {} already", spec.id(), present);
+        log.info("{} is not added: its engine is already worker {}", spec.id(), present);
       }
     }
     fleet.replace(going, coming);

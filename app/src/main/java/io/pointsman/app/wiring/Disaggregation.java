@@ -173,10 +173,10 @@ final class Disaggregation {
       boolean kept =
           peers.update(worker.id(), peer -> PeerLabels.addTo(peer, worker.spec().labels()));
       if (!kept) {
-        LOG.warn("{}: its labels are not taken in, there are too many workers", worker);
+        LOG.warn("{}: its labels are ignored, because there are too many workers", worker);
       }
     } catch (IllegalArgumentException e) {
-      LOG.warn("{}: its labels are not understood: {}", worker, e.getMessage());
+      LOG.warn("{}: its labels are invalid: {}", worker, e.getMessage());
     }
   }
 }

@@ -33,9 +33,9 @@ final class KeyServers implements KeyValidation.Question {
       if (status < 500 && status != 408 && status != 429) {
         return status == 200;
       }
-      log.warn("{} does not tell whether a client's key is valid: status {}", url, status);
+      log.warn("{} cannot validate a client's key: status {}", url, status);
     } catch (IOException | IllegalArgumentException e) {
-      log.warn("{} was not asked for a client's key: {}", url, e.toString());
+      log.warn("{} cannot be asked to validate a client's key: {}", url, e.toString());
     }
     return null;
   }

@@ -89,9 +89,9 @@ final class LoopScheduling {
                 server.executeOnLoops(() -> askForShortSlices(calls));
                 followCompiler(calls, Path.of("/proc/self/task"));
               } catch (InterruptedException | RejectedExecutionException e) {
-                log.debug("loops are scheduled as they were: the server was closed", e);
+                log.debug("scheduling of event loops not changed: the server was closed", e);
               } catch (IOException | DirectoryIteratorException e) {
-                log.debug("the compiler is as nice as before", e);
+                log.debug("priority of compiler threads not changed", e);
               }
             });
   }

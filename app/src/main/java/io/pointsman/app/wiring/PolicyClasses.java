@@ -103,7 +103,8 @@ final class PolicyClasses {
       }
       return type.getConstructor().newInstance();
     } catch (NoSuchMethodException | InstantiationException | IllegalAccessException e) {
-      throw unusable(type.getName(), "no public constructor with PolicyParts or without any", e);
+      throw unusable(
+          type.getName(), "no public constructor with PolicyParts or without parameters", e);
     } catch (InvocationTargetException e) {
       throw unusable(type.getName(), String.valueOf(e.getCause()), e);
     } catch (LinkageError e) {

@@ -43,7 +43,10 @@ final class TokenAsking {
     boolean wanted =
         deciding(config).anyMatch(name -> COMPARE.contains(name) || name.contains("."));
     if (!wanted) {
-      log.warn("kv-events.mode: nothing is heard (expected: a policy that is one of {})", COMPARE);
+      log.warn(
+          "kv-events.mode: the router does not subscribe, because no active policy uses KV events"
+              + " (expected: one of {})",
+          COMPARE);
     }
     return wanted;
   }

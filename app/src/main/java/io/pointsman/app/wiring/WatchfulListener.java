@@ -63,7 +63,7 @@ final class WatchfulListener implements EngineListener {
 
   @Override
   public void policyFailed(RuntimeException failure) {
-    log.error("the policy failed; placed by least load instead", failure);
+    log.error("the policy failed; the request is placed by least load", failure);
     next.policyFailed(failure);
   }
 }

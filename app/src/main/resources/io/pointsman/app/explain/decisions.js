@@ -5,34 +5,34 @@ const SHOWN = 50;
 
 /** Why a worker was chosen. */
 const REASONS = {
-  random: "by chance",
-  turn: "its turn",
+  random: "chosen at random",
+  turn: "next in round robin",
   least_load: "fewest requests in flight",
-  hash: "its place for the key",
-  hash_spill: "next place for the key: the first was full or out",
-  sticky_hit: "the session is bound to it",
-  sticky_bind: "the session was bound to it now",
-  sticky_move: "the session was moved: its worker had too much load",
-  sticky_bypass: "the session's worker cannot serve this one",
-  sticky_full: "no room to keep the session",
-  prefix_hit: "holds the longest prefix",
-  prefix_miss: "nobody holds enough: fewest in flight",
-  least_cost: "least predicted cost",
-  load_imbalance: "loads too unequal: fewest in flight",
-  pinned: "can be served there only",
-  fallback: "the policy failed: fewest in flight",
+  hash: "selected by the hash of the key",
+  hash_spill: "next by the hash of the key: the first was full or not available",
+  sticky_hit: "the session is bound to this worker",
+  sticky_bind: "the session is now bound to this worker",
+  sticky_move: "the session moved, because its worker had too much load",
+  sticky_bypass: "the session's worker cannot serve this request",
+  sticky_full: "the session table is full",
+  prefix_hit: "longest cached prefix",
+  prefix_miss: "no worker has enough cached; fewest requests in flight",
+  least_cost: "lowest predicted cost",
+  load_imbalance: "loads are unequal; fewest requests in flight",
+  pinned: "only this worker can serve it",
+  fallback: "the policy failed; fewest requests in flight",
 };
 
 /** What became of each candidate. */
 const VERDICTS = {
   chosen: "chosen",
-  out: "out: not healthy, draining, resting, stalled or full",
-  tried: "had an attempt of this request",
-  more_load: "about as good, more in flight",
-  chance: "as good: chance decided",
-  longer_wait: "would wait longer there",
-  less_cached: "holds less of the prompt",
-  slower: "computes more slowly or decodes more",
+  out: "not available: unhealthy, draining, resting, stalled or full",
+  tried: "already tried for this request",
+  more_load: "about equal, but more requests in flight",
+  chance: "equal, not selected at random",
+  longer_wait: "longer wait",
+  less_cached: "less of the prompt cached",
+  slower: "slower, or busier with decoding",
   passed_over: "better, but not compared",
 };
 
@@ -66,7 +66,7 @@ function ago(age) {
 function workerState(worker) {
   const out = ["draining", "stalled", "resting"].find((mark) => worker[mark]);
   if (worker.available) {
-    return cell("serves", "good");
+    return cell("available", "good");
   }
   return cell(out ?? (worker.health !== "healthy" ? worker.health : `breaker ${worker.breaker}`), "bad");
 }
@@ -140,17 +140,17 @@ function detail(decision) {
   const lost = Object.entries(decision.measured.lost_tokens ?? {});
   if (lost.length > 0) {
     const causes = lost.map(([reason, tokens]) => `${number(tokens)} ${reason.replaceAll("_", " ")}`);
-    parts.push(element("p", { class: "note" }, `Prompt tokens that had to be computed: ${causes.join(", ")}.`));
+    parts.push(element("p", { class: "note" }, `Prompt tokens not found in the cache: ${causes.join(", ")}.`));
   }
-  parts.push(element("p", { class: "note" }, `Policy ${decision.policy}, role ${decision.role}. Whole answer after ${millis(decision.measured.e2e_ms)}.`));
-  parts.push(decision.candidates.length > 0 ? candidates(decision.candidates) : element("p", { class: "empty" }, "This policy has no opinion of the other workers."));
+  parts.push(element("p", { class: "note" }, `Policy ${decision.policy}, role ${decision.role}. Total time: ${millis(decision.measured.e2e_ms)}.`));
+  parts.push(decision.candidates.length > 0 ? candidates(decision.candidates) : element("p", { class: "empty" }, "This policy does not compare workers."));
   return parts;
 }
 
 function candidates(all) {
   const dearest = Math.max(...all.map((one) => one.cost_ms ?? 0));
   const predicts = dearest > 0;
-  const titles = ["worker", "verdict", "in flight", ...(predicts ? ["cached", "to compute", "waits", "first token", "cost"] : [])];
+  const titles = ["worker", "verdict", "in flight", ...(predicts ? ["cached", "to compute", "wait", "first token", "cost"] : [])];
   const head = titles.map((title, at) => element("th", at > 1 ? { class: "number" } : {}, title));
   const key = element("th", { class: "key" }, part("wait"), "wait", part("compute"), "own prompt", part("price"), "price on new work");
   const body = all.map((one) => candidateRow(one, dearest));
@@ -215,9 +215,9 @@ async function read(path) {
 async function update() {
   const [workers, log] = await Promise.all([read("workers"), read(`decisions?limit=${SHOWN}`)]);
   show("workers", workers.workers.map(workerRow), "No workers.", 7);
-  show("decisions", log.decisions.flatMap(decisionRows), "None explained yet.", 8);
-  const share = log.sample === 1 ? "all" : `${+(100 * log.sample).toPrecision(3)} %, drawn by chance`;
-  say(`Decisions that are explained: ${share} (decisions.sample).`);
+  show("decisions", log.decisions.flatMap(decisionRows), "No explained decisions yet.", 8);
+  const share = log.sample === 1 ? "all" : `${+(100 * log.sample).toPrecision(3)} %, at random`;
+  say(`Explained decisions: ${share} (decisions.sample).`);
 }
 
 async function turn() {
@@ -230,6 +230,6 @@ async function turn() {
 document.getElementById("pause").addEventListener("click", (event) => {
   paused = !paused;
   event.target.setAttribute("aria-pressed", String(paused));
-  event.target.textContent = paused ? "Go on" : "Pause";
+  event.target.textContent = paused ? "Continue" : "Pause";
 });
 turn();

@@ -122,7 +122,7 @@ class MembershipTest {
     assertThat(membership.add("http://a:1", Set.of()))
         .isEqualTo(
             "url: http://a:1, worker_type: regular (expected: url: http://a:1, worker_type:"
-                + " prefill, as worker a:1 is in the fleet)");
+                + " prefill, because worker a:1 is in the fleet with these)");
     assertThat(membership.add("https://b:1", Set.of())).contains("(expected: url: http://b:1");
     assertThat(membership.add("http://b:1/", Set.of())).isNull();
     assertThat(fleet.snapshot().workers()).hasSize(2);
@@ -143,8 +143,7 @@ class MembershipTest {
     assertThat(membership.add("http://a:1", Set.of("m"))).isNull();
     assertThat(membership.add("http://a:1", Set.of())).isNull();
     assertThat(membership.add("http://a:1", Set.of("other")))
-        .isEqualTo(
-            "model_id: other (expected: one of [l, m], which worker a:1 in the fleet serves)");
+        .isEqualTo("model_id: other (expected: one of [l, m], which are the models of worker a:1)");
   }
 
   @Test

@@ -148,8 +148,7 @@ class WorkersApiTest {
         admin.send("POST", "/workers", "{\"url\":\"http://a:1\",\"model_id\":\"qwen\"}");
     assertThat(other.status()).isEqualTo(400);
     assertThat(json(other).path("error").asText())
-        .isEqualTo(
-            "model_id: qwen (expected: one of [llama], which worker a:1 in the fleet serves)");
+        .isEqualTo("model_id: qwen (expected: one of [llama], which are the models of worker a:1)");
     assertThat(admin.fleet.snapshot().modelNames()).containsExactly("llama");
   }
 

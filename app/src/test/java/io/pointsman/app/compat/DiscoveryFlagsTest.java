@@ -57,14 +57,16 @@ class DiscoveryFlagsTest {
   @Test
   void discoveryWithoutASelectorIsRefused() {
     assertThat(refused("--service-discovery"))
-        .containsExactly("--service-discovery: no --selector (expected: labels such as app=vllm)");
+        .containsExactly(
+            "--service-discovery: no --selector (expected: labels, for example app=vllm)");
   }
 
   @Test
   void discoveryBesideTheOneServerOfOpenAisKindIsRefused() {
     assertThat(
             refused("--backend openai --worker-urls http://a --service-discovery --selector a=b"))
-        .containsExactly("--service-discovery: not with --backend openai, which is one server");
+        .containsExactly(
+            "--service-discovery: given with --backend openai (expected: one of them)");
   }
 
   @ParameterizedTest
@@ -114,6 +116,7 @@ class DiscoveryFlagsTest {
     assertThat(refused("--service-discovery --selector a=b --decode-selector c=d"))
         .singleElement()
         .asString()
-        .startsWith("--prefill-selector, --decode-selector: without --vllm-pd-disaggregation");
+        .startsWith(
+            "--prefill-selector, --decode-selector: given without --vllm-pd-disaggregation");
   }
 }

@@ -77,11 +77,11 @@ class OwnFlagsTest {
     for (String empty : List.of("--auth-validation-urls", "--auth-validation-urls=")) {
       assertThat(refused("--worker-urls http://a:1 " + empty))
           .singleElement(STRING)
-          .startsWith("--auth-validation-urls: nothing (expected: a list of URLs");
+          .startsWith("--auth-validation-urls: missing (expected: a list of URLs");
     }
     assertThatExceptionOfType(ConfigException.class)
         .isThrownBy(() -> stack("--admin-enabled --admin-refused-paths"))
-        .withMessageContaining("--admin-refused-paths: nothing");
+        .withMessageContaining("--admin-refused-paths: missing");
   }
 
   /** The four that docs/vllm-router.md names; a fifth has to be named there, or another name. */

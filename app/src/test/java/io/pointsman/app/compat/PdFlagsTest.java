@@ -138,12 +138,12 @@ class PdFlagsTest {
                 "--prefill http://p --decode http://d --vllm-discovery-address a:1"
                     + " --kv-connector mooncake --prefill-policy random --decode-policy random"))
         .containsExactly(
-            "--prefill: without --vllm-pd-disaggregation",
-            "--decode: without --vllm-pd-disaggregation",
-            "--vllm-discovery-address: without --vllm-pd-disaggregation",
-            "--kv-connector: without --vllm-pd-disaggregation",
-            "--prefill-policy: without --vllm-pd-disaggregation",
-            "--decode-policy: without --vllm-pd-disaggregation");
+            "--prefill: given without --vllm-pd-disaggregation",
+            "--decode: given without --vllm-pd-disaggregation",
+            "--vllm-discovery-address: given without --vllm-pd-disaggregation",
+            "--kv-connector: given without --vllm-pd-disaggregation",
+            "--prefill-policy: given without --vllm-pd-disaggregation",
+            "--decode-policy: given without --vllm-pd-disaggregation");
   }
 
   @ParameterizedTest
@@ -154,13 +154,13 @@ class PdFlagsTest {
     "--prefill p2, --prefill: p2 (expected: http://host:port",
     "--decode grpc://d2, --decode: grpc://d2 is not supported yet: engines behind gRPC",
     "--decode http://p1:8000, '--prefill, --decode: http://p1:8000 twice'",
-    "--kv-connector lmcache, --kv-connector: lmcache is none of vllm-router's connectors",
+    "--kv-connector lmcache, --kv-connector: lmcache is not a connector of vllm-router",
     "--kv-connector infinistore, --kv-connector: infinistore (expected: one of nixl",
     "--kv-connector moriio, --kv-connector: moriio without --vllm-discovery-address",
     "--prefill-policy kv_awry, --prefill-policy: kv_awry (expected: one of",
     "--decode-policy fastest, --decode-policy: fastest (expected: one of",
     "--vllm-discovery-address 30001, --vllm-discovery-address: 30001 (expected: host:port",
-    "--worker-urls http://a, --worker-urls: not with --vllm-pd-disaggregation",
+    "--worker-urls http://a, --worker-urls: given with --vllm-pd-disaggregation",
   })
   void whatIsWrongIsRefusedWithTheReason(String flags, String reason) {
     assertThat(refused(PAIR + " " + flags)).singleElement().asString().startsWith(reason);
@@ -181,12 +181,12 @@ class PdFlagsTest {
         .singleElement()
         .asString()
         .startsWith("--vllm-pd-disaggregation: ")
-        .contains("expected: one of each at least");
+        .contains("expected: at least one of each");
   }
 
   @Test
   void theOneServerOfOpenAisKindIsNotSplit() {
     assertThat(refused("--vllm-pd-disaggregation --backend openai --worker-urls http://a"))
-        .anyMatch(problem -> problem.startsWith("--vllm-pd-disaggregation: not with --backend"));
+        .anyMatch(problem -> problem.startsWith("--vllm-pd-disaggregation: given with --backend"));
   }
 }

@@ -108,7 +108,9 @@ class VllmRouterLauncherTest {
       assertThatThrownBy(() -> VllmRouterLauncher.translate(List.of(), Map.of(), at))
           .isInstanceOf(ConfigException.class)
           .hasMessageContaining(
-              "API_KEY_VALIDATION_URLS: set in " + directory.resolve(".env") + ", which is not");
+              "API_KEY_VALIDATION_URLS: set in "
+                  + directory.resolve(".env")
+                  + ", but the router does not read this file");
     }
     assertThat(
             VllmRouterLauncher.translate(

@@ -291,10 +291,10 @@ class ConfigKeysTest {
         .hasMessageStartingWith("disaggregation: registration-address: set while the protocol");
     assertThatThrownBy(
             () -> PointsmanConfig.from(new ConfigValues().set(DisaggKeys.PROTOCOL, "moriio")))
-        .hasMessageStartingWith("disaggregation: registration-address: nothing");
+        .hasMessageStartingWith("disaggregation: registration-address: missing");
     assertThatThrownBy(
             () -> PointsmanConfig.from(new ConfigValues().set(DisaggKeys.PROTOCOL, "lmcache")))
-        .hasMessageStartingWith("disaggregation: notification-address: nothing");
+        .hasMessageStartingWith("disaggregation: notification-address: missing");
     assertThatThrownBy(
             () ->
                 PointsmanConfig.from(

@@ -49,7 +49,7 @@ class ModelPoliciesTest {
       delimiter = '|',
       quoteCharacter = '\0',
       value = {
-        "[{policy: random}]|model: nothing (expected: a model's name)",
+        "[{policy: random}]|model: missing (expected: a model's name)",
         "[{model: a, policy: randon}]|policy: randon",
         "[{model: a, cache.treshold: 1}]|cache.treshold: unknown key (did you mean"
             + " cache.threshold?)",

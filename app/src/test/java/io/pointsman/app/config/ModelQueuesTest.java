@@ -43,8 +43,8 @@ class ModelQueuesTest {
       delimiter = '|',
       quoteCharacter = '\0',
       value = {
-        "[{max-concurrent-requests: 1}]|model: nothing (expected: a model's name)",
-        "[{model: a}]|max-concurrent-requests: nothing (expected: a whole number, 1 to",
+        "[{max-concurrent-requests: 1}]|model: missing (expected: a model's name)",
+        "[{model: a}]|max-concurrent-requests: missing (expected: a whole number, 1 to",
         "[{model: a, max-concurrent-requests: 0}]|max-concurrent-requests: 0 (expected:",
         "[{model: a, max-concurrent-requests: 1, queue-size: -1}]|queue-size: -1 (expected:",
         "[{model: a, queue-sizes: 1}]|queue-sizes: unknown key (did you mean queue-size?)",

@@ -189,7 +189,7 @@ class YamlConfigTest {
                   + contrary
                   + " with "
                   + protocol
-                  + ", whose engines serve nothing without a hand-over)");
+                  + ", because its engines cannot serve a request without a transfer)");
     }
     String allowed = "  held-share: 1.5\n  threshold: 9\n  max-pending-prefill: 9\n";
     assertThat(PointsmanConfig.from(parse(head + address + allowed)).disagg().split().threshold())
@@ -284,11 +284,11 @@ class YamlConfigTest {
     refused(
         "kubernetes:\n  namespace: vllmProd\n",
         "router.yaml:2: kubernetes.namespace: vllmProd (expected: a namespace: lower-case letters,"
-            + " digits and hyphens; or nothing)");
+            + " digits and hyphens; or empty)");
     refused(
         "kubernetes:\n  url: cluster\n",
         "router.yaml:2: kubernetes.url: cluster (expected: a URL such as https://10.0.0.1:6443, or"
-            + " nothing)");
+            + " empty)");
   }
 
   @Test
@@ -317,7 +317,7 @@ class YamlConfigTest {
         "router.yaml:2: listen.port: high (expected: a whole number, 0 to 65535)");
     refused(
         "listen:\n  port:\n",
-        "router.yaml:2: listen.port: nothing (expected: a whole number, 0 to 65535)");
+        "router.yaml:2: listen.port: missing (expected: a whole number, 0 to 65535)");
     refused(
         "listen:\n  port: [1]\n",
         "router.yaml:2: listen.port: a list (expected: a whole number, 0 to 65535)");
@@ -348,9 +348,9 @@ class YamlConfigTest {
 
   @Test
   void anythingButKeysIsRefused() {
-    refused("- a\n", "router.yaml:1: no group of keys (expected: key: value)");
-    refused("retry: 5\n", "router.yaml:1: retry: no group of keys (expected: key: value)");
-    refused("[a]: 1\n", "router.yaml:1: a key that is not a word (expected: a name)");
+    refused("- a\n", "router.yaml:1: not a group of keys (expected: key: value)");
+    refused("retry: 5\n", "router.yaml:1: retry: not a group of keys (expected: key: value)");
+    refused("[a]: 1\n", "router.yaml:1: a key that is not a name (expected: a name)");
   }
 
   @Test

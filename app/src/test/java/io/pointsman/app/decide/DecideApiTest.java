@@ -246,7 +246,7 @@ class DecideApiTest {
         "{\"body\":{}}x|request body: ",
         "{\"boby\":{}}|boby: unknown field (did you mean body?)",
         "{\"boby\":null}|boby: unknown field (did you mean body?)",
-        "{\"path\":1}|path: of another type (expected: a text)",
+        "{\"path\":1}|path: of another type (expected: a string)",
         "{\"path\":\"v1\"}|path: v1 (expected: begins with /)",
         "{\"headers\":[]}|headers: of another type",
         "{\"headers\":{\"a\":{}}}|headers.a: of another type",
@@ -261,7 +261,7 @@ class DecideApiTest {
         "{\"body\":{},\"ttl_ms\":99999999999999999999999}|ttl_ms: 99999999999999999999999",
         "{\"body\":{},\"hold\":\"yes\"}|hold: of another type (expected: true or false)",
         "{\"body\":{},\"alternatives\":17}|alternatives: 17",
-        "{\"body\":{},\"exclude\":\"w\"}|exclude: of another type (expected: a list of texts)"
+        "{\"body\":{},\"exclude\":\"w\"}|exclude: of another type (expected: a list of strings)"
       })
   void aMalformedQuestionIs400AndHoldsNothing(String question, String message) throws Exception {
     DecideFixture plane = new DecideFixture("random").withWorkers(1);
@@ -307,7 +307,7 @@ class DecideApiTest {
 
     assertThat(unnamed.status()).isEqualTo(400);
     assertThat(json(unnamed).path("error").path("message").asText())
-        .isEqualTo("model: nothing (expected: one of a, b)");
+        .isEqualTo("model: missing (expected: one of a, b)");
     assertThat(text(plane.post(DECIDE, head))).contains("not in the first 13 bytes of the body");
     assertThat(plane.inFlight()).isZero();
   }

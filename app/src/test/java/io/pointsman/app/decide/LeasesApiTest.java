@@ -112,7 +112,7 @@ class LeasesApiTest {
       value = {
         "settle|{\"outcome\":\"done\"}|outcome: \"done\" (expected: one of succeeded, failed,"
             + " ignored, refused)",
-        "settle|{}|outcome: nothing (expected: one of succeeded, failed, ignored, refused)",
+        "settle|{}|outcome: missing (expected: one of succeeded, failed, ignored, refused)",
         "settle|{\"outcome\":1}|outcome: 1 (expected: one of",
         "settle|{\"outcom\":\"failed\"}|outcom: unknown field (did you mean outcome?)",
         "settle|[]|request body: not an object",

@@ -75,8 +75,8 @@ class NamedLeasesApiTest {
       delimiter = '|',
       value = {
         "\"lease\":\"short\"|lease: short " + EXPECTED,
-        "\"lease\":7|lease: of another type (expected: a text)",
-        "\"lease\":\"" + ID + "\",\"hold\":false|lease: told (expected: none where hold is false)"
+        "\"lease\":7|lease: of another type (expected: a string)",
+        "\"lease\":\"" + ID + "\",\"hold\":false|lease: set (expected: no lease if hold is false)"
       })
   void aLeaseThatCannotBeNamedSoIs400(String fields, String message) throws Exception {
     LocalResponse response = decide(fields);

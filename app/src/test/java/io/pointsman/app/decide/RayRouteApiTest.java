@@ -164,13 +164,13 @@ class RayRouteApiTest {
       delimiter = '|',
       quoteCharacter = '\0',
       value = {
-        "{\"messages\":[]}|400|model: nothing (expected: one of a, b)",
-        "{\"model\":7}|400|model: no text (expected: one of a, b)",
-        "[1]|400|model: nothing (expected: one of a, b)",
-        "hello|400|model: nothing (expected: one of a, b)",
-        "|400|model: nothing (expected: one of a, b)",
-        "{\"mess|400|model: nothing (expected: one of a, b)",
-        "{\"model\":null}|400|model: no text (expected: one of a, b)",
+        "{\"messages\":[]}|400|model: missing (expected: one of a, b)",
+        "{\"model\":7}|400|model: not a string (expected: one of a, b)",
+        "[1]|400|model: missing (expected: one of a, b)",
+        "hello|400|model: missing (expected: one of a, b)",
+        "|400|model: missing (expected: one of a, b)",
+        "{\"mess|400|model: missing (expected: one of a, b)",
+        "{\"model\":null}|400|model: not a string (expected: one of a, b)",
         "{\"model\":\"c\"}|404|The model `c` does not exist."
       })
   void withSeveralModelsOneMustBeNamed(String body, int status, String detail) throws Exception {

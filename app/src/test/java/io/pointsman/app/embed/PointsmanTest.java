@@ -96,7 +96,7 @@ class PointsmanTest {
 
       assertThatThrownBy(() -> engine.read("POST", "/v1/completions", HEADERS, unnamed))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("model: nothing (expected: one of a, b)");
+          .hasMessage("model: missing (expected: one of a, b)");
       assertThat(engine.read("POST", "/v1/completions", HEADERS, named).model()).isEqualTo("b");
     }
   }

@@ -231,7 +231,7 @@ class DecisionsApiTest implements EngineListener {
 
     assertThat(answer.status()).isEqualTo(400);
     assertThat(new ObjectMapper().readTree(answer.body()).path("error").path("message").asText())
-        .isEqualTo("limit: not understood (expected: 1 to 10000)");
+        .isEqualTo("limit: invalid (expected: 1 to 10000)");
   }
 
   @Test

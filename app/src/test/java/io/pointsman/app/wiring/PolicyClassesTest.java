@@ -169,8 +169,8 @@ class PolicyClassesTest {
       value = {
         "com.example.NobodysPolicy|no such class (expected: one on the class path)",
         "java.lang.Object|no io.pointsman.engine.policy.Policy",
-        "java.lang.Math|no public constructor with PolicyParts or without any",
-        "java.lang.Runnable|no public constructor with PolicyParts or without any"
+        "java.lang.Math|no public constructor with PolicyParts or without parameters",
+        "java.lang.Runnable|no public constructor with PolicyParts or without parameters"
       })
   void whatIsNoPolicyIsRefused(String name, String problem) {
     assertThatThrownBy(() -> create(name, ""))

@@ -11,11 +11,11 @@ import picocli.CommandLine.Option;
 @Command(
     name = "chaos",
     description = {
-      "Sends streams and whole answers through the router while one fault a second befalls its"
-          + " engines, never the last sound one, and counts what clients see of it. Ends with 1 if"
-          + " that is anything but streams that were cut on an engine, each ended with an error"
-          + " event and no more than the engines count, or if a request is still in flight at the"
-          + " end."
+      "Send streamed and other requests through the router, inject one engine fault per second, and"
+          + " count the failures that clients see. One engine always stays without a fault. The"
+          + " only failures allowed are streams that an engine cut, each with an error event, and"
+          + " not more than the engines count. Exit with 1 after any other failure, or if a request"
+          + " is still in flight at the end."
     },
     mixinStandardHelpOptions = true)
 public final class ChaosCommand implements Callable<Integer> {
@@ -26,13 +26,13 @@ public final class ChaosCommand implements Callable<Integer> {
   @Option(
       names = "--minutes",
       defaultValue = "10",
-      description = "How long; fractions count. Default: ${DEFAULT-VALUE}.")
+      description = "Duration; fractions are allowed. Default: ${DEFAULT-VALUE}.")
   private double minutes;
 
   @Option(
       names = "--rate",
       defaultValue = "500",
-      description = "Requests a second. Default: ${DEFAULT-VALUE}.")
+      description = "Requests per second. Default: ${DEFAULT-VALUE}.")
   private int rate;
 
   @Override

@@ -12,19 +12,19 @@ final class ChaosOptions {
   @Option(
       names = "--engines",
       defaultValue = "8",
-      description = "Simulated engines, at least 2. Default: ${DEFAULT-VALUE}.")
+      description = "Number of simulated engines, at least 2. Default: ${DEFAULT-VALUE}.")
   int engines;
 
   @Option(
       names = "--seed",
       defaultValue = "1",
-      description = "Of faults and requests. Default: ${DEFAULT-VALUE}.")
+      description = "Seed for faults and requests. Default: ${DEFAULT-VALUE}.")
   long seed;
 
   @Option(
       names = "--out",
       defaultValue = "bench/target/chaos",
-      description = "Directory for the files that are written. Default: ${DEFAULT-VALUE}.")
+      description = "Directory for the result files. Default: ${DEFAULT-VALUE}.")
   Path out = Path.of("");
 
   ChaosRun.Setup setup(double minutes, int rate, int sampleMillis) {

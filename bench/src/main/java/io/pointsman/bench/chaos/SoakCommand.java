@@ -13,10 +13,10 @@ import picocli.CommandLine.Option;
 @Command(
     name = "soak",
     description = {
-      "The same faults under a modest load for long, to see whether anything grows: memory,"
-          + " descriptors, threads and latency are taken every 10 seconds and plotted. Ends with 1"
-          + " if the last quarter of the run lies above the second by more than the bound of the"
-          + " figure, or if clients saw what bench chaos does not admit."
+      "Run the faults of bench chaos for long at a moderate load, and check that nothing grows."
+          + " Record and plot memory, descriptors, threads and latency every 10 s. Exit with 1 if a"
+          + " value in the last quarter exceeds the second quarter by more than its bound. Exit"
+          + " with 1 also after failures that bench chaos does not allow."
     },
     mixinStandardHelpOptions = true)
 public final class SoakCommand implements Callable<Integer> {
@@ -27,13 +27,13 @@ public final class SoakCommand implements Callable<Integer> {
   @Option(
       names = "--minutes",
       defaultValue = "30",
-      description = "How long; fractions count. Default: ${DEFAULT-VALUE}.")
+      description = "Duration; fractions are allowed. Default: ${DEFAULT-VALUE}.")
   private double minutes;
 
   @Option(
       names = "--rate",
       defaultValue = "150",
-      description = "Requests a second. Default: ${DEFAULT-VALUE}.")
+      description = "Requests per second. Default: ${DEFAULT-VALUE}.")
   private int rate;
 
   @Override

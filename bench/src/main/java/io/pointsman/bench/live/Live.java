@@ -28,9 +28,9 @@ import picocli.CommandLine.Spec;
     name = "live",
     sortOptions = false,
     description = {
-      "Sends a trace over sockets through this router and others, one after the other, each in"
-          + " front of the same number of fresh simulated engines, and compares prefix hits and"
-          + " times to first token. A contender that is not installed is left out by name;"
+      "Send a trace over sockets through this router and others, one after the other. Compare"
+          + " prefix hits and times to first token. Each contender uses the same number of new"
+          + " simulated engines. Contenders that are not installed are listed and skipped;"
           + " bench/setup installs them."
     },
     mixinStandardHelpOptions = true)
@@ -38,7 +38,8 @@ public final class Live implements Callable<Integer> {
   @Parameters(
       paramLabel = "TRACE",
       description =
-          "A file in Mooncake's format, or a workload by name: best-of-n, multi-turn, tool-loops.")
+          "Trace file in Mooncake's format, or a named workload: best-of-n, multi-turn,"
+              + " tool-loops.")
   private String traceName = "";
 
   @Option(
@@ -52,61 +53,61 @@ public final class Live implements Callable<Integer> {
   @Option(
       names = "--rate",
       required = true,
-      description = "Requests a second of the trace, in an open loop.")
+      description = "Requests per second of trace time, in an open loop.")
   private double rate;
 
   @Option(
       names = "--requests",
       defaultValue = "1000",
-      description = "Only the first so many. Default: ${DEFAULT-VALUE}.")
+      description = "Number of requests to send. Default: ${DEFAULT-VALUE}.")
   private int requests;
 
   @Option(
       names = "--speed",
       defaultValue = "2",
       description =
-          "Seconds of the trace, and of the engines, per second. Too large, and the machine is"
-              + " measured: see the columns late and machine. Default: ${DEFAULT-VALUE}.")
+          "Seconds of trace and engine time per real second. If it is too high, the machine limits"
+              + " the result: see the columns late and machine. Default: ${DEFAULT-VALUE}.")
   private double speed;
 
   @Option(
       names = "--limit",
       defaultValue = "300",
       description =
-          "Seconds after which a contender's run is cut off; what is open then counts as an error."
-              + " Default: ${DEFAULT-VALUE}.")
+          "Maximum seconds per contender. Requests that are open then count as errors. Default:"
+              + " ${DEFAULT-VALUE}.")
   private int limit;
 
   @Option(
       names = "--engines",
       defaultValue = "8",
-      description = "Simulated engines. Default: ${DEFAULT-VALUE}.")
+      description = "Number of simulated engines. Default: ${DEFAULT-VALUE}.")
   private int engines;
 
   @Option(
       names = "--kv-tokens",
       defaultValue = "400000",
-      description = "KV memory of each. Default: ${DEFAULT-VALUE}.")
+      description = "KV memory of each engine. Default: ${DEFAULT-VALUE}.")
   private int kvTokens;
 
   @Option(
       names = "--seed",
       defaultValue = "1",
-      description = "Of workloads by name. Default: ${DEFAULT-VALUE}.")
+      description = "Seed for named workloads. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
   @Option(
       names = "--out",
       paramLabel = "<directory>",
       description =
-          "Where live.txt, .json, .csv (each request) and .svg, and how well first tokens were"
-              + " predicted (live-prediction-NAME.svg), are written. Default: nowhere.")
+          "Directory for live.txt, live.json, live.csv (each request), live.svg, and"
+              + " live-prediction-NAME.svg (predicted first tokens). Default: no files.")
   private @Nullable Path out;
 
-  @Option(names = "--json", description = "Print a list of objects instead of a table.")
+  @Option(names = "--json", description = "Print a JSON list instead of a table.")
   private boolean json;
 
-  @Option(names = "--list", description = "Show all contenders and end.")
+  @Option(names = "--list", description = "Show all contenders and exit.")
   private boolean list;
 
   @Spec private @Nullable CommandSpec spec;

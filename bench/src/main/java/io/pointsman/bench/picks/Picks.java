@@ -30,10 +30,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "picks",
     description = {
-      "Has a running router pick workers for chats of 1,024 characters that share eight system"
-          + " prompts of 768, two workers answering at once, in a closed loop: through the built-in"
-          + " proxy, over the endpoints for other planes, and through a HAProxy that asks by Lua or"
-          + " by SPOE. Ways take turns; figures are medians over repetitions."
+      "Measure how fast a running router picks workers, in a closed loop. The requests are chats of"
+          + " 1,024 characters with eight shared system prompts of 768 characters. The two workers"
+          + " answer at once. The ways are the built-in proxy, the endpoints for other proxies, and"
+          + " HAProxy with Lua or SPOE. The ways take turns; results are medians over repetitions."
     },
     mixinStandardHelpOptions = true)
 public final class Picks implements Callable<Integer> {
@@ -41,26 +41,26 @@ public final class Picks implements Callable<Integer> {
       names = "--ways",
       split = ",",
       defaultValue = "direct,proxy,decide,lease,route,haproxy,haproxy-lua,haproxy-spoe",
-      description = "Which. Default: ${DEFAULT-VALUE}.")
+      description = "Ways to measure. Default: ${DEFAULT-VALUE}.")
   List<String> ways = List.of();
 
   @Option(
       names = "--concurrency",
       split = ",",
       defaultValue = "1,8,32,64",
-      description = "Callers at once. Default: ${DEFAULT-VALUE}.")
+      description = "Number of concurrent callers. Default: ${DEFAULT-VALUE}.")
   List<Integer> concurrency = List.of();
 
   @Option(
       names = "--policy",
       defaultValue = "cache_aware",
-      description = "Of the router. Default: ${DEFAULT-VALUE}.")
+      description = "Policy of the router. Default: ${DEFAULT-VALUE}.")
   String policy = "";
 
   @Option(
       names = "--reps",
       defaultValue = "3",
-      description = "Times that each is measured. Default: ${DEFAULT-VALUE}.")
+      description = "Repetitions of each measurement. Default: ${DEFAULT-VALUE}.")
   int reps;
 
   @Option(
@@ -72,7 +72,9 @@ public final class Picks implements Callable<Integer> {
   @Option(
       names = "--warmup",
       defaultValue = "5",
-      description = "Seconds of load on each way before the first. Default: ${DEFAULT-VALUE}.")
+      description =
+          "Warm-up of each way before the first measurement, in seconds. Default:"
+              + " ${DEFAULT-VALUE}.")
   double warmup;
 
   @Spec @Nullable CommandSpec spec;

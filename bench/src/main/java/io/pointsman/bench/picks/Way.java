@@ -7,15 +7,15 @@ import java.util.Locale;
 /** How a worker is picked for a request. */
 enum Way {
   /** None is: straight at a worker, what the rig itself can do. */
-  DIRECT("a worker itself, no pick"),
-  PROXY("the built-in proxy, request and answer"),
-  DECIDE("POST /v1/decide, nothing held"),
-  LEASE("POST /v1/decide, then settled: two calls a pick"),
-  ROUTE("POST /internal/route, nothing held"),
+  DIRECT("directly to a worker, no pick"),
+  PROXY("the built-in proxy, request and response"),
+  DECIDE("POST /v1/decide, without a lease"),
+  LEASE("POST /v1/decide, then settle: two calls per pick"),
+  ROUTE("POST /internal/route, without a lease"),
   /** Carries the bytes and asks nobody. */
-  HAPROXY("HAProxy, leastconn, request and answer, no pick"),
-  HAPROXY_LUA("HAProxy that asks by Lua, request and answer"),
-  HAPROXY_SPOE("HAProxy that asks by SPOE, request and answer");
+  HAPROXY("HAProxy, leastconn, request and response, no pick"),
+  HAPROXY_LUA("HAProxy that asks by Lua, request and response"),
+  HAPROXY_SPOE("HAProxy that asks by SPOE, request and response");
 
   private final String title;
 

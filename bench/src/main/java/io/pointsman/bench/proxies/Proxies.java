@@ -25,9 +25,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "proxies",
     description = {
-      "Puts this router and others in front of the same fast backend, one after the other, and"
-          + " compares rates, CPU time, delays and memory. A contender that is not installed is"
-          + " left out by name; bench/setup installs them."
+      "Run this router and others in front of the same fast backend, one after the other. Compare"
+          + " rates, CPU time, delays and memory. Contenders that are not installed are listed and"
+          + " skipped; bench/setup installs them."
     },
     mixinStandardHelpOptions = true)
 public final class Proxies implements Callable<Integer> {
@@ -43,20 +43,21 @@ public final class Proxies implements Callable<Integer> {
       split = ",",
       paramLabel = "<name>",
       description =
-          "Contenders, separated by commas; see --list. Default: all but those with a plane.")
+          "Contenders, separated by commas; see --list. Default: all except those that ask the"
+              + " router for decisions.")
   List<String> contenderNames = List.of();
 
   @Option(
       names = "--sizes",
       split = ",",
       paramLabel = "<bytes>",
-      description = "Unary POSTs of these sizes instead of the named workloads.")
+      description = "Send single POSTs of these sizes instead of the named workloads.")
   List<Integer> sizes = List.of();
 
   @Option(
       names = "--reps",
       defaultValue = "3",
-      description = "Repetitions, each over all contenders. Default: ${DEFAULT-VALUE}.")
+      description = "Number of repetitions, each with all contenders. Default: ${DEFAULT-VALUE}.")
   int repetitions;
 
   @Option(
@@ -69,30 +70,30 @@ public final class Proxies implements Callable<Integer> {
       names = "--warmup",
       defaultValue = "20",
       description =
-          "Seconds of load before each measurement; on one saturated core a JVM compiles for 15"
-              + " of them. Default: ${DEFAULT-VALUE}.")
+          "Warm-up before each measurement, in seconds. On one saturated core, a JVM compiles for"
+              + " 15 s. Default: ${DEFAULT-VALUE}.")
   double warmup;
 
   @Option(
       names = "--warmup-others",
       paramLabel = "<seconds>",
-      description = "The same for contenders that no JVM runs. Default: as --warmup.")
+      description = "Warm-up of contenders without a JVM. Default: as --warmup.")
   @Nullable Double warmupOthers;
 
   @Option(
       names = "--out",
       paramLabel = "<directory>",
-      description = "Where proxies.txt, .md, .csv and .svg are written. Default: nowhere.")
+      description = "Directory for proxies.txt, .md, .csv and .svg. Default: no files.")
   @Nullable Path out;
 
   @Option(
       names = "--check",
       description =
-          "Compare with the targets and exit with 1 if one is missed or could not be judged by the"
-              + " runs that were made, naming each.")
+          "Compare with the targets. Exit with 1 if a target is missed or cannot be judged, and"
+              + " list each of them.")
   boolean check;
 
-  @Option(names = "--list", description = "Show workloads and contenders and end.")
+  @Option(names = "--list", description = "Show workloads and contenders and exit.")
   boolean list;
 
   @Spec @Nullable CommandSpec spec;

@@ -16,43 +16,45 @@ import picocli.CommandLine.Option;
 @Command(
     name = "pd-delay",
     description = {
-      "Asks strict prefill and decode engines of the simulator in turns: first a client that sends"
-          + " both requests itself (nixl) and the router, and the same for requests that decode"
-          + " serves whole: time to the first byte, and by how much chunks come late. Then"
-          + " protocols whose two requests are sent at once against the same requests one after"
-          + " the other: time to the first byte, with a decode engine that takes requests at once,"
-          + " and with one that leaves them alone for a while."
+      "Measure the delay that the router adds with simulated prefill and decode engines. First"
+          + " measurement: a client that sends both requests itself (nixl) against the router, and"
+          + " the same for requests that decode serves alone. It shows the time to the first byte"
+          + " and the delay of chunks. Second measurement: protocols that send both requests at"
+          + " once against one after the other. It shows the time to the first byte, with a decode"
+          + " engine that starts at once and with one that starts late."
     },
     mixinStandardHelpOptions = true)
 public final class PdDelay implements Callable<Integer> {
   @Option(
       names = "--rounds",
       defaultValue = "40",
-      description = "In each of which every way is asked once. Default: ${DEFAULT-VALUE}.")
+      description = "Number of rounds; each measures every way once. Default: ${DEFAULT-VALUE}.")
   int rounds;
 
   @Option(
       names = "--warmup",
       defaultValue = "30",
-      description = "Rounds before them. Default: ${DEFAULT-VALUE}.")
+      description = "Number of warm-up rounds. Default: ${DEFAULT-VALUE}.")
   int warmup;
 
   @Option(
       names = "--prompt",
       defaultValue = "1024",
-      description = "Tokens; requests served whole have an eighth. Default: ${DEFAULT-VALUE}.")
+      description =
+          "Prompt tokens; requests that decode serves alone have an eighth. Default:"
+              + " ${DEFAULT-VALUE}.")
   int prompt;
 
   @Option(
       names = "--answer",
       defaultValue = "32",
-      description = "Tokens. Default: ${DEFAULT-VALUE}.")
+      description = "Output tokens. Default: ${DEFAULT-VALUE}.")
   int answer;
 
   @Option(
       names = "--prefill-rate",
       defaultValue = "10000",
-      description = "Prompt tokens a second. Default: ${DEFAULT-VALUE}.")
+      description = "Prompt tokens per second. Default: ${DEFAULT-VALUE}.")
   double prefillRate;
 
   @Option(
@@ -65,21 +67,22 @@ public final class PdDelay implements Callable<Integer> {
       names = "--decode-wait",
       defaultValue = "60",
       description =
-          "Milliseconds for which decode leaves a request alone, in the second measurement of"
-              + " requests sent at once. Default: ${DEFAULT-VALUE}.")
+          "Milliseconds after which decode starts a request, in the second measurement. Default:"
+              + " ${DEFAULT-VALUE}.")
   long decodeWait;
 
   @Option(
       names = "--limit",
       defaultValue = "10",
-      description = "Milliseconds, for --check. Default: ${DEFAULT-VALUE}.")
+      description = "Limit for --check, in milliseconds. Default: ${DEFAULT-VALUE}.")
   double limit;
 
   @Option(
       names = "--check",
       description =
-          "Exit with 1 if the router adds more than --limit to the median, to the first byte or to"
-              + " a chunk, or if sending at once hides less than half of decode's wait.")
+          "Exit with 1 if the router adds more than --limit to the median time of the first byte or"
+              + " of a chunk. Exit with 1 also if sending both requests at once saves less than"
+              + " half of decode's wait.")
   boolean check;
 
   @Override

@@ -21,10 +21,10 @@ import picocli.CommandLine.Option;
 @Command(
     name = "pd-sweep",
     description = {
-      "Plays the same sessions, short chats and texts of 8 K to 32 K tokens with further questions,"
-          + " through prefill and decode engines of the simulator, once for each rule that says"
-          + " which requests are split: always, never, from a number of input tokens on, from a"
-          + " number of tokens on that no decode engine has cached. Times are engine time."
+      "Compare rules that decide which requests use a prefill and a decode engine. Each rule serves"
+          + " the same sessions on simulated engines: short chats, and texts of 8 K to 32 K tokens"
+          + " with further questions. The rules are: always, never, above a number of input tokens,"
+          + " and above a number of tokens that no decode engine has cached. Times are engine time."
     },
     mixinStandardHelpOptions = true)
 public final class PdSweep implements Callable<Integer> {
@@ -33,10 +33,16 @@ public final class PdSweep implements Callable<Integer> {
 
   private static final double THROUGHPUT_SLACK = 0.98;
 
-  @Option(names = "--prefill", defaultValue = "2", description = "Default: ${DEFAULT-VALUE}.")
+  @Option(
+      names = "--prefill",
+      defaultValue = "2",
+      description = "Number of prefill engines. Default: ${DEFAULT-VALUE}.")
   int prefills;
 
-  @Option(names = "--decode", defaultValue = "2", description = "Default: ${DEFAULT-VALUE}.")
+  @Option(
+      names = "--decode",
+      defaultValue = "2",
+      description = "Number of decode engines. Default: ${DEFAULT-VALUE}.")
   int decodes;
 
   @Option(
@@ -48,23 +54,26 @@ public final class PdSweep implements Callable<Integer> {
   @Option(
       names = "--seconds",
       defaultValue = "60",
-      description = "Engine seconds in which sessions begin. Default: ${DEFAULT-VALUE}.")
+      description = "Engine seconds during which sessions start. Default: ${DEFAULT-VALUE}.")
   double seconds;
 
   @Option(
       names = "--speed",
       defaultValue = "2",
-      description = "Engine seconds per second. Default: ${DEFAULT-VALUE}.")
+      description = "Engine seconds per real second. Default: ${DEFAULT-VALUE}.")
   double speed;
 
-  @Option(names = "--seed", defaultValue = "1", description = "Default: ${DEFAULT-VALUE}.")
+  @Option(
+      names = "--seed",
+      defaultValue = "1",
+      description = "Seed for the sessions. Default: ${DEFAULT-VALUE}.")
   long seed;
 
   @Option(
       names = "--thresholds",
       split = ",",
       defaultValue = "512,2048,4096,8192,16384",
-      description = "Tokens. Default: ${DEFAULT-VALUE}.")
+      description = "Thresholds to compare, in tokens. Default: ${DEFAULT-VALUE}.")
   List<Integer> thresholds = List.of();
 
   @Option(names = "--plot", description = "Write a plot to this file (SVG).")
@@ -73,9 +82,9 @@ public final class PdSweep implements Callable<Integer> {
   @Option(
       names = "--check",
       description =
-          "Exit with 1 if the best rule on uncached tokens is worse than the best one on input, by"
-              + " more than 5 %% in TTFT (mean of median and 95th percentile) or 2 %% in"
-              + " throughput, or if anything failed or leaked.")
+          "Exit with 1 if the best rule on uncached tokens is worse than the best rule on input"
+              + " tokens. Worse means more than 5 %% in TTFT (mean of median and 95th percentile)"
+              + " or 2 %% in throughput. Exit with 1 also if a request failed or KV blocks leaked.")
   boolean check;
 
   @Override

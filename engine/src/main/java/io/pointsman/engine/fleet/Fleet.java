@@ -180,7 +180,7 @@ public final class Fleet {
       throw new IllegalStateException(
           "workers: "
               + needed
-              + ", with those that leave and have requests in flight (expected: at most "
+              + ", including those that leave and still have requests in flight (expected: at most "
               + settings.maxWorkers()
               + ")");
     }

@@ -62,7 +62,7 @@ final class CaptureDiskFullTest {
       Await.until(
           router::output,
           Await.LONG,
-          () -> router.output().contains("requests are written down again"));
+          () -> router.output().contains("captured requests are written again"));
       router.verify();
       router.terminate();
       assertThat(router.awaitExit()).isZero();

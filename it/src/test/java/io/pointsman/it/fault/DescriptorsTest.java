@@ -118,7 +118,7 @@ final class DescriptorsTest {
       for (int i = 0; i < FLOOD; i++) {
         flood.add(RawClient.connect(router.port()));
       }
-      router.awaitOutput("clients are connected, as many as limits.max-connections lets in");
+      router.awaitOutput("client connections, the limit of limits.max-connections");
       // Each of them has to connect to the worker anew, while all the others have theirs open.
       for (RawClient each : flood.subList(0, AT_WORK)) {
         each.send("POST", "/v1/completions", FaultRig.request(true));

@@ -135,7 +135,7 @@ final class ReloadTest {
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
       configure("timeouts:\n  total: 5s\n", second);
       router.hangUp();
-      router.awaitOutput("not reloaded, the one before stays in force: timeouts.total: changed");
+      router.awaitOutput("not reloaded, the previous one stays active: timeouts.total: changed");
       configure("no-such-key: 1\n", second);
       router.hangUp();
       router.awaitOutput("no-such-key");

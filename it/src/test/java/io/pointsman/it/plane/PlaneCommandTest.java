@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("full")
 final class PlaneCommandTest {
   private static final Pattern HAPROXY_LISTENS =
-      Pattern.compile("HAProxy listens on (http://\\S+), decided by \\S+ (?:by SPOE|over HTTP)");
+      Pattern.compile("HAProxy listens on (http://\\S+), decisions by \\S+ over (?:SPOE|HTTP)");
   private static final Pattern DEMO_LISTENS = Pattern.compile("(http://127\\.0\\.0\\.1:\\d+)\\s");
   private static final Pattern CONFIGURATION = Pattern.compile("-f (\\S+haproxy\\.cfg)");
 

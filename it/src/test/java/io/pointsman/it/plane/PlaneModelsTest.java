@@ -101,7 +101,7 @@ final class PlaneModelsTest {
     assertNamesNone(chunked("/v1/audio/transcriptions", "multipart/form-data; boundary=b", form));
     assertNamesNone(chunked("/v1/completions", "application/json", lengthy("7")));
     Answer whole = chunked("/v1/completions", "application/json", "{\"prompt\":\"x\"}");
-    assertThat(whole.text()).contains("model: nothing (expected: one of other, sim)");
+    assertThat(whole.text()).contains("model: missing (expected: one of other, sim)");
     rig.awaitNoLoad();
   }
 

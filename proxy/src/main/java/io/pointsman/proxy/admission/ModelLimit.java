@@ -15,7 +15,7 @@ public record ModelLimit(
     String model, int maxConcurrentRequests, int queueSize, int queueFullStatus) {
   public ModelLimit {
     if (model.isBlank()) {
-      throw new IllegalArgumentException("model: nothing (expected: a model's name)");
+      throw new IllegalArgumentException("model: missing (expected: a model's name)");
     }
     if (maxConcurrentRequests < 1) {
       throw new IllegalArgumentException(

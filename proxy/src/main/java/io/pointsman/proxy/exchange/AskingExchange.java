@@ -45,13 +45,13 @@ final class AskingExchange implements Conversation {
     try {
       found = check.ask(authorization);
     } catch (RuntimeException e) {
-      LOG.error("a caller could not be checked", e);
+      LOG.error("a client's key could not be checked", e);
     }
     CallerCheck.Verdict verdict = found;
     try {
       client.state().loop().execute(() -> decided(verdict));
     } catch (RejectedExecutionException e) {
-      LOG.debug("the router has stopped before a caller was checked", e);
+      LOG.debug("the router stopped before a client's key was checked", e);
     }
   }
 

@@ -373,7 +373,7 @@ public final class ClientConnection extends ChannelInboundHandlerAdapter
     try {
       check(now);
     } catch (RuntimeException | Error e) {
-      LOG.error("timeouts of {} cannot be checked", channel, e);
+      LOG.error("cannot check the timeouts of {}", channel, e);
       channel.close();
     }
   }

@@ -457,7 +457,12 @@ final class Exchange implements Conversation, Place.Holder {
         endEarly(ProxyError.INTERNAL, null);
       }
     } catch (RuntimeException | Error e) {
-      LOG.error("{} {} cannot be told so, request {}", head.method(), head.path(), requestId, e);
+      LOG.error(
+          "{} {} failed, and the error could not be sent, request {}",
+          head.method(),
+          head.path(),
+          requestId,
+          e);
     }
     if (client.busyWith(this)) {
       breakOff();
@@ -470,7 +475,8 @@ final class Exchange implements Conversation, Place.Holder {
       abandon(null);
       end(answers.reached() ? report.status() : ProxyError.INTERNAL.status(), Blame.ROUTER);
     } catch (RuntimeException | Error e) {
-      LOG.error("{} {} did not end well, request {}", head.method(), head.path(), requestId, e);
+      LOG.error(
+          "{} {} could not be ended cleanly, request {}", head.method(), head.path(), requestId, e);
     }
     client.reset();
   }
@@ -513,7 +519,8 @@ final class Exchange implements Conversation, Place.Holder {
         attempts.end();
       }
     } catch (RuntimeException | Error e) {
-      LOG.error("{} {} did not end well, request {}", head.method(), head.path(), requestId, e);
+      LOG.error(
+          "{} {} could not be ended cleanly, request {}", head.method(), head.path(), requestId, e);
     }
   }
 

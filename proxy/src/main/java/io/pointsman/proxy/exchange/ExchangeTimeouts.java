@@ -36,7 +36,7 @@ final class ExchangeTimeouts {
     } else if (exchange.admitting()) {
       exchange.waitedTooLong();
     } else if (exchange.heldBack()) {
-      exchange.waitedTooLong("waited too long for a worker that has room");
+      exchange.waitedTooLong("the request waited too long for a worker below its limit");
     } else if (relaying != null && !exchange.client().writable()) {
       exchange.clientStalled();
     } else if (relaying != null && relaying.silent(now) < half) {

@@ -172,7 +172,7 @@ final class LocalExchange implements Conversation {
     try {
       client.state().loop().execute(() -> reply(made));
     } catch (RejectedExecutionException e) {
-      LOG.debug("the router has stopped before {} {} was answered", head.method(), head.path(), e);
+      LOG.debug("the router stopped before it answered {} {}", head.method(), head.path(), e);
     }
   }
 

@@ -9,54 +9,59 @@ import java.util.Locale;
  */
 public enum ProxyError {
   MALFORMED_REQUEST(400, Blame.CLIENT, "request: malformed (expected: HTTP/1.1)"),
-  INVALID_BODY(400, Blame.CLIENT, "request body: (expected: a JSON object)"),
-  INVALID_API_KEY(401, Blame.CLIENT, "authorization: (expected: Bearer and a valid API key)"),
+  INVALID_BODY(400, Blame.CLIENT, "request body: invalid (expected: a JSON object)"),
+  INVALID_API_KEY(
+      401,
+      Blame.CLIENT,
+      "authorization: missing or invalid (expected: Bearer and a valid API key)"),
   UNKNOWN_MODEL(404, "invalid_request_error", "model_not_found", Blame.CLIENT, "model: not found"),
-  METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed here"),
+  METHOD_NOT_ALLOWED(405, Blame.CLIENT, "method: not allowed on this path"),
   UNSPLITTABLE(
       400,
       Blame.CLIENT,
-      "prefill and decode workers cannot share this request, and there is no other worker for it"),
-  REQUEST_TIMEOUT(408, Blame.CLIENT, "request: did not come in time"),
+      "prefill and decode workers cannot serve this request together, and no other worker can serve"
+          + " it"),
+  REQUEST_TIMEOUT(408, Blame.CLIENT, "request: did not arrive in time"),
   BODY_TOO_LARGE(413, Blame.CLIENT, "request body: too large"),
-  ENCODED_BODY(415, Blame.CLIENT, "content-encoding: (expected: none)"),
+  ENCODED_BODY(415, Blame.CLIENT, "content-encoding: not supported (expected: none)"),
   URI_TOO_LONG(414, Blame.CLIENT, "request line: too long"),
-  EXPECTATION_FAILED(417, Blame.CLIENT, "expect: (expected: 100-continue)"),
+  EXPECTATION_FAILED(417, Blame.CLIENT, "expect: not supported (expected: 100-continue)"),
   HEADERS_TOO_LARGE(431, Blame.CLIENT, "headers: too large"),
-  VERSION_NOT_SUPPORTED(505, Blame.CLIENT, "version: (expected: HTTP/1.0 or HTTP/1.1)"),
+  VERSION_NOT_SUPPORTED(
+      505, Blame.CLIENT, "version: not supported (expected: HTTP/1.0 or HTTP/1.1)"),
 
-  QUEUE_FULL(429, "rate_limit_error", "queue_full", Blame.ROUTER, "too many requests wait already"),
-  QUEUE_TIMEOUT(503, Blame.ROUTER, "waited too long for a place among the running requests"),
-  KEY_UNCONFIRMED(503, Blame.ROUTER, "the API key could not be confirmed at the moment"),
+  QUEUE_FULL(429, "rate_limit_error", "queue_full", Blame.ROUTER, "the queue is full"),
+  QUEUE_TIMEOUT(503, Blame.ROUTER, "the request waited too long in the queue"),
+  KEY_UNCONFIRMED(503, Blame.ROUTER, "the API key cannot be validated at the moment"),
   NO_WORKERS(503, Blame.ROUTER, "no worker is registered for this request"),
   MODELS_PENDING(503, Blame.ROUTER, "the models of some workers are not known yet"),
   NONE_AVAILABLE(503, Blame.ROUTER, "no worker is available at the moment"),
   ALL_BUSY(503, "server_error", "all_busy", Blame.UPSTREAM, "all workers are busy"),
   SHUTTING_DOWN(503, Blame.ROUTER, "the router is shutting down"),
   INTERNAL(500, Blame.ROUTER, "the router failed on this request"),
-  OUT_OF_DESCRIPTORS(503, Blame.ROUTER, "the router has no file descriptor left"),
-  OUT_OF_PORTS(503, Blame.ROUTER, "the router has no port left for a connection to the worker"),
-  BUFFERS_FULL(503, Blame.ROUTER, "the router keeps as many bytes of requests as it may"),
+  OUT_OF_DESCRIPTORS(503, Blame.ROUTER, "the router has no free file descriptor"),
+  OUT_OF_PORTS(503, Blame.ROUTER, "the router has no free port for a connection to the worker"),
+  BUFFERS_FULL(503, Blame.ROUTER, "the router's memory for request bodies is full"),
   LOCAL_TIMEOUT(504, Blame.ROUTER, "the router did not answer in time"),
 
   UPSTREAM_CONNECT(502, Blame.UPSTREAM, "the worker cannot be reached"),
-  UPSTREAM_RESET(502, Blame.UPSTREAM, "the worker closed the connection without an answer"),
-  UPSTREAM_PROTOCOL(502, Blame.UPSTREAM, "the worker's answer is not valid HTTP"),
+  UPSTREAM_RESET(502, Blame.UPSTREAM, "the worker closed the connection before it answered"),
+  UPSTREAM_PROTOCOL(502, Blame.UPSTREAM, "the worker's response is not valid HTTP"),
   UPSTREAM_TIMEOUT(504, Blame.UPSTREAM, "the worker did not answer in time"),
-  TOTAL_TIMEOUT(504, Blame.UPSTREAM, "the answer took longer than allowed"),
+  TOTAL_TIMEOUT(504, Blame.UPSTREAM, "the response took longer than allowed"),
   /**
    * As {@link #TOTAL_TIMEOUT}, for an answer that was still arriving. The limit is the reason, not
    * the worker.
    */
   TOTAL_REACHED(
-      504, "server_error", "total_timeout", Blame.ROUTER, "the answer took longer than allowed"),
+      504, "server_error", "total_timeout", Blame.ROUTER, "the response took longer than allowed"),
   /**
    * The worker ended an answer early. The client gets an error event or a broken connection, or
    * this status if it has received nothing.
    */
-  UPSTREAM_BROKE_OFF(502, Blame.UPSTREAM, "the worker broke off its answer"),
+  UPSTREAM_BROKE_OFF(502, Blame.UPSTREAM, "the worker ended its response early"),
   /** As {@link #UPSTREAM_BROKE_OFF}, because the worker was silent. */
-  UPSTREAM_STALLED(504, Blame.UPSTREAM, "the worker stopped in the middle of its answer");
+  UPSTREAM_STALLED(504, Blame.UPSTREAM, "the worker stalled in the middle of its response");
 
   private final int status;
   private final String type;

@@ -238,7 +238,7 @@ final class Freeing implements SideLeg.Owner {
   }
 
   private void defect(RuntimeException defect) {
-    LOG.error("what {} holds cannot be freed", held.pair().prefill().worker(), defect);
+    LOG.error("the KV blocks on {} cannot be freed", held.pair().prefill().worker(), defect);
     end(HandoverEnd.LEFT);
   }
 

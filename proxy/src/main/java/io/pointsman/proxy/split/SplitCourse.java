@@ -202,7 +202,7 @@ final class SplitCourse implements Course {
 
   /** Handles a worker with unknown properties. Another pair may have a plan. */
   private void unplanned(Placement.Split split, Worker worker, String missing) {
-    LOG.debug("{} has no part in a hand-over: {} is not known", worker, missing);
+    LOG.debug("{} cannot take part in a transfer: {} is unknown", worker, missing);
     plane.listener().prefill(PrefillEnd.UNPLANNED);
     split.prefill().ignored();
     split.decode().ignored();

@@ -28,15 +28,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class WholeRequests {
   private static final String TOO_LARGE =
-      "request body: larger than limits.max-buffered-body, so that it cannot be looked at as a"
-          + " whole (expected: less, as the fleet has prefill and decode workers only)";
+      "request body: larger than limits.max-buffered-body (expected: smaller, because the fleet has"
+          + " only prefill and decode workers)";
 
   private static final String ENCODED =
-      "content-encoding: the body cannot be looked at (expected: none, as the fleet has prefill"
-          + " and decode workers only)";
+      "content-encoding: not supported (expected: none, because the fleet has only prefill and"
+          + " decode workers)";
 
   private static final String ROLES =
-      " (expected: a JSON object in UTF-8, as the fleet has prefill and decode workers only)";
+      " (expected: a JSON object in UTF-8, because the fleet has only prefill and decode workers)";
 
   private final LoopState state;
   private final SplitPlane plane;
@@ -116,7 +116,7 @@ final class WholeRequests {
               served,
               ProxyError.INVALID_BODY,
               "request body: " + verdict.reason() + " at byte " + verdict.position() + ROLES);
-      case FORM -> refuse(served, ProxyError.INVALID_BODY, "request body: a form" + ROLES);
+      case FORM -> refuse(served, ProxyError.INVALID_BODY, "request body: form data" + ROLES);
       case OBJECT, EMPTY ->
           refuse(
               served,

@@ -50,6 +50,6 @@ public record GuardedListener(SplitListener listener) implements SplitListener {
   }
 
   private static void threw(RuntimeException e) {
-    LOG.error("a listener threw", e);
+    LOG.error("a listener failed", e);
   }
 }

@@ -88,7 +88,7 @@ public final class NameTable {
   }
 
   private static UnknownHostException tooLong(String host) {
-    return new UnknownHostException(host + ": the look-up takes too long");
+    return new UnknownHostException(host + ": the DNS lookup takes too long");
   }
 
   /** A wait for a lookup. It gets one result, on its executor. */

@@ -222,7 +222,7 @@ public final class JsonCursor {
   /** Ends the text after its value. Records a problem if more bytes than white space follow. */
   public void finish() {
     if (problem == null && peek() != END) {
-      fail("more after the end of the value");
+      fail("more data after the end of the value");
     }
   }
 

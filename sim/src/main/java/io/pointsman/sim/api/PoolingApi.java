@@ -135,7 +135,7 @@ final class PoolingApi {
       texts.add(node.textValue());
     }
     if (texts.isEmpty()) {
-      throw RequestError.badRequest(field + ": missing (expected: a text or a list)", field);
+      throw RequestError.badRequest(field + ": missing (expected: a string or a list)", field);
     }
     return texts;
   }

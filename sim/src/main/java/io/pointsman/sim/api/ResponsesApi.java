@@ -117,7 +117,7 @@ final class ResponsesApi {
     JsonNode input = body.path("input");
     if (input.isMissingNode() || input.isNull() || (input.isEmpty() && !input.isTextual())) {
       throw RequestError.badRequest(
-          "input: missing (expected: a text or a list of items)", "input");
+          "input: missing (expected: a string or a list of items)", "input");
     }
     int[] prompt =
         ChatTemplate.render(body.path("tools"), body.path("instructions"), input, history(body));

@@ -29,7 +29,7 @@ final class TokenizeApi {
     } else if (body.path("prompt").isTextual()) {
       ids = Tokeniser.encode(body.path("prompt").textValue());
     } else {
-      throw RequestError.badRequest("prompt: missing (expected: a text, or messages)", "prompt");
+      throw RequestError.badRequest("prompt: missing (expected: a string, or messages)", "prompt");
     }
     ObjectNode root = Json.object().put("count", ids.length);
     root.put("max_model_len", engine.scheduler().limits().longestRequest());

@@ -49,10 +49,10 @@ public final class Json {
     try {
       node = MAPPER.readTree(body);
     } catch (IOException e) {
-      throw RequestError.badRequest("body: no valid JSON (expected: a JSON object)", null);
+      throw RequestError.badRequest("body: not valid JSON (expected: a JSON object)", null);
     }
     if (node == null || !node.isContainerNode()) {
-      throw RequestError.badRequest("body: no JSON object (expected: a JSON object)", null);
+      throw RequestError.badRequest("body: not an object (expected: a JSON object)", null);
     }
     return node;
   }

@@ -43,7 +43,7 @@ public final class MultipartForm {
         }
       }
     } catch (IOException | RuntimeException e) {
-      throw RequestError.badRequest("body: no form (expected: multipart/form-data)", null);
+      throw RequestError.badRequest("body: not a form (expected: multipart/form-data)", null);
     } finally {
       if (decoder != null) {
         decoder.destroy();

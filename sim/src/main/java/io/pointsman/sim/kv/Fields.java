@@ -50,7 +50,7 @@ public final class Fields {
   public String text(String name) {
     JsonNode node = at(name);
     if (!node.isTextual() || node.textValue().isEmpty()) {
-      throw wrong(name, "a text");
+      throw wrong(name, "a string");
     }
     return node.textValue();
   }

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One entry of {@code llm_configs}: a model, and the engines that serve it. */
 final class RayLlmConfig {
-  private static final String ENGINE = "the engine runs elsewhere";
-  private static final String SCALE = "replicas are started elsewhere";
+  private static final String ENGINE = "the router does not start engines";
+  private static final String SCALE = "the router does not start replicas";
   static final int UNLIMITED = 1_000_000_000;
 
   private static final String WEIGHT = "DYN_ROUTER_";
@@ -79,8 +79,8 @@ final class RayLlmConfig {
       IDLE_DEPLOYMENT.put(key, SCALE);
     }
     IDLE_DEPLOYMENT.put("user_config", ENGINE);
-    IDLE_DEPLOYMENT.put("logging_config", "log.* say how this program logs");
-    IDLE_DEPLOYMENT.put("graceful_shutdown_wait_loop_s", "streams are followed, not asked for");
+    IDLE_DEPLOYMENT.put("logging_config", "use log.*");
+    IDLE_DEPLOYMENT.put("graceful_shutdown_wait_loop_s", "the router counts its own streams");
   }
 
   private final RayNode node;
@@ -124,9 +124,10 @@ final class RayLlmConfig {
                 "backoff_multiplier",
                 "max_backoff_s"),
             Map.of(
-                "request_routing_stats_period_s", "replicas are not asked for statistics",
-                "request_routing_stats_timeout_s", "replicas are not asked for statistics",
-                "ingress_router_fallback", "the plane in front decides what it falls back to"));
+                "request_routing_stats_period_s", "the router does not ask replicas for statistics",
+                "request_routing_stats_timeout_s",
+                    "the router does not ask replicas for statistics",
+                "ingress_router_fallback", "the proxy in front chooses its own fallback"));
   }
 
   /**
@@ -140,9 +141,8 @@ final class RayLlmConfig {
       if (name.startsWith(WEIGHT) && !weight.absent() && !says(weight, WEIGHTS.get(name))) {
         weight.wrong(
             weight.text()
-                + " is not supported: kv_aware multiplies uncached tokens by requests in flight,"
-                + " without weights (expected: "
-                + (WEIGHTS.containsKey(name) ? WEIGHTS.get(name) + ", or nothing)" : "nothing)"));
+                + " is not supported: kv_aware has no weights (expected: "
+                + (WEIGHTS.containsKey(name) ? WEIGHTS.get(name) + " or unset)" : "unset)"));
       }
     }
   }
@@ -175,7 +175,7 @@ final class RayLlmConfig {
     RayNode written = node.at("workers");
     if (written.absent() || !(written.raw() instanceof Raw.Items)) {
       if (!written.absent()) {
-        written.wrong("no list (expected: a list of URLs, or of {id, url})");
+        written.wrong("not a list (expected: a list of URLs, or of {id, url})");
       }
       return List.of();
     }

@@ -84,7 +84,7 @@ final class RayNode {
       return this;
     }
     if (!(raw instanceof Raw.Entries)) {
-      wrong("no group of keys (expected: key: value)");
+      wrong("not a group of keys (expected: key: value)");
       return this;
     }
     List<String> known = Stream.concat(honoured.stream(), idle.keySet().stream()).sorted().toList();
@@ -105,7 +105,7 @@ final class RayNode {
       return List.of();
     }
     if (!(raw instanceof Raw.Items(List<Raw> items, _))) {
-      wrong("no list (expected: a list)");
+      wrong("not a list (expected: a list)");
       return List.of();
     }
     List<RayNode> nodes = new ArrayList<>();
@@ -120,7 +120,7 @@ final class RayNode {
     if (raw instanceof Raw.Scalar(String text, _)) {
       return text;
     }
-    wrong("no text (expected: a text)");
+    wrong("not a string (expected: a string)");
     return "";
   }
 

@@ -53,8 +53,7 @@ final class RayQueues {
 
   private static int fullStatus(RayNode backpressure) {
     backpressure.keys(
-        List.of("status_code"),
-        Map.of("retry_after_s", "Retry-After says when a place is expected to be free"));
+        List.of("status_code"), Map.of("retry_after_s", "the router calculates Retry-After"));
     RayNode status = backpressure.at("status_code");
     int code = status.whole(400, 599).orElse(503);
     if (code != 503 && code != 429) {
@@ -72,7 +71,7 @@ final class RayQueues {
       config
           .deployment()
           .at("max_ongoing_requests")
-          .idle("on workers that are discovered; it holds for those that are listed");
+          .idle("it applies only to listed workers, not to discovered ones");
     }
     List<WorkerSpec> workers =
         values.get(RoutingKeys.WORKERS).stream()
@@ -82,7 +81,7 @@ final class RayQueues {
     if (discovers || !limited || workers.isEmpty()) {
       if (most >= 0) {
         queued.idle(
-            "nothing waits unless all workers of the model are listed and have"
+            "requests wait only if all workers of the model are listed and have"
                 + " max_ongoing_requests");
       }
       return null;

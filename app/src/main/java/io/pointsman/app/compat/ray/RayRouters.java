@@ -16,7 +16,7 @@ final class RayRouters {
 
   private static final String POWER_OF_TWO = "power_of_two";
   private static final String ROUND_ROBIN = "round_robin";
-  private static final String MEMORY = "the index is bounded by cache.index-max-bytes instead";
+  private static final String MEMORY = "use cache.index-max-bytes";
 
   /** What becomes of the arguments of one router. */
   private interface Arguments {
@@ -49,7 +49,7 @@ final class RayRouters {
     ROUTERS.put("ConsistentHashRouter", new Router("ray_consistent_hash", RayRouters::ring));
     ROUTERS.put(
         "CapacityQueueRouter",
-        new Router("", "is not there (nearest: PowerOfTwoChoicesRequestRouter)", (_, _) -> {}));
+        new Router("", "is not supported (nearest: PowerOfTwoChoicesRequestRouter)", (_, _) -> {}));
     ROUTERS.put(
         "KVAwareRouter", new Router(KV_AWARE, (kwargs, _) -> kwargs.keys(List.of(), Map.of())));
   }
@@ -102,9 +102,8 @@ final class RayRouters {
             "eviction_threshold_chars", MEMORY,
             "eviction_target_chars", MEMORY,
             "eviction_interval_secs", MEMORY,
-            "tree_actor", "the index is in this process",
-            "multiplex_spill_threshold",
-                "adapters.max-load-gap says when another worker loads an adapter"));
+            "tree_actor", "the router has its own index",
+            "multiplex_spill_threshold", "use adapters.max-load-gap"));
     // Ray compares the difference alone, so the ratio must not stand in its way.
     double threshold =
         kwargs.at("imbalanced_threshold").number(0, Double.POSITIVE_INFINITY).orElse(1e300);
@@ -118,7 +117,7 @@ final class RayRouters {
   private static void ring(RayNode kwargs, ConfigValues into) {
     kwargs.keys(
         List.of("num_virtual_nodes", "virtual_nodes", "num_fallback_replicas", "fallback_replicas"),
-        Map.of("affinity_rate_window_size", "no such gauge is kept"));
+        Map.of("affinity_rate_window_size", "the router has no such gauge"));
     either(kwargs, "num_virtual_nodes", "virtual_nodes", 1, 10_000)
         .ifPresent(nodes -> into.set(RoutingKeys.RAY_VIRTUAL_NODES, nodes));
     either(kwargs, "num_fallback_replicas", "fallback_replicas", 0, 1000)

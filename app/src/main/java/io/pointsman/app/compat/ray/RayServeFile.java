@@ -42,7 +42,7 @@ public final class RayServeFile {
   private static final int MAX_DEPTH = 32;
   private static final String CLIENTS_KEY = "VLLM_API_KEY";
   private static final String NO_KEYS =
-      "is not supported: servers that confirm keys are named by --auth-validation-urls";
+      "is not supported: use --auth-validation-urls for servers that validate keys";
   private static final String SESSION_HEADER = "RAY_SERVE_SESSION_ID_HEADER_KEY";
   private static final String MAX_ONGOING = "RAY_SERVE_LLM_DEFAULT_MAX_ONGOING_REQUESTS";
   private static final String DIRECT_STREAMING = "RAY_SERVE_LLM_ENABLE_DIRECT_STREAMING";
@@ -57,7 +57,7 @@ public final class RayServeFile {
   private static final String APPLICATION = "default";
 
   private static final Duration MILLI = Duration.ofMillis(1);
-  private static final String CLUSTER = "there is no cluster to place it in";
+  private static final String CLUSTER = "the router does not use a Ray cluster";
 
   private static final List<String> BUILDERS =
       List.of("ray.serve.llm:build_openai_app", "ray.serve.llm:build_dp_openai_app");
@@ -170,7 +170,7 @@ public final class RayServeFile {
 
   private void top(RayNode root) {
     if (root.absent()) {
-      report.problems.add(file + ": nothing in it (expected: applications)");
+      report.problems.add(file + ": empty (expected: applications)");
       return;
     }
     root.keys(
@@ -179,13 +179,13 @@ public final class RayServeFile {
             "proxy_location",
             CLUSTER,
             "grpc_options",
-            "nothing is served by gRPC",
+            "the router does not serve gRPC",
             "controller_options",
             CLUSTER,
             "logging_config",
-            "log.* say how this program logs",
+            "use log.*",
             "tracing_config",
-            "tracing.* say how this program traces",
+            "use tracing.*",
             "target_capacity",
             CLUSTER));
     http(root.at("http_options"));
@@ -209,7 +209,13 @@ public final class RayServeFile {
             "ssl_certfile",
             "ssl_keyfile_password",
             "ssl_ca_certs"),
-        Map.of("location", CLUSTER, "num_cpus", CLUSTER, "middlewares", "Ray's own code"));
+        Map.of(
+            "location",
+            CLUSTER,
+            "num_cpus",
+            CLUSTER,
+            "middlewares",
+            "the router does not run Ray's middlewares"));
     values.set(FrontKeys.PORT, http.at("port").whole(0, 65_535).orElse(PORT));
     values.set(FrontKeys.HOST, http.has("host") ? http.at("host").text() : HOST);
     http.at("request_timeout_s")
@@ -226,7 +232,7 @@ public final class RayServeFile {
     for (String key :
         List.of("ssl_keyfile", "ssl_certfile", "ssl_keyfile_password", "ssl_ca_certs")) {
       if (http.has(key)) {
-        http.at(key).wrong("is not supported: TLS towards clients is for a proxy in front");
+        http.at(key).wrong("is not supported: use a proxy in front for TLS");
       }
     }
   }
@@ -242,12 +248,12 @@ public final class RayServeFile {
         List.of("name", "route_prefix", "import_path", "args", "deployments"),
         Map.of(
             "runtime_env",
-                "no code of it is run; of its env_vars those count that docs/ray-serve.md names",
+                "the router does not run it, but reads the env_vars in docs/ray-serve.md",
             "host", CLUSTER,
             "port", CLUSTER,
             "autoscaling_policy", CLUSTER,
             "external_scaler_enabled", CLUSTER,
-            "logging_config", "log.* say how this program logs"));
+            "logging_config", "use log.*"));
     environment(application.at("runtime_env").at("env_vars"));
     String called = application.at("name").text();
     values.set(AdminKeys.RAY_APPLICATION, called.isBlank() ? APPLICATION : called.strip());
@@ -257,7 +263,7 @@ public final class RayServeFile {
       builder.wrong(PD_BUILDER + " is not supported yet: prefill and decode of one model");
     } else if (!BUILDERS.contains(builder.text())) {
       builder.wrong(
-          (builder.absent() ? "nothing" : builder.text() + ": unknown builder")
+          (builder.absent() ? "missing" : builder.text() + ": unknown builder")
               + Nearest.to(builder.text(), BUILDERS)
                   .map(name -> " (did you mean " + name + "?)")
                   .orElse(" (expected: one of " + String.join(", ", BUILDERS) + ")"));
@@ -271,7 +277,7 @@ public final class RayServeFile {
   }
 
   private void arguments(RayNode args) {
-    String ingress = "this program is the ingress";
+    String ingress = "the router is the ingress";
     args.keys(
         List.of("llm_configs", "api_key"),
         Map.of("ingress_cls_config", ingress, "ingress_deployment_config", ingress));
@@ -332,7 +338,9 @@ public final class RayServeFile {
       if (discovery == null && own.isEmpty()) {
         config
             .node()
-            .wrong("no workers (expected: workers: a list of URLs, or discovery: as kubernetes.*)");
+            .wrong(
+                "no workers (expected: workers: a list of URLs, or discovery: keys as in"
+                    + " kubernetes.*)");
       }
     }
     values.set(RoutingKeys.WORKERS, workers);

@@ -26,10 +26,9 @@ final class StackFlags {
   static final String PREFILL_LABELS = "--prefill-model-labels";
   static final String DECODE_LABELS = "--decode-model-labels";
 
-  private static final String CONTROLLER =
-      "routing by LMCache's controller, which only kvaware does";
+  private static final String CONTROLLER = "only for kvaware, which needs LMCache's controller";
 
-  private static final String PRIORITY = "the logic priority";
+  private static final String PRIORITY = "only for the logic priority";
 
   private StackFlags() {}
 
@@ -37,104 +36,110 @@ final class StackFlags {
     return List.of(
         stack("--host", "address to listen on").standard("0.0.0.0").honoured(as(FrontKeys.HOST)),
         stack("--port", "port to listen on").standard("8001").honoured(as(FrontKeys.PORT)),
-        stack("--root-path", "prefix that a proxy in front takes away")
-            .idle("it only changes links in a page of documentation, which is not here"));
+        stack("--root-path", "path prefix that a proxy in front removes")
+            .idle("it affects only links in an API page that the router does not have"));
   }
 
   static List<Flag> discovery(Wishes wishes) {
     return List.of(
         stack(DISCOVERY, "static, k8s or external-only")
             .honoured(
-                "external-only is refused: providers outside are not supported",
+                "external-only is refused, because external providers are not supported",
                 wishes.keep("static", "k8s", "external-only")),
         stack("--k8s-service-discovery-type", "pod-ip or service-name")
             .standard("pod-ip")
-            .refused("engines behind a Service cannot be told apart; pods are found by address"),
-        stack(BACKENDS, "URLs of engines, with commas")
-            .honoured(
-                "one that is no URL is refused instead of left out; names of any form and IPv6"
-                    + " are taken",
-                wishes.keep()),
-        stack(MODELS, "one model for each URL, with commas")
-            .honoured("a URL may stand several times, once for each model", wishes.keep()),
-        stack("--static-aliases", "names for models, as alias:model with commas")
             .refused(
-                "bodies are passed on as they came; let engines serve the name"
-                    + " (--served-model-name)"),
-        stack("--static-model-types", "what each engine is probed with")
-            .idle("engines are probed by GET /health, not with a request of their kind"),
-        stack(LABELS, "one label for each URL, with commas").honoured(wishes.keep()),
-        stack("--static-backend-health-checks", "probes engines")
+                "engines behind a Service cannot be distinguished; the router finds pods by"
+                    + " address"),
+        stack(BACKENDS, "engine URLs, separated by commas")
+            .honoured(
+                "an invalid URL is refused instead of ignored; any host name and IPv6 are accepted",
+                wishes.keep()),
+        stack(MODELS, "one model for each URL, separated by commas")
+            .honoured("repeat a URL for several models", wishes.keep()),
+        stack("--static-aliases", "aliases of models, alias:model, separated by commas")
+            .refused("bodies are not changed; set the name in the engine (--served-model-name)"),
+        stack("--static-model-types", "request type for probes of each engine")
+            .idle("engines are probed by GET /health"),
+        stack(LABELS, "one label for each URL, separated by commas").honoured(wishes.keep()),
+        stack("--static-backend-health-checks", "probe engines")
             .shape(Shape.SWITCH)
             .idle(
-                "engines are probed in any case, by GET /health; one without that path counts as"
-                    + " well"),
+                "engines are always probed by GET /health; an engine without this path counts as"
+                    + " healthy"),
         stack(STATIC_INTERVAL, "seconds between probes")
             .standard("60")
-            .honoured("a failed request has its engine probed at once", wishes.keep()),
-        stack(STATIC_TIMEOUT, "longest probe").standard("10").honoured(wishes.keep()),
-        stack("--k8s-port", "port of the engines in the pods")
+            .honoured("after a failed request, its engine is probed at once", wishes.keep()),
+        stack(STATIC_TIMEOUT, "maximum duration of a probe").standard("10").honoured(wishes.keep()),
+        stack("--k8s-port", "engine port in the pods")
             .standard("8000")
             .honoured(as(KubernetesKeys.PORT)),
         stack("--k8s-namespace", "namespace of the pods")
             .standard("default")
             .honoured(as(KubernetesKeys.NAMESPACE)),
-        stack(SELECTOR, "labels of the pods, as label=value with commas")
+        stack(SELECTOR, "pod labels, label=value, separated by commas")
             .honoured(
-                "needed with k8s; also as label in (a, b), other selectors are refused",
+                "required with k8s; label in (a, b) is accepted, other selectors are refused",
                 wishes.keep()),
-        stack("--k8s-watcher-timeout-seconds", "longest watch")
+        stack("--k8s-watcher-timeout-seconds", "maximum duration of a watch")
             .standard("0")
-            .idle("watches are renewed as the API ends them"),
-        stack(POD_TIMEOUT, "longest question to a pod").standard("10").honoured(wishes.keep()));
+            .idle("a watch is renewed when the API ends it"),
+        stack(POD_TIMEOUT, "maximum duration of a request to a pod")
+            .standard("10")
+            .honoured(wishes.keep()));
   }
 
   static List<Flag> routing(Wishes wishes) {
     return List.of(
-        stack(LOGIC, "how an engine is chosen")
+        stack(LOGIC, "policy that chooses an engine")
             .honoured(
-                "roundrobin is round_robin, session is md5_ring, prefixaware is cache_aware"
-                    + " by load, the two disaggregated ones are below; kvaware is refused: it asks"
-                    + " LMCache's controller; so are ttft, loadaware and priority",
+                "roundrobin: round_robin; session: md5_ring; prefixaware: cache_aware;"
+                    + " disaggregated_prefill and disaggregated_prefill_orchestrated: see below;"
+                    + " kvaware (needs LMCache's controller), ttft, loadaware and priority are"
+                    + " refused",
                 wishes.keep()),
-        stack(SESSION_KEY, "header and body field that name a session")
-            .honoured("in the body a text or a number", wishes.keep()),
-        stack("--prefix-min-match-length", "characters that prefixaware must match")
+        stack(SESSION_KEY, "header and body field with the session id")
+            .honoured("in the body, a string or a number", wishes.keep()),
+        stack("--prefix-min-match-length", "minimum matching characters for prefixaware")
             .standard("0")
-            .refused("matches are judged by the share of the prompt (cache.threshold of serve)"),
-        stack(REROUTES, "further engines that a failed request is tried on")
+            .refused("the minimum is a share of the prompt (cache.threshold of serve)"),
+        stack(REROUTES, "maximum number of further engines for a failed request")
             .standard("0")
             .honoured(
-                "also after a broken answer's head; where a connection broke more than a second"
-                    + " after the request was sent, on one; each on another engine",
+                "each attempt uses another engine; an invalid response head is retried too; a"
+                    + " connection that breaks more than 1 s after the request is retried once",
                 wishes.keep()),
-        stack("--kv-aware-threshold", "tokens that kvaware lets be uncached")
+        stack("--kv-aware-threshold", "maximum uncached tokens for kvaware")
             .standard("2000")
             .refused(CONTROLLER),
-        stack("--lmcache-controller-port", "where LMCache's workers tell of their chunks")
+        stack("--lmcache-controller-port", "port where LMCache workers report their chunks")
             .standard("9000")
             .refused(CONTROLLER),
-        stack("--lmcache-controller-reply-port", "where they register").refused(CONTROLLER),
-        stack("--lmcache-controller-heartbeat-port", "where they are heard").refused(CONTROLLER),
-        stack("--lmcache-health-check-interval", "seconds between looks at them")
+        stack("--lmcache-controller-reply-port", "port where LMCache workers register")
+            .refused(CONTROLLER),
+        stack("--lmcache-controller-heartbeat-port", "port for heartbeats of LMCache workers")
+            .refused(CONTROLLER),
+        stack("--lmcache-health-check-interval", "seconds between checks of LMCache workers")
             .standard("5")
             .refused(CONTROLLER),
-        stack("--lmcache-worker-timeout", "seconds until one is gone")
+        stack("--lmcache-worker-timeout", "seconds until a silent LMCache worker is removed")
             .standard("30")
             .refused(CONTROLLER),
-        proposed("--tokenizer", "tokenizer of ttft").refused("the logic ttft"),
-        proposed("--enable-shared-cache", "shared cache of ttft")
+        proposed("--tokenizer", "tokenizer for ttft").refused("only for the logic ttft"),
+        proposed("--enable-shared-cache", "shared cache for ttft")
             .shape(Shape.SWITCH)
-            .refused("the logic ttft"),
-        proposed("--lmcache-instances", "instances of ttft").refused("the logic ttft"),
-        newer("--loadaware-beta", "weight of load in loadaware").refused("the logic loadaware"),
-        newer("--priority-header", "header that tells a request's priority")
+            .refused("only for the logic ttft"),
+        proposed("--lmcache-instances", "LMCache instances for ttft")
+            .refused("only for the logic ttft"),
+        newer("--loadaware-beta", "weight of load in loadaware")
+            .refused("only for the logic loadaware"),
+        newer("--priority-header", "header with the request's priority")
             .standard("x-request-priority")
             .refused(PRIORITY),
-        newer("--priority-field", "field of the body that does")
+        newer("--priority-field", "body field with the request's priority")
             .standard("priority")
             .refused(PRIORITY),
-        newer("--priority-default", "priority of requests that tell none")
+        newer("--priority-default", "priority of requests without one")
             .standard("0")
             .refused(PRIORITY),
         newer("--priority-threshold", "priority below which the least loaded engine is chosen")

@@ -52,8 +52,8 @@ final class StackFleet {
           into.problems()
               .add(
                   StackFlags.DISCOVERY
-                      + ": external-only is not supported: there are no providers outside");
-      default -> into.problems().add(StackFlags.DISCOVERY + ": nothing (expected: static or k8s)");
+                      + ": external-only is not supported: the router has no external providers");
+      default -> into.problems().add(StackFlags.DISCOVERY + ": missing (expected: static or k8s)");
     }
   }
 
@@ -67,7 +67,7 @@ final class StackFleet {
         into.problems()
             .add(
                 wishes.text(StackFlags.LOGIC)
-                    + ": without "
+                    + ": given without "
                     + (prefill.isEmpty() ? StackFlags.PREFILL_LABELS : StackFlags.DECODE_LABELS));
       }
       prefill.stream()
@@ -94,7 +94,7 @@ final class StackFleet {
     List<String> models = wishes.items(StackFlags.MODELS);
     List<String> labels = wishes.items(StackFlags.LABELS);
     if (urls.isEmpty()) {
-      into.problems().add(StackFlags.BACKENDS + ": nothing (expected: URLs of engines)");
+      into.problems().add(StackFlags.BACKENDS + ": missing (expected: URLs of engines)");
     }
     asMany(StackFlags.MODELS, models.size(), urls.size());
     if (!labels.isEmpty() || split()) {
@@ -162,7 +162,7 @@ final class StackFleet {
                 + StackFlags.PREFILL_LABELS
                 + " or "
                 + StackFlags.DECODE_LABELS
-                + ", since no other engine is used there)");
+                + ", because other engines would not be used)");
     return null;
   }
 
@@ -174,8 +174,8 @@ final class StackFleet {
       into.problems()
           .add(
               StackFlags.SELECTOR
-                  + ": nothing (expected: labels such as app=vllm; without any, each pod of the"
-                  + " namespace would be an engine)");
+                  + ": missing (expected: labels, for example app=vllm; without labels, each pod of"
+                  + " the namespace would be an engine)");
     } else {
       Translation.as(KubernetesKeys.SELECTOR).apply(wishes.as(StackFlags.SELECTOR), into);
     }

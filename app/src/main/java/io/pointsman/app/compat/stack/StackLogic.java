@@ -72,12 +72,11 @@ final class StackLogic {
       }
       case TRANSPARENT -> split(wishes.has(StackPdFlags.PEER_HOST) ? "lmcache" : "transparent");
       case ORCHESTRATED -> split(wishes.text(StackPdFlags.CONNECTOR));
-      case "kvaware" ->
-          refuse("kvaware is not supported: it asks LMCache's controller, which is not here");
+      case "kvaware" -> refuse("kvaware is not supported: it needs LMCache's controller");
       case "ttft", "loadaware", "priority" -> refuse(logic + " is not supported yet");
       default ->
           refuse(
-              (logic.isEmpty() ? "nothing" : logic)
+              (logic.isEmpty() ? "missing" : logic)
                   + " (expected: one of roundrobin, session, prefixaware, "
                   + TRANSPARENT
                   + ", "
@@ -100,7 +99,7 @@ final class StackLogic {
 
   private void session() {
     if (!wishes.has(StackFlags.SESSION_KEY)) {
-      refuse("session without " + StackFlags.SESSION_KEY);
+      refuse("session given without " + StackFlags.SESSION_KEY);
       return;
     }
     values.set(RoutingKeys.POLICY, "md5_ring");
@@ -154,7 +153,7 @@ final class StackLogic {
       into.problems()
           .add(
               StackPdFlags.CONNECTOR
-                  + ": lmcache without "
+                  + ": lmcache given without "
                   + StackPdFlags.REGISTRY
                   + ", or without "
                   + StackPdFlags.DECODER_HOST
@@ -167,7 +166,7 @@ final class StackLogic {
           .filter(wishes::has)
           .forEach(
               flag ->
-                  into.problems().add(flag + ": of no use without " + String.join(", ", missing)));
+                  into.problems().add(flag + ": no effect without " + String.join(", ", missing)));
     }
   }
 
@@ -197,7 +196,8 @@ final class StackLogic {
     try {
       Raw tree = tree(wishes.text(StackPdFlags.REGISTRY));
       if (!(tree instanceof Raw.Entries(Map<String, Raw> decoders, _))) {
-        throw new ConfigException(StackPdFlags.REGISTRY + ": no object (expected: {URL: {...}})");
+        throw new ConfigException(
+            StackPdFlags.REGISTRY + ": not an object (expected: {URL: {...}})");
       }
       decoders.forEach((url, entry) -> receivers.put(Urls.trimmed(url), receiver(url, entry)));
     } catch (ConfigException e) {
@@ -237,7 +237,7 @@ final class StackLogic {
 
   private static String receiver(String url, Raw entry) {
     if (!(entry instanceof Raw.Entries(Map<String, Raw> members, _))) {
-      throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": no object");
+      throw new ConfigException(StackPdFlags.REGISTRY + ": " + url + ": not an object");
     }
     return text(url, members, "receiver_host")
         + "/"
@@ -275,7 +275,7 @@ final class StackLogic {
     ofNoUse(splits(wishes), StackPdFlags.STRATEGY, StackPdFlags.STRATEGY_STANDARD);
     ofNoUse(orchestrated, StackPdFlags.CONNECTOR, StackPdFlags.CONNECTOR_STANDARD);
     if (!splits(wishes) && values.get(DisaggKeys.THRESHOLD) > 0) {
-      into.problems().add("--routing-threshold: without a disaggregated " + StackFlags.LOGIC);
+      into.problems().add("--routing-threshold: given without a disaggregated " + StackFlags.LOGIC);
     }
   }
 
@@ -290,7 +290,7 @@ final class StackLogic {
       into.problems()
           .add(
               flag
-                  + ": of no use with "
+                  + ": no effect with "
                   + StackFlags.LOGIC
                   + " "
                   + wishes.text(StackFlags.LOGIC)

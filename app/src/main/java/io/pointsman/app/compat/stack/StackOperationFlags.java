@@ -31,87 +31,93 @@ final class StackOperationFlags {
 
   static List<Flag> extensions() {
     return List.of(
-        stack("--callbacks", "a Python object that sees requests and answers")
-            .refused("there is no Python in this process"),
-        stack("--request-rewriter", "what changes bodies: noop")
+        stack("--callbacks", "Python object that processes requests and responses")
+            .refused("the router does not run Python"),
+        stack("--request-rewriter", "request rewriter: noop")
             .standard("noop")
-            .refused("bodies are passed on as they came"),
-        stack("--enable-batch-api", "files and batches")
+            .refused("bodies are not changed"),
+        stack("--enable-batch-api", "file and batch API")
             .shape(Shape.SWITCH)
-            .refused("there are no files and batches; a batch API can stand in front"),
-        stack("--file-storage-class", "how files are kept")
+            .refused("the router has no file and batch API; run a batch API in front of it"),
+        stack("--file-storage-class", "type of the file storage")
             .standard("local_file")
-            .idle("there are no files without --enable-batch-api"),
-        stack("--file-storage-path", "where files are kept")
+            .idle("needs --enable-batch-api"),
+        stack("--file-storage-path", "path of the file storage")
             .standard("/tmp/vllm_files")
-            .idle("there are no files without --enable-batch-api"),
-        stack("--batch-processor", "what runs batches")
+            .idle("needs --enable-batch-api"),
+        stack("--batch-processor", "batch processor")
             .standard("local")
-            .idle("there are no batches without --enable-batch-api"),
-        stack("--external-providers-config", "a file that names other providers and their models")
+            .idle("needs --enable-batch-api"),
+        stack("--external-providers-config", "file with external providers and their models")
             .refused(
-                "requests go to engines of one kind; for one provider there is vllm-router"
-                    + " --backend openai"),
-        stack("--feature-gates", "SemanticCache, PIIDetection and the like, as Name=true")
-            .honoured("gates that are off; any that is on is refused", StackOperationFlags::gates),
+                "the router does not mix providers; for a single one, use vllm-router --backend"
+                    + " openai"),
+        stack(
+                "--feature-gates",
+                "feature gates, for example SemanticCache=true or PIIDetection=true")
+            .honoured(
+                "a gate that is off is accepted; a gate that is on is refused",
+                StackOperationFlags::gates),
         stack("--semantic-cache-model", "model of the semantic cache")
             .standard("all-MiniLM-L6-v2")
-            .idle("the gate SemanticCache cannot be on"),
-        stack("--semantic-cache-dir", "its folder")
+            .idle("needs the gate SemanticCache, which is not supported"),
+        stack("--semantic-cache-dir", "directory of the semantic cache")
             .standard("semantic_cache")
-            .idle("the gate SemanticCache cannot be on"),
-        stack("--semantic-cache-threshold", "its threshold")
+            .idle("needs the gate SemanticCache, which is not supported"),
+        stack("--semantic-cache-threshold", "similarity threshold of the semantic cache")
             .standard("0.95")
-            .idle("the gate SemanticCache cannot be on"),
-        stack("--dynamic-config-yaml", "a file that is read again every 10 s")
-            .refused("pointsman serve reads a file, and again on SIGHUP"),
-        stack("--dynamic-config-json", "the same as JSON")
-            .refused("pointsman serve reads a file, and again on SIGHUP"));
+            .idle("needs the gate SemanticCache, which is not supported"),
+        stack("--dynamic-config-yaml", "configuration file that is read every 10 s")
+            .refused("use pointsman serve --config, which reads the file again on SIGHUP"),
+        stack("--dynamic-config-json", "configuration as JSON that is read every 10 s")
+            .refused("use pointsman serve --config, which reads the file again on SIGHUP"));
   }
 
   static List<Flag> operation(Wishes wishes) {
     return List.of(
-        stack("--engine-stats-interval", "seconds between scrapes of the engines")
+        stack("--engine-stats-interval", "seconds between scrapes of engine metrics")
             .standard("30")
-            .idle("load is requests in flight, known at every moment"),
-        stack("--request-stats-window", "seconds over which requests are counted")
+            .idle("load is the current number of requests in flight"),
+        stack("--request-stats-window", "time window in seconds for request statistics")
             .standard("60")
-            .idle("load is requests in flight, known at every moment"),
-        stack("--log-stats", "figures in the log")
+            .idle("load is the current number of requests in flight"),
+        stack("--log-stats", "log statistics")
             .shape(Shape.SWITCH)
-            .idle("the figures are metrics"),
-        stack("--log-stats-interval", "seconds between them")
+            .idle("statistics are available as metrics"),
+        stack("--log-stats-interval", "seconds between logged statistics")
             .standard("10")
-            .idle("the figures are metrics"),
-        stack("--log-level", "least severe level that is logged")
+            .idle("statistics are available as metrics"),
+        stack("--log-level", "lowest level that is logged")
             .standard("info")
             .honoured("critical means error, trace means debug", StackOperationFlags::level),
         stack("--log-format", "text or json")
             .standard("text")
             .honoured(StackOperationFlags::format),
-        stack("--sentry-dsn", "where faults are reported")
-            .refused("faults are told in the log and in metrics"),
-        stack("--sentry-traces-sample-rate", "share of its traces")
+        stack("--sentry-dsn", "Sentry address for error reports")
+            .refused("errors are reported in the log and in metrics"),
+        stack("--sentry-traces-sample-rate", "share of traces sent to Sentry")
             .standard("0.1")
-            .idle("nothing is sent without --sentry-dsn"),
-        stack("--sentry-profile-session-sample-rate", "share of its profiles")
+            .idle("needs --sentry-dsn"),
+        stack("--sentry-profile-session-sample-rate", "share of profiles sent to Sentry")
             .standard("1.0")
-            .idle("nothing is sent without --sentry-dsn"),
-        stack(OTEL_ENDPOINT, "host:port that takes traces by OTLP over gRPC")
-            .honoured("one span for each request and each attempt", wishes.keep()),
-        stack("--otel-service-name", "how the router is called in traces")
+            .idle("needs --sentry-dsn"),
+        stack(OTEL_ENDPOINT, "host:port of an OTLP collector (gRPC)")
+            .honoured("one span per request and one per attempt", wishes.keep()),
+        stack("--otel-service-name", "service name of the router in traces")
             .standard("vllm-router")
             .honoured(Translation.as(TracingKeys.SERVICE_NAME)),
-        stack(OTEL_SECURE, "by TLS")
+        stack(OTEL_SECURE, "use TLS for traces")
             .shape(Shape.SWITCH)
             .honoured((given, into) -> wishes.note(OTEL_SECURE)),
-        stack("--version", "tells the version").shape(Shape.SWITCH).idle("told by the command"));
+        stack("--version", "print the version")
+            .shape(Shape.SWITCH)
+            .idle("the command prints it and exits"));
   }
 
   private static void gates(Given given, Translation into) {
     for (String gate : given.value().split(",", -1)) {
       if (!gate.isBlank() && !gate.strip().endsWith("=false")) {
-        into.problem(given, gate.strip(), "gates that are off, as Name=false");
+        into.problem(given, gate.strip(), "gates that are off, for example Name=false");
       }
     }
   }

@@ -32,50 +32,61 @@ final class StackPdFlags {
 
   static List<Flag> all(Wishes wishes) {
     return List.of(
-        stack(StackFlags.PREFILL_LABELS, "labels of prefill engines, with commas")
+        stack(StackFlags.PREFILL_LABELS, "labels of prefill engines, separated by commas")
             .honoured(
-                "a label is one of them or it is not, no parts of words; without effect unless the"
-                    + " logic is a disaggregated one",
+                "labels must match exactly; no effect unless the logic is a disaggregated one",
                 wishes.keep()),
-        stack(StackFlags.DECODE_LABELS, "labels of decode engines, with commas")
-            .honoured("as above", wishes.keep()),
-        proposed("--routing-threshold", "estimated input tokens from which on a request is split")
+        stack(StackFlags.DECODE_LABELS, "labels of decode engines, separated by commas")
+            .honoured("as --prefill-model-labels", wishes.keep()),
+        proposed(
+                "--routing-threshold",
+                "minimum estimated input tokens for using a prefill and a decode engine")
             .standard("0")
             .honoured(
-                "the same estimate; requests of exactly so many are split",
+                "same estimate; a request with exactly this number is split",
                 as(DisaggKeys.THRESHOLD)),
-        proposed(STRATEGY, "round_robin or least_loaded, of both stages")
+        proposed(STRATEGY, "round_robin or least_loaded, for both stages")
             .standard(STRATEGY_STANDARD)
             .honoured(
-                "least_loaded counts requests in flight, no engine is scraped; refused without a"
-                    + " disaggregated logic",
+                "least_loaded counts requests in flight and does not scrape engines; refused"
+                    + " without a disaggregated logic",
                 wishes.keep(STRATEGY_STANDARD, "least_loaded")),
-        proposed(CONNECTOR, "nixl or lmcache, of disaggregated_prefill_orchestrated")
+        proposed(CONNECTOR, "nixl or lmcache, for disaggregated_prefill_orchestrated")
             .standard(CONNECTOR_STANDARD)
             .honoured(wishes.keep(CONNECTOR_STANDARD, "lmcache")),
-        proposed(DECODER_HOST, "lmcache: where decode engines take blocks").honoured(wishes.keep()),
-        proposed(DECODER_INIT, "their init ports, one for each rank, with commas")
+        proposed(DECODER_HOST, "lmcache: host where decode engines receive blocks")
             .honoured(wishes.keep()),
-        proposed(DECODER_ALLOC, "their alloc ports").honoured(wishes.keep()),
-        proposed(REGISTRY, "the same for each decode engine by its URL, as JSON")
+        proposed(
+                DECODER_INIT,
+                "lmcache: init ports of decode engines, one per rank, separated by commas")
+            .honoured(wishes.keep()),
+        proposed(
+                DECODER_ALLOC,
+                "lmcache: alloc ports of decode engines, one per rank, separated by commas")
+            .honoured(wishes.keep()),
+        proposed(REGISTRY, "lmcache: host and ports for each decode engine by its URL, as JSON")
             .honoured(
-                "a URL that is no decode engine is refused; the three flags above serve engines"
-                    + " that it does not name",
+                "a URL of another engine is refused; the three flags above apply to engines that"
+                    + " are not listed",
                 wishes.keep()),
-        proposed(PEER_HOST, "lmcache: where the decode engine takes blocks")
-            .honoured("with disaggregated_prefill, which then is lmcache", wishes.keep()),
-        proposed(PEER_INIT, "its init port").standard(PEER_INIT_STANDARD).honoured(wishes.keep()),
-        proposed(PEER_ALLOC, "its alloc port")
+        proposed(PEER_HOST, "lmcache: host where the decode engine receives blocks")
+            .honoured("for disaggregated_prefill, which then uses lmcache", wishes.keep()),
+        proposed(PEER_INIT, "lmcache: init port of the decode engine")
+            .standard(PEER_INIT_STANDARD)
+            .honoured(wishes.keep()),
+        proposed(PEER_ALLOC, "lmcache: alloc port of the decode engine")
             .standard(PEER_ALLOC_STANDARD)
             .honoured(wishes.keep()),
-        proposed(PROXY_HOST, "lmcache: where notifications are heard")
+        proposed(PROXY_HOST, "lmcache: host that receives notifications")
             .honoured("unset means --host", wishes.keep()),
-        proposed(PROXY_PORT, "its port").standard(PROXY_PORT_STANDARD).honoured(wishes.keep()),
-        proposed("--nixl-finished-req-ttl", "how long notifications are kept")
+        proposed(PROXY_PORT, "lmcache: port that receives notifications")
+            .standard(PROXY_PORT_STANDARD)
+            .honoured(wishes.keep()),
+        proposed("--nixl-finished-req-ttl", "seconds for which notifications are kept")
             .standard("120")
-            .idle("one that nobody waits for is dropped at once"),
-        proposed("--nixl-cleanup-interval", "seconds between sweeps of them")
+            .idle("a notification without a waiting request is dropped at once"),
+        proposed("--nixl-cleanup-interval", "seconds between cleanups of notifications")
             .standard("60")
-            .idle("nothing is kept that would have to be swept"));
+            .idle("notifications are not stored"));
   }
 }

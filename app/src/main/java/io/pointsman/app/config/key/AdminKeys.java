@@ -20,90 +20,91 @@ public final class AdminKeys {
           "admin.enabled",
           bool(),
           AdminSettings.DEFAULTS.enabled(),
-          "Whether workers can be described, added and removed over HTTP, on the port of the"
-              + " clients.",
-          "true lets every client do it; false leaves the fleet to the configuration, and of these"
-              + " paths, while decide.enabled, a GET /workers of addresses and health.");
+          "Allow clients to show, add and remove workers over HTTP, on the client port.",
+          "`true`: every client can do it. `false`: only the configuration changes the fleet. While"
+              + " `decide.enabled` is `true`, `GET /workers` then still shows addresses and"
+              + " health.");
 
   public static final Key<Duration> ADD_TIMEOUT =
       Key.of(
           "admin.add-timeout",
           duration(Duration.ofMillis(1), Duration.ofHours(24)),
           AdminSettings.DEFAULTS.addTimeout(),
-          "Longest wait of a request that adds a worker for the worker's first good probe.",
-          "Short gives up on engines that load large models.");
+          "Maximum wait for the first good probe of a worker that is added over HTTP.",
+          "A low value fails for engines that load large models.");
 
   public static final Key<Integer> DATA_PARALLEL_SIZE =
       Key.of(
           "admin.data-parallel-size",
           integer(1, 1024),
           AdminSettings.DEFAULTS.dataParallelSize(),
-          "Data-parallel ranks of an engine that is added over HTTP.",
-          "Above 1 an added URL becomes as many workers, told apart by X-data-parallel-rank.");
+          "Number of data-parallel ranks of an engine that is added over HTTP.",
+          "Above `1`: each rank is a worker. Requests select the rank with the header"
+              + " `X-data-parallel-rank`.");
 
   public static final Key<Boolean> HEALTH_OF_WORKERS =
       Key.of(
           "admin.health-of-workers",
           bool(),
           AdminSettings.DEFAULTS.healthOfWorkers(),
-          "Whether GET /health tells of the workers: 503 while any of them is not well, and while"
-              + " the router stops.",
-          "true has a liveness probe of this path kill the router for an engine that is down; false"
-              + " is 200 while the router runs, /readiness tells of the workers.");
+          "Answer `GET /health` with 503 while any worker is unhealthy or the router stops.",
+          "`true`: a liveness probe on this path restarts the router if an engine is down. `false`:"
+              + " the answer is 200 while the router runs; use `/readiness` for the workers.");
 
   public static final Key<List<String>> REFUSED_PATHS =
       Key.of(
           "admin.refused-paths",
           texts("<path>", "paths that start with /"),
           AdminSettings.DEFAULTS.refusedPaths(),
-          "Paths that are answered 501 instead of being passed on to a worker, compared exactly and"
-              + " without the query string.",
-          "Suits what must reach a certain engine and not just any, such as /sleep.");
+          "Paths that the router answers with 501 instead of sending them to a worker. They must"
+              + " match exactly, without the query string.",
+          "Use it for paths that must reach a specific engine, for example `/sleep`.");
 
   public static final Key<String> RAY_APPLICATION =
       Key.of(
           "admin.ray-application",
           text("<name>", "a name", true),
           AdminSettings.DEFAULTS.rayApplication(),
-          "Name of the application that GET /-/routes tells, as Ray Serve's proxies do; with one"
-              + " GET /-/healthz is 200 while a worker is well.",
-          "Empty passes both paths on to a worker.");
+          "Application name in the answer to `GET /-/routes`, as in Ray Serve's proxies. If it is"
+              + " set, `GET /-/healthz` is 200 while at least one worker is healthy.",
+          "Empty: both paths go to a worker.");
 
   public static final Key<Double> DECISIONS_SAMPLE =
       Key.of(
           "decisions.sample",
           decimal(0, 1),
           DecisionSettings.DEFAULTS.sample(),
-          "Share of all decisions that is explained and kept, drawn by chance, for GET /decisions.",
-          "0 keeps only what /v1/decide is asked to explain; each costs a prediction for every"
-              + " worker.");
+          "Random share of decisions that are explained and kept for `GET /decisions`.",
+          "`0`: only those that `/v1/decide` is asked to explain. Each explained decision costs a"
+              + " prediction for every worker.");
 
   public static final Key<Integer> DECISIONS_KEEP =
       Key.of(
           "decisions.keep",
           integer(0, DecisionSettings.MOST_KEPT),
           DecisionSettings.DEFAULTS.keep(),
-          "How many explained decisions are kept; the newest.",
-          "0 keeps none; each takes up to 10 KiB in a large fleet.");
+          "Number of explained decisions to keep; new ones replace the oldest.",
+          "`0`: none. Each takes up to 10 KiB in a large fleet.");
 
   public static final Key<List<String>> VALIDATION_URLS =
       Key.of(
           "auth.validation-urls",
           texts("<url>", "URLs such as https://keys.example/check"),
           AuthSettings.DEFAULTS.validationUrls(),
-          "Servers that are asked, one after the other, whether a client's bearer token is valid: a"
-              + " GET with that token, which 200 confirms. While none does and one cannot be asked"
-              + " or answers 5xx, 408 or 429, the request is answered with 503, and the next one"
-              + " asks again.",
-          "An empty list lets everybody in; with any, every path needs a valid token.");
+          "Servers that validate the clients' bearer tokens, asked one after the other. The router"
+              + " sends a GET with the token; 200 means valid. If none confirms the token and a"
+              + " server fails (no answer, 5xx, 408 or 429), the router answers 503. The next"
+              + " request asks again.",
+          "An empty list: no token is needed. Otherwise every path needs a valid token.");
 
   public static final Key<Duration> VERDICT_TTL =
       Key.of(
           "auth.verdict-ttl",
           duration(Duration.ofMillis(1), Duration.ofHours(24)),
           AuthSettings.DEFAULTS.ttl(),
-          "How long a verdict on a token is used before it is asked for again.",
-          "Short asks often; long lets revoked tokens in for as long.");
+          "Time for which the result of a token validation is used.",
+          "A low value asks the servers often. With a high value, revoked tokens stay valid for"
+              + " this time.");
 
   private AdminKeys() {}
 

@@ -18,17 +18,18 @@ public final class ConfigKeys {
       List.of(
           new Section("Clients", FrontKeys.all()),
           new Section("Routing", RoutingKeys.all()),
-          new Section("Routing by what engines announce of their caches", KvAwareKeys.all()),
+          new Section("Routing by KV events", KvAwareKeys.all()),
           new Section("Preferred workers", TierKeys.all()),
           new Section("Prefill and decode on two workers", DisaggKeys.all()),
-          new Section("What prefill and decode engines tell", PeerKeys.all()),
-          new Section("What engines tell of their caches", KvEventKeys.all()),
-          new Section("Token ids of texts", KvTokenKeys.all()),
+          new Section(
+              "Registration and notifications of prefill and decode engines", PeerKeys.all()),
+          new Section("KV events", KvEventKeys.all()),
+          new Section("Token ids of text prompts", KvTokenKeys.all()),
           new Section("Forwarding", ForwardKeys.all()),
-          new Section("Watching workers", FleetKeys.all()),
-          new Section("Workers in Kubernetes", KubernetesKeys.all()),
-          new Section("Changing the fleet", AdminKeys.all()),
-          new Section("Choice for other planes", DecideKeys.all()),
+          new Section("Worker health", FleetKeys.all()),
+          new Section("Kubernetes", KubernetesKeys.all()),
+          new Section("Administration, decision log and authentication", AdminKeys.all()),
+          new Section("Decisions for other proxies", DecideKeys.all()),
           new Section("Operation", OperationKeys.all()),
           new Section("Tracing", TracingKeys.all()));
 

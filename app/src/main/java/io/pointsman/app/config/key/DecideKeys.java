@@ -19,53 +19,57 @@ public final class DecideKeys {
           "decide.enabled",
           bool(),
           DecideSettings.DEFAULTS.enabled(),
-          "Whether other planes may ask where to send requests: /v1/decide, /v1/leases and"
-              + " /internal/route, on the port of the clients.",
-          "true lets every client hold places, up to decide.max-leases; false leaves /v1/decide"
-              + " and /v1/leases to the workers and answers /internal/route with 501.");
+          "Let other proxies ask for decisions with `/v1/decide`, `/v1/leases` and"
+              + " `/internal/route`, on the client port.",
+          "`true`: every client can take leases, up to `decide.max-leases`. `false`: `/v1/decide`"
+              + " and `/v1/leases` go to the workers, and the router answers `/internal/route` with"
+              + " 501.");
 
   public static final Key<Integer> MAX_LEASES =
       Key.of(
           "decide.max-leases",
           integer(1, HoldSettings.MOST_LEASES),
           HOLD.maxLeases(),
-          "Most leases held for other planes at once; above it /v1/decide answers 503.",
-          "Small refuses planes with many streams; each costs about 200 bytes while it is held.");
+          "Maximum number of open leases of other proxies. Above it, `/v1/decide` answers 503.",
+          "A low value refuses proxies with many streams. Each open lease costs about 200 bytes.");
 
   public static final Key<Duration> TTL =
       Key.of(
           "decide.ttl",
           duration(Duration.ofMillis(1), Duration.ofHours(24)),
           HOLD.standardTtl(),
-          "How long a lease is held without a further word, if its plane does not say.",
-          "Short gives places back while their requests still run; long counts those of dead planes"
-              + " for as long.");
+          "Default duration of a lease; the proxy can set another one and can renew the lease.",
+          "With a low value, leases end while their requests still run. With a high value, leases"
+              + " of failed proxies count for longer.");
 
   public static final Key<Duration> MAX_TTL =
       Key.of(
           "decide.max-ttl",
           duration(Duration.ofMillis(1), Duration.ofHours(24)),
           HOLD.maxTtl(),
-          "The longest that a lease is held at a time; what planes ask for beyond it is cut to it,"
-              + " but for the ttl_ms of /v1/decide, of which more is answered with 400.",
-          "Short makes planes renew often; long lets a dead one hold places for as long.");
+          "Maximum duration of a lease without renewal. Longer values are reduced to this one, but"
+              + " `/v1/decide` refuses a longer `ttl_ms` with 400.",
+          "With a low value, proxies must renew leases often. With a high value, leases of failed"
+              + " proxies count for longer.");
 
   public static final Key<Duration> MAX_LIFETIME =
       Key.of(
           "decide.max-lifetime",
           duration(Duration.ofMillis(1), Duration.ofDays(7)),
           HOLD.maxLifetime(),
-          "How long a lease is held in all, however often it is renewed.",
-          "Short stops counting streams that still run; long trusts planes that renew for ever.");
+          "Maximum total duration of a lease, including all renewals.",
+          "With a low value, running streams stop counting. With a high value, a faulty proxy can"
+              + " renew a lease for very long.");
 
   public static final Key<String> SPOE_ADDRESS =
       Key.of(
           "decide.spoe-address",
-          new CheckedText("<host:port>", "host:port; or nothing", DecideSettings::isAddress),
+          new CheckedText("<host:port>", "host:port, or empty", DecideSettings::isAddress),
           DecideSettings.DEFAULTS.spoeAddress(),
-          "Where HAProxy may ask by its own protocol (SPOE), over connections that it keeps;"
-              + " pointsman haproxy asks the router for this address.",
-          "Whoever reaches it can hold places; empty listens nowhere, and HAProxy asks over HTTP.");
+          "Address where HAProxy asks for decisions by SPOE, over persistent connections."
+              + " `pointsman haproxy` gets this address from the router.",
+          "Anyone who reaches this address can take leases. Empty: no SPOE; HAProxy asks over"
+              + " HTTP.");
 
   private DecideKeys() {}
 

@@ -42,42 +42,46 @@ public final class DisaggKeys {
           ROOT + "protocol",
           oneOf(protocols()),
           DisaggSettings.DEFAULTS.protocol(),
-          "How prefill workers hand a prompt's KV blocks to decode workers.",
-          "off serves every request by one worker, and refuses workers with the roles prefill and"
-              + " decode; docs/pd-protocols.md says what each protocol sends.");
+          "Protocol that transfers a prompt's KV blocks from prefill workers to decode workers.",
+          "`off`: one worker serves each request, and workers with the role `prefill` or `decode`"
+              + " are refused. See docs/pd-protocols.md for each protocol.");
 
   public static final Key<String> PREFILL_POLICY =
       Key.of(
           ROOT + "prefill-policy",
           nameOrClass(RoutingKeys.NAMES, "Policy"),
           DisaggSettings.DEFAULTS.prefillPolicy(),
-          "How a prefill worker is chosen.",
-          "By prefix keeps prompts with a common beginning together; by load spreads them.");
+          "Policy that chooses a prefill worker.",
+          "Policies that use prefixes keep prompts with a common prefix together. Policies that use"
+              + " load spread them.");
 
   public static final Key<String> DECODE_POLICY =
       Key.of(
           ROOT + "decode-policy",
           nameOrClass(decodePolicies(), "Policy"),
           DisaggSettings.DEFAULTS.decodePolicy(),
-          "How a decode worker is chosen.",
-          "joint weighs what of the prompt it need not be sent against the streams that run there;"
-              + " least_load counts the streams alone.");
+          "Policy that chooses a decode worker.",
+          "`joint` compares the prompt tokens that must be transferred with the number of running"
+              + " streams. `least_load` uses only the number of streams.");
 
   public static final Key<Integer> THRESHOLD =
       Key.of(
           ROOT + "threshold",
           integer(0, Integer.MAX_VALUE),
           SPLIT.threshold(),
-          "Estimated input tokens from which on a request is split; shorter ones go to one worker.",
-          "0 splits all; large makes long prompts hold up the streams of decode workers.");
+          "Use a prefill and a decode worker for prompts of at least this many estimated tokens."
+              + " One worker serves shorter prompts.",
+          "`0`: all prompts use two workers. With a high value, long prompts delay the streams of"
+              + " decode workers.");
 
   public static final Key<Integer> UNCACHED_THRESHOLD =
       Key.of(
           ROOT + "uncached-threshold",
           integer(0, Integer.MAX_VALUE),
           SPLIT.uncachedThreshold(),
-          "The same for the tokens that no decode worker has in its cache.",
-          "0 turns the rule off, and is all that moriio, p2p_nccl and sglang allow; large lets"
+          "Skip prefill workers if fewer prompt tokens than this are missing in the cache of a"
+              + " decode worker.",
+          "`0`: off, and the only value for `moriio`, `p2p_nccl` and `sglang`. A high value lets"
               + " decode workers compute long prompts.");
 
   public static final Key<Double> HELD_SHARE =
@@ -85,71 +89,75 @@ public final class DisaggKeys {
           ROOT + "held-share",
           decimal(0.01, 2),
           SPLIT.heldShare(),
-          "Share of the prompt that a decode worker must hold for prefill to be skipped.",
-          "Small lets decode workers compute much of the prompt; above 1 never skips, which is all"
-              + " that moriio, p2p_nccl and sglang allow, and then the default.");
+          "Skip prefill workers if a decode worker has at least this share of the prompt in its"
+              + " cache.",
+          "A low value lets decode workers compute a large part of the prompt. Above `1`: never."
+              + " `moriio`, `p2p_nccl` and `sglang` allow only that, and it is their default.");
 
   public static final Key<Integer> MAX_LOAD_GAP =
       Key.of(
           ROOT + "max-load-gap",
           integer(0, Integer.MAX_VALUE),
           SPLIT.maxLoadGap(),
-          "Requests by which a decode worker that holds the prefix may exceed the least loaded one"
-              + " to serve the whole request.",
-          "0 follows prefixes only to the least loaded worker; large follows them anywhere.");
+          "Number of requests in flight by which a decode worker with the cached prefix can exceed"
+              + " the least loaded decode worker. Beyond it, the router does not prefer the cached"
+              + " prefix.",
+          "`0`: only the least loaded worker's cache counts. A high value follows cached prefixes"
+              + " at any load.");
 
   public static final Key<Integer> MAX_PENDING_PREFILL =
       Key.of(
           ROOT + "max-pending-prefill",
           integer(0, Integer.MAX_VALUE),
           (int) SPLIT.maxPendingPrefill(),
-          "Prompt tokens before each prefill worker above which requests are not split.",
-          "0 turns the rule off; small leaves prefill workers idle between bursts.");
+          "Skip prefill workers if each of them has more than this number of prompt tokens to"
+              + " compute.",
+          "`0`: off. A low value leaves prefill workers idle between bursts.");
 
   public static final Key<Boolean> DECODE_SERVES_WHOLE =
       Key.of(
           ROOT + "decode-serves-whole",
           bool(),
           SPLIT.decodeServesWhole(),
-          "Whether decode workers serve whole requests: short ones, those that cannot be split, and"
-              + " all while no prefill worker can be had.",
-          "false splits the short ones where there is no regular worker, and refuses those that"
-              + " cannot be split. So do moriio, p2p_nccl and sglang, whose engines serve nothing"
-              + " without a hand-over: true is refused there.");
+          "Let decode workers serve whole requests: short ones, those that cannot be split, and all"
+              + " requests if no prefill worker is available.",
+          "`false`: short requests are split if there is no regular worker, and requests that"
+              + " cannot be split are refused. `moriio`, `p2p_nccl` and `sglang` allow only"
+              + " `false`: their engines cannot serve a request without a transfer.");
 
   public static final Key<Boolean> PREFILL_SERVES_WHOLE =
       Key.of(
           ROOT + "prefill-serves-whole",
           bool(),
           SPLIT.prefillServesWhole(),
-          "Whether prefill workers serve whole requests while no other worker can be had.",
-          "false answers 503 then, and so do moriio, p2p_nccl and sglang: true is refused there.");
+          "Let prefill workers serve whole requests if no other worker is available.",
+          "`false`: the router answers 503 in this case. `moriio`, `p2p_nccl` and `sglang` allow"
+              + " only `false`.");
 
   public static final Key<Boolean> WHOLE_WHEN_PREFILL_BUSY =
       Key.of(
           ROOT + "whole-when-prefill-busy",
           bool(),
           SPLIT.wholeWhenPrefillBusy(),
-          "Whether a decode worker serves the whole request when all prefill workers are at their"
-              + " limit.",
-          "false lets the request wait, see slot-wait, and is all that moriio, p2p_nccl and sglang"
-              + " allow.");
+          "Let a decode worker serve the whole request if all prefill workers are at their limit.",
+          "`false`: the request waits (`disaggregation.slot-wait`). `moriio`, `p2p_nccl` and"
+              + " `sglang` allow only `false`.");
 
   public static final Key<Integer> MAX_PREFILLS =
       Key.of(
           ROOT + "max-prefills",
           integer(0, 1_000_000),
           FleetSettings.DEFAULTS.maxPrefills(),
-          "Most prefills at once on a prefill worker that has no max-in-flight of its own.",
-          "0 is no limit; 1 serves prompts strictly one after the other.");
+          "Maximum number of concurrent prefills on a prefill worker without `max-in-flight`.",
+          "`0`: no limit. `1`: the worker computes one prompt after the other.");
 
   public static final Key<String> PREFILL_API_KEY =
       Key.of(
               ROOT + "prefill-api-key",
               text("<key>", "a key", true),
               "",
-              "Sent to prefill engines in place of api-key.",
-              "Empty sends api-key.")
+              "API key for prefill engines, in place of `api-key`.",
+              "Empty: `api-key` is sent.")
           .secret();
 
   public static final Key<String> DECODE_API_KEY =
@@ -157,8 +165,8 @@ public final class DisaggKeys {
               ROOT + "decode-api-key",
               text("<key>", "a key", true),
               "",
-              "Sent to decode engines in place of api-key.",
-              "Empty sends api-key.")
+              "API key for decode engines, in place of `api-key`.",
+              "Empty: `api-key` is sent.")
           .secret();
 
   public static final Key<Duration> SLOT_WAIT =
@@ -166,141 +174,157 @@ public final class DisaggKeys {
           ROOT + "slot-wait",
           durationOrOff(MILLI, DAY),
           STAGES.slotWait(),
-          "Longest wait for a place on workers that are at their limits; then 503.",
-          "off refuses at once; long keeps clients waiting that might go elsewhere.");
+          "Maximum time that a request waits while all prefill or decode workers are at their"
+              + " limits. Then the router answers 503.",
+          "`off`: the router answers 503 at once. With a high value, clients wait although they"
+              + " could try another router.");
 
   public static final Key<Integer> MAX_WAITING =
       Key.of(
           ROOT + "max-waiting",
           integer(0, 1_000_000),
           STAGES.maxWaiting(),
-          "Most requests that wait for such a place at once; further ones get 503.",
-          "Each holds its body in memory.");
+          "Maximum number of requests that wait for a prefill or decode worker at its limit. The"
+              + " router answers further ones with 503.",
+          "Each waiting request keeps its body in memory.");
 
   public static final Key<Duration> PREFILL_TIMEOUT =
       Key.of(
           ROOT + "prefill-timeout",
           durationOrOff(MILLI, DAY),
           STAGES.prefill(),
-          "Longest that a prefill may take; then another prefill worker is tried.",
-          "Short gives long prompts up; off waits for hung workers.");
+          "Maximum duration of a prefill request. Then the router tries another prefill worker.",
+          "A low value interrupts long prompts. `off`: the router waits for workers that hang.");
 
   public static final Key<Duration> DECODE_TIMEOUT =
       Key.of(
           ROOT + "decode-timeout",
           durationOrOff(MILLI, DAY),
           STAGES.decode(),
-          "Longest silence from the decode request to the head of its answer, and from there to"
-              + " what ends timeouts.first-byte, transfer of the blocks included; then another"
-              + " decode worker is tried.",
-          "Short gives up before large prompts are transferred; off waits for hung workers.");
+          "Maximum wait for the response head of a decode worker, including the transfer of the"
+              + " blocks. The wait from the head to the first data has the same limit. Then the"
+              + " router tries another decode worker.",
+          "A low value interrupts the transfer of long prompts. `off`: the router waits for workers"
+              + " that hang.");
 
   public static final Key<Duration> RELEASE_TIMEOUT =
       Key.of(
           ROOT + "release-timeout",
           duration(MILLI, DAY),
           STAGES.release(),
-          "Longest that a decode request may take that only frees the blocks of a prefill that"
-              + " nobody wants; then another decode worker is asked.",
-          "Longer than the lease serves nothing.");
+          "Maximum duration of a decode request that only frees the blocks of an unused prefill."
+              + " Then the router tries another decode worker.",
+          "A value above `disaggregation.lease` has no benefit: the engine has freed the blocks by"
+              + " then.");
 
   public static final Key<Reuse> HANDOVER_REUSE =
       Key.of(
           ROOT + "handover-reuse",
           constant(Reuse.class),
           STAGES.reuse(),
-          "When another decode worker takes the same hand-over after one that failed: safe only if"
-              + " the first one certainly did not fetch it, always also if it may have.",
-          "safe computes the prompt anew in all other cases; always saves that, and trusts engines"
-              + " to refuse blocks that were freed: one that does not answers from another prompt's"
-              + " blocks.");
+          "Reuse of a computed prefill after a decode worker failed. `safe`: another decode worker"
+              + " fetches the same blocks only if the first one certainly did not. `always`: also"
+              + " if it may have fetched them.",
+          "`safe` computes the prompt again in all other cases. `always` saves that, but relies on"
+              + " engines to refuse freed blocks. An engine that does not refuse them answers from"
+              + " the blocks of another prompt.");
 
   public static final Key<Long> MAX_REPLY_BYTES =
       Key.of(
           ROOT + "max-reply-bytes",
           bytes(1024, 1L << 30),
           (long) STAGES.maxReplyBytes(),
-          "Largest answer of a prefill worker that is read.",
-          "Small fails prefills of long prompts: a block's id takes about 6 bytes, for 16 tokens or"
-              + " more.");
+          "Maximum size of a prefill worker's response.",
+          "With a low value, prefills of long prompts fail: each block id takes about 6 bytes, for"
+              + " 16 tokens or more.");
 
   public static final Key<Duration> LEASE =
       Key.of(
           ROOT + "lease",
           duration(MILLI, DAY),
           PROTOCOLS.lease(),
-          "How long prefill workers keep blocks that nobody has asked for; as the engines are"
-              + " configured.",
-          "Longer than theirs sends decode workers after blocks that are gone; shorter computes"
-              + " prompts anew that are still there.");
+          "Time for which prefill workers keep blocks that no decode worker has fetched. Set it as"
+              + " in the engines.",
+          "If the value is too high, decode workers look for freed blocks. If it is too low,"
+              + " prompts are computed again although their blocks exist.");
 
   public static final Key<RemoteHost> REMOTE_HOST =
       Key.of(
           ROOT + "remote-host",
           constant(RemoteHost.class),
           PROTOCOLS.remoteHost(),
-          "nixl: what becomes of the host that a prefill worker says for its blocks.",
-          "replace-if-loopback helps engines that were not told their address; replace fails where"
-              + " URLs name services.");
+          "nixl: host of the blocks that the router passes to decode workers. `keep`: as the"
+              + " prefill worker reports it. `replace`: the host in the worker's URL."
+              + " `replace-if-loopback`: the host in the URL if the reported one is a loopback"
+              + " address.",
+          "`replace-if-loopback` helps if engines do not know their own address. `replace` fails if"
+              + " worker URLs contain names of services.");
 
   public static final Key<MinTokens> MIN_TOKENS =
       Key.of(
           ROOT + "min-tokens",
           constant(MinTokens.class),
           PROTOCOLS.minTokens(),
-          "What becomes of a lower limit of tokens in prefill requests.",
-          "one is what vllm-router does; remove suits engines that know no such limit.");
+          "Minimum token count in prefill requests, which generate one token. `remove`: remove it."
+              + " `one`: set it to 1, as vllm-router does.",
+          "Use `remove` for engines without such a parameter.");
 
   public static final Key<String> RECEIVER =
       Key.of(
           ROOT + "receiver",
           new CheckedText(
               "<host/ports/ports>",
-              "host/init ports/alloc ports such as 10.0.0.1/8300,8301/8400,8401; or nothing",
+              "host/init ports/alloc ports such as 10.0.0.1/8300,8301/8400,8401; or empty",
               DisaggKeys::isReceiver),
           "",
-          "lmcache: where decode workers take blocks that have no receiver of their own.",
-          "Empty needs one for each decode worker.");
+          "lmcache: address to which prefill workers send blocks for decode workers without a"
+              + " `receiver`.",
+          "Empty: each decode worker needs its own `receiver`.");
 
   public static final Key<Duration> NOTIFICATION_WAIT =
       Key.of(
           ROOT + "notification-wait",
           duration(MILLI, DAY),
           PROTOCOLS.notificationWait(),
-          "lmcache: longest wait for the notifications of a prefill; decode is sent after that.",
-          "Short sends decode before its blocks are there, so that it computes the prompt.");
+          "lmcache: maximum wait for the notifications of a prefill. Then the router sends the"
+              + " decode request.",
+          "If the value is too low, decode starts before the blocks arrive and computes the prompt"
+              + " again.");
 
   public static final Key<Duration> TURN_TTL =
       Key.of(
           ROOT + "turn-ttl",
           durationOrOff(MILLI, DAY),
           PROTOCOLS.turnTtl(),
-          "nixl: how long what decode handed back is used for a conversation's next turn.",
-          "off computes each turn anew; must be shorter than the engines' decoder_kv_blocks_ttl.");
+          "nixl: time for which a decode worker's blocks are used for the next turn of a"
+              + " conversation.",
+          "`off`: each turn is computed again. The value must be lower than `decoder_kv_blocks_ttl`"
+              + " in the engines.");
 
   public static final Key<Integer> MAX_TURNS =
       Key.of(
           ROOT + "max-turns",
           integer(1, 10_000_000),
           PROTOCOLS.maxTurns(),
-          "nixl: most conversations remembered for that.",
-          "Small forgets live conversations.");
+          "nixl: maximum number of conversations to remember for `disaggregation.turn-ttl`.",
+          "A low value removes live conversations.");
 
   public static final Key<Long> MAX_TURN_BYTES =
       Key.of(
           ROOT + "max-turn-bytes",
           bytes(1024, 1L << 36),
           PROTOCOLS.maxTurnBytes(),
-          "nixl: most memory for that.",
-          "Small forgets live conversations.");
+          "nixl: maximum memory to remember conversations for `disaggregation.turn-ttl`.",
+          "A low value removes live conversations.");
 
   public static final Key<Long> INDEX_MAX_BYTES =
       Key.of(
           ROOT + "index-max-bytes",
           bytes(1L << 16, 1L << 36),
           DisaggSettings.DEFAULTS.indexMaxBytes(),
-          "Memory of the index of what decode workers hold.",
-          "Small forgets conversations, so that they are split again.");
+          "Memory for the index of cached prefixes on decode workers.",
+          "With a low value, conversations are forgotten, and their next turns use a prefill worker"
+              + " again.");
 
   private DisaggKeys() {}
 

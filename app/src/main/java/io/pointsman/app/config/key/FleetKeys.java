@@ -26,36 +26,37 @@ public final class FleetKeys {
           "max-workers",
           integer(1, 65_536),
           FleetSettings.DEFAULTS.maxWorkers(),
-          "Most workers at once.",
-          "Each place costs a few bytes, used or not.");
+          "Maximum number of workers.",
+          "Each possible worker costs a few bytes, even if unused.");
 
   public static final Key<String> HEALTH_ENDPOINT =
       Key.of(
           "health.endpoint",
           text("<path>", "a path that starts with /", false),
           ProbeSettings.DEFAULTS.endpoint(),
-          "Path that an engine answers with 2xx while it is well.",
-          "A path that the engine does not know keeps every worker out.");
+          "Path of the health probe. An engine is healthy if it answers with 2xx.",
+          "If an engine does not know the path, it gets no requests.");
 
   public static final Key<List<Integer>> HEALTH_ALSO_GOOD =
       Key.of(
           "health.also-good",
           integers("<status>", 100, 599),
           ProbeSettings.DEFAULTS.alsoGood(),
-          "Statuses beside 2xx that say that an engine is well.",
-          "401 and 403 suit servers that want a client's key; one that does not list its models"
-              + " either is taken to serve any. 5xx would hide failures.");
+          "HTTP statuses besides 2xx that mean a healthy engine.",
+          "Use 401 and 403 for engines that require a client's key. If such an engine does not list"
+              + " its models either, it counts as serving every model. 5xx statuses hide"
+              + " failures.");
 
   public static final Key<String> HEALTH_API_KEY =
       Key.of(
               "health.api-key",
               text("<key>", "a key", true),
               "",
-              "Sent to engines as bearer token with what the router asks of its own accord: probes,"
-                  + " lists of models and the like, in place of api-key and of the keys of prefill"
-                  + " and decode; never with a client's request.",
-              "Empty sends those. An engine that wants a key for its list of models and gets none"
-                  + " is taken to serve any.")
+              "Bearer token for the router's own requests to engines: probes, lists of models and"
+                  + " similar ones. It replaces `api-key` and the keys of prefill and decode."
+                  + " Client requests never get it.",
+              "Empty: those keys are sent. An engine that refuses to list its models without a key"
+                  + " counts as serving every model.")
           .secret();
 
   public static final Key<Duration> HEALTH_INTERVAL =
@@ -63,152 +64,160 @@ public final class FleetKeys {
           "health.interval",
           duration(Duration.ofMillis(10), DAY),
           ProbeSettings.DEFAULTS.interval(),
-          "Time between two probes of a worker that is well.",
-          "Short costs the engines requests; long finds a hung engine late. Refused connections"
-              + " are noticed at once either way.");
+          "Interval between probes of a healthy worker.",
+          "A low value costs the engines requests. With a high value, the router detects hung"
+              + " engines late. It detects refused connections at once in any case.");
 
   public static final Key<Duration> HEALTH_TIMEOUT =
       Key.of(
           "health.timeout",
           duration(MILLI, DAY),
           ProbeSettings.DEFAULTS.timeout(),
-          "Longest a probe may take. One that gets no answer in time does not count against a"
-              + " worker that begins to answer a request meanwhile.",
-          "Short takes busy engines for dead ones; long finds hung engines late.");
+          "Maximum duration of a probe. A timeout does not count if the worker starts a response to"
+              + " a request in the meantime.",
+          "With a low value, busy engines count as dead. With a high value, the router detects hung"
+              + " engines late.");
 
   public static final Key<Duration> HEALTH_FIRST_RETRY =
       Key.of(
           "health.first-retry",
           duration(MILLI, DAY),
           ProbeSettings.DEFAULTS.firstRetry(),
-          "Time to the next probe after a failed one; doubles with each further one.",
-          "Short costs probes of dead hosts; long keeps a restarted engine out.");
+          "Time from a failed probe to the next one. It doubles with each further failure.",
+          "A low value costs probes of dead hosts. With a high value, a restarted engine gets"
+              + " requests late.");
 
   public static final Key<Duration> HEALTH_MOST_RETRY =
       Key.of(
           "health.max-retry",
           duration(MILLI, DAY),
           ProbeSettings.DEFAULTS.mostRetry(),
-          "Longest time to the next probe of a worker that is not well; at least"
-              + " health.first-retry.",
-          "Short costs probes of dead hosts; long keeps a restarted engine out.");
+          "Maximum interval between probes of an unhealthy worker, at least `health.first-retry`.",
+          "A low value costs probes of dead hosts. With a high value, a restarted engine gets"
+              + " requests late.");
 
   public static final Key<Integer> HEALTH_PARALLELISM =
       Key.of(
           "health.parallelism",
           integer(1, 65_536),
           ProbeSettings.DEFAULTS.parallelism(),
-          "Most probes at once.",
-          "Small delays probes of a large fleet when many of its hosts hang.");
+          "Maximum number of concurrent probes.",
+          "A low value delays probes in a large fleet if many hosts hang.");
 
   public static final Key<Integer> HEALTH_FAILURES =
       Key.of(
           "health.failure-threshold",
           integer(1, 1000),
           HealthSettings.DEFAULTS.failureThreshold(),
-          "Failed probes in a row that take a worker out.",
-          "1 takes it out for a single lost probe; large keeps sending requests to a dead one.");
+          "Number of consecutive failed probes that make a worker unhealthy.",
+          "`1`: a single lost probe is enough. With a high value, a dead worker gets requests for"
+              + " longer.");
 
   public static final Key<Integer> HEALTH_SUCCESSES =
       Key.of(
           "health.success-threshold",
           integer(1, 1000),
           HealthSettings.DEFAULTS.successThreshold(),
-          "Good probes in a row that bring a worker back; one is enough for a new worker and for"
-              + " one that refused a connection.",
-          "Large keeps a worker out that flaps, and one that has recovered.");
+          "Number of consecutive good probes that make a worker healthy again. One is enough for a"
+              + " new worker, and after a refused connection.",
+          "A high value keeps out unstable workers, but also recovered ones.");
 
   public static final Key<Duration> MODELS_INTERVAL =
       Key.of(
           "health.models-interval",
           durationOrOff(Duration.ofSeconds(1), DAY),
           ProbeSettings.DEFAULTS.modelsInterval(),
-          "Time between two looks at /v1/models of a worker whose models are not configured.",
-          "Long finds newly loaded adapters late; off looks once, at the first good probe.");
+          "Interval between requests for `/v1/models` to workers without configured models.",
+          "With a high value, the router finds newly loaded adapters late. `off`: it asks once,"
+              + " after the first good probe.");
 
   public static final Key<Boolean> MODELS_MERGED =
       Key.of(
           "models.merged",
           bool(),
           AdminSettings.DEFAULTS.mergedModels(),
-          "Whether GET /v1/models is answered by the router, with the models of all workers.",
-          "false passes it on to one worker with the client's headers, for servers that list models"
-              + " by key.");
+          "Answer `GET /v1/models` with the models of all workers.",
+          "`false`: send the request to one worker with the client's headers, for servers whose"
+              + " list depends on the key.");
 
   public static final Key<Boolean> BREAKER_ENABLED =
       Key.of(
           "breaker.enabled",
           bool(),
           BreakerSettings.DEFAULTS.enabled(),
-          "Whether a worker that fails requests is left alone for a while.",
-          "false sends requests to it for as long as its probes are good.");
+          "Stop sending requests for some time to a worker that fails requests.",
+          "`false`: a worker gets requests while its probes succeed.");
 
   public static final Key<Integer> BREAKER_FAILURES =
       Key.of(
           "breaker.failure-threshold",
           integer(1, 1_000_000),
           BreakerSettings.DEFAULTS.failureThreshold(),
-          "Failures in a row that open the breaker; a refused connection counts as half of them.",
-          "1 opens at any failure; large never opens.");
+          "Number of consecutive failures that open the breaker. A refused connection counts as"
+              + " half of this number.",
+          "`1`: any failure opens it. With a high value, it never opens.");
 
   public static final Key<Integer> BREAKER_SUCCESSES =
       Key.of(
           "breaker.success-threshold",
           integer(1, 1_000_000),
           BreakerSettings.DEFAULTS.successThreshold(),
-          "Trial requests in a row that must succeed to close it again; one has, when a good answer"
-              + " begins.",
-          "Large returns a recovered worker slowly: trials run one at a time.");
+          "Number of consecutive trial requests that must succeed to close the breaker. A trial"
+              + " succeeds when a good response begins.",
+          "With a high value, a recovered worker returns slowly, because trials run one at a"
+              + " time.");
 
   public static final Key<Duration> BREAKER_OPEN_FOR =
       Key.of(
           "breaker.open-for",
           duration(MILLI, DAY),
           BreakerSettings.DEFAULTS.openFor(),
-          "Time until an open breaker lets one request through as a trial; a tenth of it, 5 s at"
-              + " least, if no other worker takes requests.",
-          "Short spends requests on a worker that still fails; long idles one that recovered.");
+          "Time until an open breaker lets one trial request pass. If no other worker is available,"
+              + " this time is divided by 10, but is at least 5 s.",
+          "A low value spends requests on a worker that still fails. A high value leaves a"
+              + " recovered worker idle.");
 
   public static final Key<Duration> BREAKER_WINDOW =
       Key.of(
           "breaker.window",
           duration(MILLI, DAY),
           BreakerSettings.DEFAULTS.window(),
-          "Failures further apart than this do not add up.",
-          "Short forgets failures of a worker with little traffic.");
+          "Maximum time between two failures that count as consecutive.",
+          "A low value ignores failures of workers with little traffic.");
 
   public static final Key<Boolean> STALL_ENABLED =
       Key.of(
           "stall.enabled",
           bool(),
           StallSettings.DEFAULTS.enabled(),
-          "Whether a worker with requests in flight and no progress is taken out of choice until"
-              + " it moves again.",
-          "false leaves a hung engine in as long as its probes are good.");
+          "Stop sending requests to a worker that has requests in flight but makes no progress,"
+              + " until it progresses again.",
+          "`false`: a hung engine gets requests while its probes succeed.");
 
   public static final Key<Duration> STALL_PATIENCE =
       Key.of(
           "stall.patience",
           duration(MILLI, DAY),
           StallSettings.DEFAULTS.patience(),
-          "Silence that needs no explanation.",
-          "Short takes out engines that are merely slow.");
+          "Silence that is allowed at any load.",
+          "A low value excludes engines that are only slow.");
 
   public static final Key<Duration> STALL_PER_THOUSAND =
       Key.of(
           "stall.per-thousand-tokens",
           durationOrOff(MILLI, DAY),
           StallSettings.DEFAULTS.perThousandTokens(),
-          "Further silence allowed for every 1,000 prompt tokens that are waiting for an answer.",
-          "Too short for the engine's prefill speed takes out engines that work on long prompts.");
+          "Additional silence that is allowed for every 1,000 prompt tokens without a response.",
+          "If the value is too low for the engine's prefill speed, engines that compute long"
+              + " prompts are excluded.");
 
   public static final Key<Duration> STALL_MOST =
       Key.of(
           "stall.most",
           duration(MILLI, DAY),
           StallSettings.DEFAULTS.most(),
-          "Bound of the whole allowance; at least stall.patience.",
-          "Long finds an engine late that hangs under a large backlog.");
+          "Maximum silence that is allowed in total, at least `stall.patience`.",
+          "With a high value, the router detects an engine late that hangs with many prompts.");
 
   private FleetKeys() {}
 

@@ -26,194 +26,201 @@ public final class ForwardKeys {
           "retry.enabled",
           bool(),
           true,
-          "Whether a request that failed before its first byte is tried on another worker.",
-          "false hands every failure to the client, but one that is none of the worker's: a request"
-              + " that met a kept connection just as the worker closed it (it broke within a"
-              + " second, before any byte of an answer) goes once more to the same worker.");
+          "Retry a request on another worker if it fails before the first byte of the response.",
+          "`false`: clients get every failure, with one exception. A worker can close a kept-alive"
+              + " connection just as the request arrives. If it closes within 1 s and before any"
+              + " response byte, the router sends the request once more to this worker.");
 
   public static final Key<Integer> RETRY_ATTEMPTS =
       Key.of(
           "retry.max-attempts",
           integer(1, 100),
           RETRY.maxAttempts(),
-          "Most attempts of one request, the first included; each on another worker.",
-          "1 is no retry; large keeps clients waiting while a whole fleet fails.");
+          "Maximum number of attempts for one request, including the first. Each attempt uses"
+              + " another worker.",
+          "`1`: no retries. With a high value, clients wait long if all workers fail.");
 
   public static final Key<Duration> RETRY_INITIAL_BACKOFF =
       Key.of(
           "retry.initial-backoff",
           duration(Duration.ZERO, DAY),
           RETRY.initialBackoff(),
-          "Pause before the second attempt; none after a refused connection or a busy worker.",
-          "Short hits the next worker at once; long adds to the client's wait.");
+          "Pause before the second attempt. There is no pause after a refused connection or a busy"
+              + " worker.",
+          "With a low value, the next worker gets the request at once. A high value adds to the"
+              + " client's wait.");
 
   public static final Key<Duration> RETRY_MAX_BACKOFF =
       Key.of(
           "retry.max-backoff",
           duration(MILLI, DAY),
           RETRY.maxBackoff(),
-          "Longest pause between attempts, and longest Retry-After of an engine that is honoured;"
-              + " at least retry.initial-backoff.",
-          "Long keeps clients waiting.");
+          "Maximum pause between attempts, at least `retry.initial-backoff`. It is also the maximum"
+              + " that is accepted from an engine's Retry-After header.",
+          "With a high value, clients wait long.");
 
   public static final Key<Double> RETRY_MULTIPLIER =
       Key.of(
           "retry.backoff-multiplier",
           decimal(1, 100),
           RETRY.multiplier(),
-          "Factor by which each pause is longer than the one before.",
-          "1 keeps pauses equal; large reaches retry.max-backoff at once.");
+          "Factor by which each pause exceeds the previous one.",
+          "`1`: all pauses are equal. With a high value, pauses soon reach `retry.max-backoff`.");
 
   public static final Key<Double> RETRY_JITTER =
       Key.of(
           "retry.jitter-factor",
           decimal(0, 1),
           RETRY.jitter(),
-          "Share of a pause that is left to chance, either way.",
-          "0 lets requests that failed together come back together.");
+          "Random share by which a pause is longer or shorter.",
+          "`0`: requests that failed together are retried together.");
 
   public static final Key<Double> RETRY_BUDGET =
       Key.of(
           "retry.budget-share",
           decimal(0, 1),
           RETRY.budgetShare(),
-          "Retries allowed for each request, as a share; retry.budget-per-second comes on top."
-              + " What about ten seconds have earned may be made at once: a worker that falls"
-              + " silent leaves the requests of seconds behind.",
-          "Small gives up early when a worker dies; 1 lets a failing fleet see double traffic in"
-              + " the long run, and a multiple of that for seconds.");
+          "Number of retries that each request adds to the retry budget. `retry.budget-per-second`"
+              + " adds more. About ten seconds of this budget can be used at once, for the requests"
+              + " of a worker that stops responding.",
+          "With a low value, requests fail early if a worker fails. `1`: a failing fleet gets up to"
+              + " double the traffic on average, and a multiple of it for some seconds.");
 
   public static final Key<Double> RETRY_PER_SECOND =
       Key.of(
           "retry.budget-per-second",
           decimal(0, 1_000_000),
           RETRY.budgetPerSecond(),
-          "Retries per second allowed whatever the traffic. Half a minute's worth of them may be"
-              + " made at once, divided among the event loops, but by each as many as"
-              + " retry.max-attempts.",
-          "0 leaves the first requests without retries, and light traffic with its share alone.");
+          "Number of retries per second that the retry budget gets at any request rate. Up to 30 s"
+              + " of this budget can be used at once. The event loops share it, but each can use at"
+              + " least `retry.max-attempts`.",
+          "`0`: the first requests get no retries, and low traffic gets only"
+              + " `retry.budget-share`.");
 
   public static final Key<Boolean> RETRY_AFTER_TIMEOUT =
       Key.of(
           "retry.after-timeout",
           bool(),
           RETRY.afterTimeout(),
-          "Whether a request is tried again when timeouts.first-byte has passed.",
-          "true may generate the same answer twice: the first engine may still be at it.");
+          "Retry a request after `timeouts.first-byte`.",
+          "`true` can compute the same response twice, because the first engine may still work on"
+              + " it.");
 
   public static final Key<Boolean> RETRY_AFTER_LATE_RESET =
       Key.of(
           "retry.after-late-reset",
           bool(),
           RETRY.afterLateReset(),
-          "Whether a request is tried again, once, whose connection broke before an answer, more"
-              + " than a second after it was sent.",
-          "true hides engines that die from clients that do not stream; false generates no answer"
-              + " twice, and a request that kills engines meets only one of them.");
+          "Retry a request once if its connection breaks before a response and more than 1 s after"
+              + " the request was sent.",
+          "`true` hides an engine crash from clients. `false` never computes a response twice, and"
+              + " a request that crashes engines reaches only one.");
 
   public static final Key<Duration> CONNECT_TIMEOUT =
       Key.of(
           "timeouts.connect",
           duration(MILLI, Duration.ofHours(1)),
           UPSTREAM.connectTimeout(),
-          "Longest wait for a connection to an engine.",
-          "Short gives up on far hosts; long delays the retry on another worker.");
+          "Maximum time to connect to an engine.",
+          "A low value fails for distant hosts. A high value delays the retry on another worker.");
 
   public static final Key<Duration> FIRST_BYTE_TIMEOUT =
       Key.of(
           "timeouts.first-byte",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.firstByte(),
-          "Longest silence before the head of an answer, and from there before the first byte of"
-              + " its body, or of a stream the first event that is computed (not response.created;"
-              + " each such event and comment begins it anew).",
-          "Must exceed queueing and prefill of the longest prompt, also where the engine sends the"
-              + " head of a stream before them; without streaming, the whole generation.");
+          "Maximum wait for the response head, and then for the first byte of the body. In a"
+              + " stream, the second wait ends with the first generated event. `response.created`"
+              + " is not generated, but such events and comments restart the wait.",
+          "The value must exceed the time in the engine's queue plus the prefill time of the"
+              + " longest prompt. Without streaming, it must exceed the whole generation.");
 
   public static final Key<Duration> IDLE_TIMEOUT =
       Key.of(
           "timeouts.idle",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.idle(),
-          "Longest silence within an answer, from where timeouts.first-byte ends.",
-          "Short breaks streams of engines that pause; off holds dead streams until TCP gives up.");
+          "Maximum silence in a response, after `timeouts.first-byte` has ended.",
+          "A low value interrupts streams of engines that pause. `off`: broken streams stay open"
+              + " until TCP detects it.");
 
   public static final Key<Duration> TOTAL_TIMEOUT =
       Key.of(
           "timeouts.total",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.total(),
-          "Longest a request may take whose answer is not a stream of events.",
-          "Short cuts long generations off.");
+          "Maximum duration of a request without an event stream in the response.",
+          "A low value interrupts long generations.");
 
   public static final Key<Duration> STREAM_TOTAL_TIMEOUT =
       Key.of(
           "timeouts.stream-total",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.streamTotal(),
-          "Longest a request may take whose answer is a stream of events. While its body still"
-              + " comes, timeouts.total bounds it too.",
-          "Short cuts long generations off.");
+          "Maximum duration of a request with an event stream in the response. While the request"
+              + " body arrives, `timeouts.total` applies too.",
+          "A low value interrupts long generations.");
 
   public static final Key<Duration> CLIENT_HEAD_TIMEOUT =
       Key.of(
           "timeouts.client-head",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.clientHead(),
-          "Longest a client may take to send the head of a request.",
-          "off lets idle strangers hold connections.");
+          "Maximum time in which a client must send the request head.",
+          "`off`: idle clients can keep connections open.");
 
   public static final Key<Duration> CLIENT_BODY_TIMEOUT =
       Key.of(
           "timeouts.client-body",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.clientBody(),
-          "Longest silence of a client within the body of a request.",
-          "off lets idle strangers hold memory.");
+          "Maximum silence of a client while it sends the request body.",
+          "`off`: idle clients can keep memory in use.");
 
   public static final Key<Duration> CLIENT_IDLE_TIMEOUT =
       Key.of(
           "timeouts.client-idle",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.clientIdle(),
-          "How long a client's connection is kept between requests, or while the client does not"
-              + " read its answer.",
-          "Short makes clients connect anew; off lets dead clients hold connections, but for 30 s"
-              + " only those that are to be closed behind an answer.");
+          "Time for which a client connection stays open between requests, or while the client does"
+              + " not read the response.",
+          "With a low value, clients must connect again. `off`: dead clients keep connections open;"
+              + " a connection that closes after its response ends after 30 s.");
 
   public static final Key<Duration> POOL_IDLE =
       Key.of(
           "pool.idle-timeout",
           durationOrOff(MILLI, DAY),
           UPSTREAM.poolIdleTimeout(),
-          "How long an unused connection to an engine is kept.",
-          "Longer than the engine keeps it (5 s with most) costs a reconnect, which clients do not"
-              + " see; off makes a new connection for every request.");
+          "Time for which an idle connection to an engine stays open.",
+          "Set it lower than the engine's own timeout (often 5 s). If it is higher, some requests"
+              + " need a new connection, which clients do not notice. `off`: every request uses a"
+              + " new connection.");
 
   public static final Key<Integer> POOL_MAX_IDLE =
       Key.of(
           "pool.max-idle-per-worker",
           integer(0, 65_536),
           UPSTREAM.maxIdlePerWorker(),
-          "Unused connections kept for each worker, by each event loop.",
-          "Small makes bursts connect anew.");
+          "Maximum number of idle connections to each worker, for each event loop.",
+          "With a low value, bursts must open new connections.");
 
   public static final Key<Duration> NAME_TTL =
       Key.of(
           "pool.name-ttl",
           duration(Duration.ZERO, DAY),
           UPSTREAM.nameTtl(),
-          "How long the address of a worker's name is used before it is looked up again.",
-          "Long keeps sending to a moved worker.");
+          "Time for which the resolved address of a worker's host name is used.",
+          "With a high value, requests go to the old address of a worker that has moved.");
 
   public static final Key<String> API_KEY =
       Key.of(
               "api-key",
               text("<key>", "a key", true),
               "",
-              "Sent to engines as bearer token with probes, and with requests that bring no"
-                  + " Authorization of their own.",
-              "Empty sends none.")
+              "Bearer token for engines. The router sends it with probes, and with requests that"
+                  + " have no Authorization header.",
+              "Empty: no token is sent.")
           .secret();
 
   public static final Key<Boolean> API_KEY_REPLACES =
@@ -221,9 +228,9 @@ public final class ForwardKeys {
           "api-key-replaces",
           bool(),
           UPSTREAM.keys().replace(),
-          "Whether the key for engines takes the place of a client's Authorization.",
-          "true lets clients with keys of their own, or with any, reach engines that know one key"
-              + " only; engines then see nobody's own.");
+          "Send `api-key` in place of the client's Authorization header.",
+          "`true`: clients with other keys, or with invalid ones, can reach the engines, and"
+              + " engines cannot identify clients.");
 
   private ForwardKeys() {}
 

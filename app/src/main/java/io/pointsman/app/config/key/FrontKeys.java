@@ -28,8 +28,9 @@ public final class FrontKeys {
               "listen.host",
               text("<host>", "a host name or address", false),
               ListenSettings.DEFAULTS.host(),
-              "Address to listen on.",
-              "The default is reached from this machine only; 0.0.0.0 listens on every address.")
+              "Address or host name to listen on.",
+              "The default accepts connections from this machine only. `0.0.0.0` accepts them on"
+                  + " every address.")
           .flag("--host");
 
   public static final Key<Integer> PORT =
@@ -38,7 +39,7 @@ public final class FrontKeys {
               integer(0, 65_535),
               ListenSettings.DEFAULTS.port(),
               "Port to listen on.",
-              "0 takes any free port and prints it.")
+              "`0`: the system chooses a free port, and the router prints it.")
           .flag("--port");
 
   public static final Key<Integer> BACKLOG =
@@ -46,8 +47,9 @@ public final class FrontKeys {
               "listen.backlog",
               integer(1, 1 << 20),
               ListenSettings.DEFAULTS.backlog(),
-              "Connections that may wait to be accepted.",
-              "Small refuses bursts; the system has a bound of its own.")
+              "Maximum number of connections that wait to be accepted.",
+              "A low value refuses bursts of new connections. The operating system limits it too"
+                  + " (Linux: `net.core.somaxconn`).")
           .flag("--backlog");
 
   public static final Key<Integer> MAX_CONNECTIONS =
@@ -55,12 +57,12 @@ public final class FrontKeys {
               "limits.max-connections",
               integer(0, 10_000_000),
               ListenSettings.DEFAULTS.maxConnections(),
-              "Most clients that are connected at a time; who comes beyond them waits to be"
-                  + " accepted until one has left (listen.backlog).",
-              "0 is three quarters of the file descriptors that the process may have beyond those"
-                  + " that it needs itself, so that clients leave some for connections to workers;"
-                  + " more lets idle clients take them all. Small has probes wait too that come to"
-                  + " this port: let a liveness probe ask for /health on the metrics port.")
+              "Maximum number of client connections. Further clients wait in the listen backlog"
+                  + " (`listen.backlog`).",
+              "`0`: three quarters of the free file descriptors; the rest stays free for"
+                  + " connections to workers. A higher value lets idle clients use all file"
+                  + " descriptors. If the limit is reached, health probes on this port wait too;"
+                  + " probe `/health` on the metrics port instead.")
           .flag("--max-connections");
 
   public static final Key<Long> MAX_BODY =
@@ -68,9 +70,9 @@ public final class FrontKeys {
               "limits.max-body",
               bytes(1, 1L << 40),
               LimitSettings.DEFAULTS.maxBodyBytes(),
-              "Largest request body; a larger one is answered with 413.",
-              "Small refuses long prompts and audio; large costs no memory, since bodies above"
-                  + " limits.max-buffered-body are streamed.")
+              "Maximum size of a request body. The router answers larger bodies with 413.",
+              "A low value refuses long prompts and audio. A high value costs no memory: bodies"
+                  + " larger than `limits.max-buffered-body` are streamed.")
           .flag("--max-body");
 
   public static final Key<Long> MAX_BUFFERED_BODY =
@@ -78,11 +80,12 @@ public final class FrontKeys {
               "limits.max-buffered-body",
               bytes(0, 1L << 29),
               (long) LimitSettings.DEFAULTS.maxBufferedBody(),
-              "Largest request body that is kept in memory; a larger one is routed on its head and"
-                  + " streamed on. Where workers serve different models and its head names none,"
-                  + " eight times as much is kept to look for the model.",
-              "Small gives up retries for long prompts, 0 for all; large lets each request in"
-                  + " flight hold as much memory.")
+              "Buffer request bodies up to this size, so they can be retried. Larger bodies are"
+                  + " routed by their first part and streamed; they cannot be retried. If workers"
+                  + " serve different models and the first part names none, up to eight times this"
+                  + " size is buffered.",
+              "`0`: every body is streamed. A low value gives up retries of long prompts. Each"
+                  + " request in flight can use this much memory.")
           .flag("--max-buffered-body");
 
   public static final Key<Long> MAX_BUFFERED_TOTAL =
@@ -90,14 +93,14 @@ public final class FrontKeys {
               "limits.max-buffered-total",
               bytes(1L << 20, 1L << 40),
               LimitSettings.DEFAULTS.maxBufferedTotal(),
-              "Most bytes that are kept of all requests together, outside of the heap, no less than"
-                  + " of one (limits.max-buffered-body); beyond it requests are answered with 503"
-                  + " and Retry-After. From three quarters of it on bodies above 64 KiB are"
-                  + " streamed on without retries, unless the fleet has prefill and decode workers."
-                  + " The router's own endpoints handle a quarter of as much at a time, on the"
+              "Maximum size of all buffered request bodies together, outside the Java heap. It must"
+                  + " not be less than `limits.max-buffered-body`. Above it, the router answers"
+                  + " with 503 and Retry-After. Above three quarters, bodies larger than 64 KiB are"
+                  + " streamed without retries, unless there are prefill and decode workers. The"
+                  + " router's own endpoints can buffer a quarter of this value in addition, on the"
                   + " heap.",
-              "Small refuses requests under load; more than half of the JVM's"
-                  + " -XX:MaxDirectMemorySize, which is 2 GiB, lets memory run out.")
+              "A low value refuses requests under load. A value above half of the JVM's"
+                  + " `-XX:MaxDirectMemorySize` (2 GiB) can exhaust memory.")
           .flag("--max-buffered-total");
 
   public static final Key<Long> MAX_HEADER =
@@ -105,9 +108,10 @@ public final class FrontKeys {
               "limits.max-header",
               bytes(256, 1L << 20),
               (long) LimitSettings.DEFAULTS.maxHeaderBytes(),
-              "Largest header section of a request; a larger one, or one of more than 1,000 lines,"
-                  + " is answered with 431.",
-              "Small refuses long cookies and tokens; large lets strangers hold memory.")
+              "Maximum size of a request's header section. The router answers larger sections, or"
+                  + " more than 1,000 header lines, with 431.",
+              "A low value refuses long cookies and tokens. A high value lets any client use much"
+                  + " memory.")
           .flag("--max-header");
 
   public static final Key<Long> MAX_URI =
@@ -115,8 +119,8 @@ public final class FrontKeys {
               "limits.max-uri",
               bytes(64, 1L << 20),
               (long) LimitSettings.DEFAULTS.maxUriBytes(),
-              "Longest request line; a longer one is answered with 414.",
-              "Small refuses long query strings.")
+              "Maximum length of a request line. The router answers longer ones with 414.",
+              "A low value refuses long query strings.")
           .flag("--max-uri");
 
   public static final Key<Integer> MAX_CONCURRENT =
@@ -124,8 +128,9 @@ public final class FrontKeys {
               "limits.max-concurrent-requests",
               integer(0, 10_000_000),
               AdmissionSettings.DEFAULTS.maxConcurrentRequests(),
-              "Most requests at once, each counted until the end of its answer.",
-              "0 is no limit; small makes clients wait in the queue.")
+              "Maximum number of requests in progress. A request counts until its response ends."
+                  + " Excess requests wait in the queue.",
+              "`0`: no limit. A low value makes clients wait although workers are idle.")
           .flag("--max-concurrent-requests");
 
   public static final Key<Integer> RATE_PER_SECOND =
@@ -133,10 +138,10 @@ public final class FrontKeys {
               "limits.rate-per-second",
               integer(0, 10_000_000),
               AdmissionSettings.DEFAULTS.ratePerSecond(),
-              "Requests let in per second in the long run; those above it wait in the queue. A"
-                  + " burst may be as large as limits.max-concurrent-requests, or else one second's"
-                  + " worth.",
-              "0 is no limit; small makes clients wait in the queue.")
+              "Maximum average request rate per second. Excess requests wait in the queue. A burst"
+                  + " can have `limits.max-concurrent-requests` requests; if that is `0`, one"
+                  + " second's worth.",
+              "`0`: no limit. A low value makes clients wait although workers are idle.")
           .flag("--rate-per-second");
 
   public static final Key<Integer> QUEUE_SIZE =
@@ -144,9 +149,10 @@ public final class FrontKeys {
               "limits.queue-size",
               integer(0, 1_000_000),
               AdmissionSettings.DEFAULTS.queueSize(),
-              "Requests that may wait for a place; when full, the answer is"
-                  + " limits.queue-full-status.",
-              "0 refuses at once; large lets clients wait up to limits.queue-timeout.")
+              "Maximum number of requests in the queue. If the queue is full, the router answers"
+                  + " with `limits.queue-full-status`.",
+              "`0`: no queue; excess requests are refused at once. With a high value, clients wait"
+                  + " up to `limits.queue-timeout`.")
           .flag("--queue-size");
 
   public static final Key<Integer> QUEUE_FULL_STATUS =
@@ -154,8 +160,8 @@ public final class FrontKeys {
               "limits.queue-full-status",
               integer(400, 599),
               AdmissionSettings.DEFAULTS.queueFullStatus(),
-              "Status of the answer to a request that finds the queue full.",
-              "Clients retry 429 and 503 alike; some tell them apart in their metrics.")
+              "HTTP status of the answer when the queue is full.",
+              "Most clients retry both 429 and 503. Some count them separately in their metrics.")
           .flag("--queue-full-status");
 
   public static final Key<Duration> QUEUE_TIMEOUT =
@@ -163,8 +169,10 @@ public final class FrontKeys {
               "limits.queue-timeout",
               duration(Duration.ofMillis(1), Duration.ofHours(24)),
               AdmissionSettings.DEFAULTS.queueTimeout(),
-              "Longest wait for a place; after it the answer is 503.",
-              "Short fails early under bursts; long keeps clients hanging.")
+              "Maximum time in the queue. Then the router answers with"
+                  + " `limits.queue-timeout-status`.",
+              "A low value refuses requests early in bursts. A high value makes clients wait long"
+                  + " before they learn of an overload.")
           .flag("--queue-timeout");
 
   public static final Key<Integer> QUEUE_TIMEOUT_STATUS =
@@ -172,7 +180,7 @@ public final class FrontKeys {
               "limits.queue-timeout-status",
               integer(400, 599),
               AdmissionSettings.DEFAULTS.queueTimeoutStatus(),
-              "Status of the answer to a request that waited for limits.queue-timeout.",
+              "HTTP status of the answer after `limits.queue-timeout`.",
               "408 makes some clients retry at once.")
           .flag("--queue-timeout-status");
 
@@ -181,17 +189,17 @@ public final class FrontKeys {
               "limits.hold-beyond",
               duration(Duration.ZERO, Duration.ofMinutes(1)),
               HoldBackSettings.DEFAULTS.beyond(),
-              "Hold a request back in the router while every worker is full and the predicted wait"
-                  + " is longer than this on each. A worker is full if a whole further step of"
-                  + " prompts (cost.step-tokens) waits there already. A busy worker is also full if"
-                  + " it reports its KV memory and has none for the prompt. Held requests with the"
-                  + " fewest uncached tokens are placed first. Only under policies that predict the"
-                  + " wait (cost), with 2 to 128 workers, and for at most limits.queue-size"
-                  + " requests; one more places the first of its model. Requests that one worker"
-                  + " serves whole and that pass through the router are held; /v1/decide, HAProxy"
+              "Hold a request in the router while every worker is full and the predicted wait on"
+                  + " each worker exceeds this time. A worker is full if a whole further step of"
+                  + " prompts (`cost.step-tokens`) already waits there. A busy worker is also full"
+                  + " if it reports its KV memory and has none for the prompt. Held requests with"
+                  + " the fewest uncached tokens are placed first. This needs a policy that"
+                  + " predicts the wait (`cost`) and 2 to 128 workers. At most `limits.queue-size`"
+                  + " requests are held; one more places the first one of its model. Only requests"
+                  + " that pass through the router to one worker are held. `/v1/decide`, HAProxy"
                   + " and nginx get their decision at once.",
-              "0 holds none back. A higher value lets more requests wait at a worker that was"
-                  + " chosen early. Set 0 if a worker URL is a load balancer in front of several"
+              "`0`: no request is held. With a high value, more requests wait at a worker that was"
+                  + " chosen early. Set `0` if a worker URL is a load balancer in front of several"
                   + " engines.")
           .flag("--hold-beyond");
 
@@ -200,10 +208,11 @@ public final class FrontKeys {
               "limits.hold-longest",
               duration(Duration.ofMillis(1), Duration.ofHours(1)),
               HoldBackSettings.DEFAULTS.longest(),
-              "Longest time for which a request is held back. Then it is placed on the worker with"
-                  + " the lowest cost, even if that is full.",
-              "A low value gives up the benefit of holding back above capacity. A high value delays"
-                  + " prompts that no worker has memory for, while others pass them.")
+              "Maximum time for which a request is held. Then it is placed on the worker with the"
+                  + " lowest cost, even if that worker is full.",
+              "A low value gives up the benefit of holding when the load exceeds the capacity. A"
+                  + " high value delays prompts that do not fit into any worker's memory, while"
+                  + " other prompts pass them.")
           .flag("--hold-longest");
 
   public static final Key<List<ModelQueue>> MODEL_QUEUES =
@@ -211,29 +220,29 @@ public final class FrontKeys {
           "limits.models",
           modelQueues(integer(1, 10_000_000), integer(0, 1_000_000), integer(400, 599)),
           List.of(),
-          "Models with a waiting line of their own: a list of groups with model,"
-              + " max-concurrent-requests, queue-size and queue-full-status; of the latter two,"
-              + " what is not said is as for all models.",
-          "Requests for them and for their adapters stand in no other line, nor count towards"
-              + " limits.rate-per-second; a model that is not listed stands in the line of all.");
+          "Models with a queue of their own: a list of groups with `model`,"
+              + " `max-concurrent-requests`, `queue-size` and `queue-full-status`. The last two"
+              + " default to the values for all models.",
+          "Requests for these models and their adapters use only their own queue. They do not count"
+              + " towards `limits.rate-per-second`. All other models share the common queue.");
 
   public static final Key<Duration> SSE_KEEPALIVE =
       Key.of(
           "sse-keepalive",
           durationOrSwitch(Duration.ofMillis(100), Duration.ofHours(1), Duration.ofSeconds(15)),
           ProxySettings.DEFAULTS.sseKeepalive(),
-          "Silence after which a comment is sent on an event stream, so that nothing between"
-              + " router and client gives up on it.",
-          "off sends none; short costs bytes on every waiting stream.");
+          "Send a comment on an event stream after this time without data. This keeps proxies and"
+              + " load balancers from closing an idle connection.",
+          "`off`: no comments. A low value costs bytes on every waiting stream.");
 
   public static final Key<List<String>> REQUEST_ID_HEADERS =
       Key.of(
               "headers.request-id",
               texts("<name>", "header names"),
               HeaderSettings.DEFAULTS.requestIdHeaders(),
-              "Headers that may carry the id of a request, the first present one counts; it is"
-                  + " answered as x-request-id.",
-              "An empty list makes the router generate every id.")
+              "Request headers that can contain the request id, in order; the first one present is"
+                  + " used. The response returns the id in `x-request-id`.",
+              "An empty list: the router generates every id.")
           .flag("--request-id-headers");
 
   public static final Key<String> SESSION_HEADER =
@@ -241,8 +250,10 @@ public final class FrontKeys {
               "headers.session",
               text("<name>", "a header name", false),
               AffinitySettings.DEFAULT.sessionHeader(),
-              "Header that names the session of a request; case does not matter, and - equals _.",
-              "Other well-known session headers and body fields are looked at after it.")
+              "Request header that contains the session id. Upper and lower case are equal, and so"
+                  + " are `-` and `_`.",
+              "If the header is missing, the router looks at other well-known session headers and"
+                  + " body fields.")
           .flag("--session-header");
 
   public static final Key<String> SESSION_FIELD =
@@ -250,17 +261,19 @@ public final class FrontKeys {
           "headers.session-field",
           text("<name>", "a name", true),
           AffinitySettings.DEFAULT.sessionField(),
-          "The one body field that names a session where headers.session does not.",
-          "With a name no other header or field names a session; empty has all that are known.");
+          "Body field that contains the session id if the header `headers.session` is missing.",
+          "If you set it, no other header or field is used. Empty: all well-known headers and"
+              + " fields are used.");
 
   public static final Key<List<String>> OWNER_HEADERS =
       Key.of(
               "headers.owner",
               texts("<name>", "header names"),
               AffinitySettings.DEFAULT.ownerHeaders(),
-              "Headers that name a user or a tenant, in order; they count as session where no"
-                  + " session is named.",
-              "An empty list leaves it to the fields of the body.")
+              "Request headers that contain a user or tenant id, in order. The id is used as"
+                  + " session id if the request has no session header; it comes before body"
+                  + " fields.",
+              "An empty list: the router looks at the body fields only.")
           .flag("--owner-headers");
 
   public static final Key<List<String>> AFFINITY_REQUEST_HEADERS =
@@ -268,9 +281,10 @@ public final class FrontKeys {
               "headers.affinity-last",
               texts("<name>", "header names"),
               AffinitySettings.DEFAULT.requestHeaders(),
-              "Headers whose value changes with every request, in order; hashed where nothing else"
-                  + " names the request, and never the start of a session.",
-              "An empty list leaves such requests to the hash of their prompt.")
+              "Request headers with a value that is new in every request, in order. Hash policies"
+                  + " use the value if nothing else identifies the request. It never starts a"
+                  + " session.",
+              "An empty list: hash policies use the prompt instead.")
           .flag("--affinity-last-headers");
 
   public static final Key<Boolean> WORKER_HEADER =
@@ -278,8 +292,9 @@ public final class FrontKeys {
               "headers.worker",
               bool(),
               HeaderSettings.DEFAULTS.workerHeader(),
-              "Whether answers say in x-pointsman-worker which worker served them.",
-              "false hides the fleet from clients.")
+              "Return the worker that served a request in the response header"
+                  + " `x-pointsman-worker`.",
+              "`false` hides the workers from clients.")
           .flag("--worker-header");
 
   public static final Key<Boolean> CORS_ENABLED =
@@ -287,16 +302,16 @@ public final class FrontKeys {
           "cors.enabled",
           bool(),
           CorsSettings.DEFAULTS.enabled(),
-          "Whether web pages of other origins may call the router.",
-          "false hands preflight requests to the engines.");
+          "Allow web pages from other origins to call the router.",
+          "`false`: preflight requests (`OPTIONS`) go to the engines.");
 
   public static final Key<List<String>> CORS_ORIGINS =
       Key.of(
           "cors.allowed-origins",
           texts("<origin>", "origins such as https://chat.example"),
           CorsSettings.DEFAULTS.allowedOrigins(),
-          "Origins that may call when cors.enabled is true.",
-          "An empty list allows any.");
+          "Origins that can call the router if `cors.enabled` is `true`.",
+          "An empty list allows every origin.");
 
   private FrontKeys() {}
 

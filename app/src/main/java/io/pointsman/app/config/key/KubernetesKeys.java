@@ -19,37 +19,39 @@ public final class KubernetesKeys {
           "kubernetes.selector",
           new SelectorType(),
           DEFAULTS.selector(),
-          "Labels of the pods that are workers while they are ready; a pod must carry all of them,"
-              + " each with its value, or one of its values.",
-          "An empty list asks no cluster; labels that other pods carry too make workers of those.");
+          "Labels of the pods that are workers while they are ready. A pod must have all labels,"
+              + " each with its value or one of its values.",
+          "An empty list: Kubernetes is not used. If other pods have the same labels, they become"
+              + " workers too.");
 
   public static final Key<PodSelector> PREFILL_SELECTOR =
       Key.of(
           "kubernetes.prefill-selector",
           new SelectorType(),
           DEFAULTS.prefillSelector(),
-          "The same for pods that are prefill workers; the annotation vllm.ai/bootstrap-port tells"
+          "Labels of the pods that are prefill workers. The annotation `vllm.ai/bootstrap-port` is"
               + " the port of a pod's bootstrap server.",
-          "A pod that several selectors find has the first of prefill, decode, regular.");
+          "If several selectors match a pod, its role is the first of prefill, decode, regular."
+              + " This needs `disaggregation.protocol`.");
 
   public static final Key<PodSelector> DECODE_SELECTOR =
       Key.of(
           "kubernetes.decode-selector",
           new SelectorType(),
           DEFAULTS.decodeSelector(),
-          "The same for pods that are decode workers.",
-          "Needs disaggregation.protocol, as kubernetes.prefill-selector does.");
+          "Labels of the pods that are decode workers.",
+          "This needs `disaggregation.protocol`.");
 
   public static final Key<String> NAMESPACE =
       Key.of(
           "kubernetes.namespace",
           new CheckedText(
               "<name>",
-              "a namespace: lower-case letters, digits and hyphens; or nothing",
+              "a namespace: lower-case letters, digits and hyphens; or empty",
               LabelSyntax::isNamespace),
           DEFAULTS.namespace(),
           "Namespace of the pods.",
-          "Empty looks in all namespaces, for which the router needs rights in the whole cluster.");
+          "Empty: all namespaces; the router then needs rights in the whole cluster.");
 
   public static final Key<Integer> PORT =
       Key.of(
@@ -57,27 +59,26 @@ public final class KubernetesKeys {
           integer(1, 65_535),
           DEFAULTS.port(),
           "Port of the engine in each pod.",
-          "A port on which nobody listens keeps every pod out.");
+          "If the port is wrong, no pod gets requests.");
 
   public static final Key<Integer> DATA_PARALLEL_SIZE =
       Key.of(
           "kubernetes.data-parallel-size",
           integer(1, 1024),
           DEFAULTS.dataParallelSize(),
-          "Data-parallel ranks of the engine in each pod.",
-          "Above 1 a pod becomes as many workers, told apart by X-data-parallel-rank.");
+          "Number of data-parallel ranks of the engine in each pod.",
+          "Above `1`: each rank is a worker. Requests select the rank with the header"
+              + " `X-data-parallel-rank`.");
 
   public static final Key<String> URL =
       Key.of(
           "kubernetes.url",
           new CheckedText(
-              "<url>",
-              "a URL such as https://10.0.0.1:6443, or nothing",
-              KubernetesSettings::isUrl),
+              "<url>", "a URL such as https://10.0.0.1:6443, or empty", KubernetesSettings::isUrl),
           DEFAULTS.url(),
-          "Base URL of the cluster's API.",
-          "Empty means the cluster that KUBECONFIG or ~/.kube/config names, else the one that the"
-              + " router runs in.");
+          "Base URL of the Kubernetes API.",
+          "Empty: the cluster in KUBECONFIG or `~/.kube/config`; if there is none, the cluster in"
+              + " which the router runs.");
 
   private KubernetesKeys() {}
 

@@ -15,44 +15,46 @@ public final class KvAwareKeys {
           "kv-aware.temperature",
           decimal(0, Double.MAX_VALUE),
           KV.temperature(),
-          "kv_aware: chance in the choice. A worker's falls by e for each so many units of cost"
-              + " above the least; a unit is one token times one request.",
-          "0 takes the least cost; large is as good as random.");
+          "kv_aware: randomness of the choice. The probability of a worker falls by the factor e"
+              + " for each such amount of cost above the lowest. The unit is tokens x requests.",
+          "`0`: the lowest cost wins. A high value is almost the same as `random`.");
 
   public static final Key<Double> HOST_CREDIT =
       Key.of(
           "kv-aware.host-credit",
           decimal(0, 1),
           KV.credits().host(),
-          "kv_aware and cost: what a block in the host's memory is worth, as a share of one on the"
+          "kv_aware and cost: value of a cached block in host memory, as a share of a block on the"
               + " device.",
-          "1 takes bringing it in for free; 0 leaves such blocks out.");
+          "`1`: loading such a block is free. `0`: such blocks do not count.");
 
   public static final Key<Double> EXTERNAL_CREDIT =
       Key.of(
           "kv-aware.external-credit",
           decimal(0, 1),
           KV.credits().external(),
-          "kv_aware and cost: the same for a block in a pool that engines share; it counts for the"
-              + " worker that announced it.",
-          "1 takes bringing it in for free; 0 leaves such blocks out.");
+          "kv_aware and cost: value of a cached block in a pool that engines share, as a share of a"
+              + " block on the device. It counts for the worker that announced it.",
+          "`1`: loading such a block is free. `0`: such blocks do not count.");
 
   public static final Key<Double> DISK_CREDIT =
       Key.of(
           "kv-aware.disk-credit",
           decimal(0, 1),
           KV.credits().disk(),
-          "kv_aware and cost: the same for a block on local storage.",
-          "1 takes bringing it in for free; 0 leaves such blocks out.");
+          "kv_aware and cost: value of a cached block on local storage, as a share of a block on"
+              + " the device.",
+          "`1`: loading such a block is free. `0`: such blocks do not count.");
 
   public static final Key<Long> INDEX_MAX_BYTES =
       Key.of(
           "kv-aware.index-max-bytes",
           bytes(1L << 20, 1L << 36),
           KV.maxIndexBytes(),
-          "kv_aware and cost: memory of what engines announced, for all of them together; taken as"
-              + " needed. A block takes about 80 bytes, on each worker that holds it.",
-          "Blocks that find no room are not known: their prompts count as uncached.");
+          "kv_aware and cost: memory for the blocks that all engines together announce, used as"
+              + " needed.",
+          "A block takes about 80 bytes for each worker that has it. Blocks beyond this memory are"
+              + " unknown; their prompts count as uncached.");
 
   private KvAwareKeys() {}
 

@@ -25,91 +25,95 @@ public final class KvEventKeys {
           "kv-events.mode",
           constant(Mode.class),
           DEFAULTS.mode(),
-          "Whether the router hears by ZeroMQ what engines store in their KV caches, and how it"
-              + " finds their publishers: auto asks each engine, static is told.",
-          "off knows caches from placements and answers only; auto asks every engine once in"
-              + " kv-events.refresh. A worker with a label kv-events needs no asking.");
+          "Subscribe to the KV cache events that engines publish by ZeroMQ. `auto`: ask each engine"
+              + " for its publishers. `static`: use `kv-events.endpoint`.",
+          "`off`: caches are estimated from placements and responses. `auto` asks every engine once"
+              + " per `kv-events.refresh`. A worker with the label `kv-events` is not asked.");
 
   public static final Key<String> ENDPOINT =
       Key.of(
           "kv-events.endpoint",
           endpoint(),
           DEFAULTS.endpoint(),
-          "static: where rank 0 of each engine publishes; the host * is the worker's, each further"
-              + " rank has the next port.",
-          "Empty hears only workers with a label kv-events: their endpoints, separated by blanks,"
-              + " the first for rank 0.");
+          "static: endpoint where rank 0 of each engine publishes. The host `*` means the worker's"
+              + " host; each further rank uses the next port.",
+          "Empty: only workers with the label `kv-events` are used. The label contains their"
+              + " endpoints, separated by blanks, rank 0 first.");
 
   public static final Key<String> REPLAY_ENDPOINT =
       Key.of(
           "kv-events.replay-endpoint",
           endpoint(),
           DEFAULTS.replayEndpoint(),
-          "static: where rank 0 of each engine repeats batches that were missed, likewise; the"
-              + " label is kv-events-replay.",
-          "Without one, a batch that is missed or a connection that breaks costs all that is known"
-              + " of a cache.");
+          "static: endpoint where rank 0 of each engine repeats missed batches, in the form of"
+              + " `kv-events.endpoint`. The label is `kv-events-replay`.",
+          "Empty: after a missed batch or a lost connection, the router discards the known cache"
+              + " content of the worker.");
 
   public static final Key<String> TOPIC =
       Key.of(
           "kv-events.topic",
-          text("<topic>", "a topic, or nothing", true),
+          text("<topic>", "a topic, or empty", true),
           DEFAULTS.topic(),
-          "static: the topic of messages, exactly; vLLM and SGLang have none unless told.",
-          "Messages of any other topic are not heard.");
+          "static: topic of the messages, as an exact match. vLLM and SGLang use an empty topic by"
+              + " default.",
+          "Messages with another topic are ignored.");
 
   public static final Key<Integer> RANKS =
       Key.of(
           "kv-events.ranks",
           integer(1, SourceSpec.MOST_RANKS),
           DEFAULTS.ranks(),
-          "static: data-parallel ranks of each engine at kv-events.endpoint; a worker that is a"
-              + " rank itself has but its own.",
-          "Too few leaves ranks unheard; too many keeps connecting to ports where nobody is, and"
-              + " leaves engines known by placements.");
+          "static: number of data-parallel ranks of each engine at `kv-events.endpoint`. A worker"
+              + " that is a single rank uses only its own.",
+          "If the value is too low, some ranks are ignored. If it is too high, some publishers"
+              + " never connect, and those engines' caches are estimated from placements.");
 
   public static final Key<Duration> REFRESH =
       Key.of(
           "kv-events.refresh",
           duration(Duration.ofMillis(100), Duration.ofHours(1)),
           DEFAULTS.refresh(),
-          "How often engines are asked where they publish; every 3 s while they do not answer.",
-          "Short costs engines two requests each time; long hears late of an engine that has come"
-              + " back at other ports.");
+          "Interval at which engines are asked for their publishers. The interval is 3 s while an"
+              + " engine does not answer.",
+          "Each check costs an engine up to two requests. With a high value, the router is late to"
+              + " find an engine that restarted on other ports.");
 
   public static final Key<Long> MAX_MESSAGE =
       Key.of(
           "kv-events.max-message-bytes",
           bytes(1024, KvEventLimits.MOST_MESSAGE_BYTES),
           (long) LIMITS.messageBytes(),
-          "Largest message of a publisher; a larger one is passed over and counts as missed.",
-          "The most that a source can make the router hold at once, and four times that while it"
-              + " is read.");
+          "Maximum size of a message. Larger messages are skipped and count as missed.",
+          "Each publisher can use this much memory, and four times as much while a message is"
+              + " read.");
 
   public static final Key<Integer> MAX_EVENTS =
       Key.of(
           "kv-events.max-batch-events",
           integer(1, 1 << 20),
           LIMITS.batchEvents(),
-          "Most events of one batch; one with more is refused and counts as missed.",
-          "Engines with one token per block announce each by an event of its own: as many as the"
-              + " longest prompt has tokens.");
+          "Maximum number of events in one batch. Batches with more are refused and count as"
+              + " missed.",
+          "Engines with one token per block send one event per token. For them, set it to the token"
+              + " count of the longest prompt.");
 
   public static final Key<Duration> REPLAY_PATIENCE =
       Key.of(
           "kv-events.replay-patience",
           duration(Duration.ofMillis(100), Duration.ofMinutes(5)),
           LIMITS.replayPatience(),
-          "How long a publisher may be silent while it repeats batches; all of it may take ten"
+          "Maximum silence of a publisher while it repeats batches. The whole replay can take ten"
               + " times as long.",
-          "Short gives up what could be had; long keeps a cache unknown for as long.");
+          "A low value abandons replays that would succeed. With a high value, the cache content"
+              + " stays unknown for longer.");
 
   private KvEventKeys() {}
 
   private static CheckedText endpoint() {
     return new CheckedText(
         "<tcp://host:port>",
-        "tcp://host:port, where * is the worker's host; or nothing",
+        "tcp://host:port, where * is the worker's host; or empty",
         Endpoint::isOne);
   }
 

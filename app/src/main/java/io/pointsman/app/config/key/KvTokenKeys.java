@@ -19,56 +19,58 @@ public final class KvTokenKeys {
           "kv-tokens.enabled",
           bool(),
           DEFAULTS.enabled(),
-          "Whether an engine is asked for the token ids of each new prompt that came as text, after"
-              + " the request has been sent on; only while engines' announcements are heard and"
-              + " kv_aware or cost can use them.",
-          "false leaves prompts of text to what was placed where; true costs engines"
-              + " renderings or tokenisations, within kv-tokens.share.");
+          "Ask an engine for the token ids of each new text prompt, after the request is sent. This"
+              + " needs KV events and the policy `kv_aware` or `cost`.",
+          "`false`: hits of text prompts are estimated from placements. `true`: engines render or"
+              + " tokenize prompts, limited by `kv-tokens.share`.");
 
   public static final Key<Double> SHARE =
       Key.of(
           "kv-tokens.share",
           decimal(TokenSettings.LEAST_SHARE, 1),
           DEFAULTS.share(),
-          "Share of each engine's time that such questions may take: after an answer that took 5 ms"
-              + " an engine is left alone for 0.5 s with 0.01. Below 1 an engine gets one question"
-              + " at a time; 1 sets no limit.",
-          "Small leaves more prompts to what was placed where; large slows requests down, by half"
-              + " on engines without a GPU.");
+          "Maximum share of an engine's time for token id requests. With `0.01`, an engine gets"
+              + " none for 0.5 s after an answer that took 5 ms. Below `1`, an engine gets one at a"
+              + " time.",
+          "`1`: no limit. With a low value, more prompts are estimated from placements. A high"
+              + " value slows other requests; on engines without a GPU, by half.");
 
   public static final Key<Integer> AT_ONCE =
       Key.of(
           "kv-tokens.at-once",
           integer(1, TokenSettings.MOST_AT_ONCE),
           DEFAULTS.atOnce(),
-          "Such questions under way at most, to all engines together.",
-          "Few leave prompts unasked for under load; many burden engines' front ends.");
+          "Maximum number of concurrent token id requests to all engines.",
+          "With a low value, prompts are skipped under load. A high value loads the engines' front"
+              + " ends.");
 
   public static final Key<Integer> QUEUE =
       Key.of(
           "kv-tokens.queue",
           integer(1, TokenSettings.LONGEST_QUEUE),
           DEFAULTS.queue(),
-          "Prompts that wait to be asked for at most, and 32 MiB of them; further ones are not.",
-          "Long learns of prompts whose next turn may have come already.");
+          "Maximum number of prompts that wait for a token id request. Their total size is at most"
+              + " 32 MiB. Further prompts are skipped.",
+          "With a high value, the answer for a prompt can arrive after the next turn of its"
+              + " conversation.");
 
   public static final Key<Duration> TIMEOUT =
       Key.of(
           "kv-tokens.timeout",
           duration(Duration.ofMillis(1), Duration.ofMinutes(1)),
           DEFAULTS.timeout(),
-          "Longest wait for an answer; the engine is left alone for 1 s then, up to 1 min if it"
-              + " goes on.",
-          "No request waits for it. Long holds up other questions.");
+          "Maximum wait for token ids. After a timeout, the engine is not asked for 1 s; after"
+              + " repeated timeouts, for up to 1 min.",
+          "Client requests never wait for it. A high value delays other token id requests.");
 
   public static final Key<Long> MAX_BYTES =
       Key.of(
           "kv-tokens.max-bytes",
           bytes(TokenSettings.LEAST_BYTES, 1L << 36),
           DEFAULTS.maxBytes(),
-          "Memory of what was learned; taken as needed, what was not used for long makes room. A"
-              + " prompt of 4,000 tokens takes about 2 KiB.",
-          "Small forgets conversations before their next turn.");
+          "Memory for known token ids, used as needed. The least recently used ones are removed"
+              + " first. A prompt of 4,000 tokens takes about 2 KiB.",
+          "A low value removes conversations before their next turn.");
 
   private KvTokenKeys() {}
 

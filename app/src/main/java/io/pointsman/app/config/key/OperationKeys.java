@@ -23,112 +23,114 @@ public final class OperationKeys {
           "drain-timeout",
           duration(Duration.ZERO, Duration.ofHours(24)),
           ProxySettings.DEFAULTS.drainTimeout(),
-          "Longest that streams may go on after the router was told to stop.",
-          "0 cuts them off at once; must be shorter than the orchestrator's grace period (30s in"
-              + " Kubernetes), or it ends them without a word.");
+          "Maximum time that streams continue after the router receives the signal to stop.",
+          "`0`: streams end at once. The value must be lower than the orchestrator's grace period"
+              + " (30 s in Kubernetes); otherwise the orchestrator ends the streams without an"
+              + " error message.");
 
   public static final Key<Duration> DRAIN_DELAY =
       Key.of(
           "drain-delay",
           duration(Duration.ZERO, Duration.ofHours(1)),
           ProxySettings.DEFAULTS.drainDelay(),
-          "How long the router still takes connections and requests after it was told to stop,"
-              + " while /readiness says 503 and each answer that its connection closes. A part of"
-              + " drain-timeout.",
-          "0 closes the port at once, and refuses whoever has not noticed; 5s or more behind a"
-              + " load balancer or a Service of Kubernetes.");
+          "Time for which the router still accepts connections and requests after the signal to"
+              + " stop. Meanwhile `/readiness` answers 503, and each response announces that its"
+              + " connection closes. This time is part of `drain-timeout`.",
+          "`0`: the port closes at once, and late clients are refused. Use 5s or more behind a load"
+              + " balancer or a Kubernetes Service.");
 
   public static final Key<Integer> THREADS =
       Key.of(
           "event-loop-threads",
           integer(0, 1024),
           ListenSettings.DEFAULTS.eventLoops(),
-          "Threads that move bytes.",
-          "0 is one per processor; more only costs memory.");
+          "Number of event loop threads, which transfer all data.",
+          "`0`: one per processor. A higher value only costs memory.");
 
   public static final Key<Transport> TRANSPORT =
       Key.of(
           "transport",
           constant(Transport.class),
           ListenSettings.DEFAULTS.transport(),
-          "How sockets are waited for.",
-          "auto takes the first of io_uring (Linux 6.12 and newer), epoll and nio that the system"
-              + " allows.");
+          "Socket API of the operating system.",
+          "`auto`: the first of io_uring (Linux 6.12 and newer), epoll and nio that the system"
+              + " supports.");
 
   public static final Key<Boolean> METRICS_ENABLED =
       Key.of(
           "metrics.enabled",
           bool(),
           MetricsSettings.DEFAULTS.enabled(),
-          "Whether Prometheus metrics are served.",
-          "false opens no second port.");
+          "Serve Prometheus metrics on a port of their own.",
+          "`false`: this port is not opened.");
 
   public static final Key<String> METRICS_HOST =
       Key.of(
           "metrics.host",
           text("<host>", "a host name or address", false),
           MetricsSettings.DEFAULTS.host(),
-          "Address of the metrics listener.",
-          "The default is reached from this machine only.");
+          "Address or host name of the metrics port.",
+          "The default accepts connections from this machine only.");
 
   public static final Key<Integer> METRICS_PORT =
       Key.of(
           "metrics.port",
           integer(0, 65_535),
           MetricsSettings.DEFAULTS.port(),
-          "Port of the metrics listener.",
-          "0 takes any free port and logs it.");
+          "Port for metrics.",
+          "`0`: the system chooses a free port, and the router logs it.");
 
   public static final Key<Boolean> METRICS_VLLM_NAMES =
       Key.of(
           "metrics.vllm-router-names",
           bool(),
           MetricsSettings.DEFAULTS.vllmRouterNames(),
-          "Whether metrics are offered under the names of vllm-router too.",
-          "true adds a few series for each worker.");
+          "Also provide metrics under the names of vllm-router.",
+          "`true` adds a few series for each worker.");
 
   public static final Key<Boolean> METRICS_LIKE_STACK =
       Key.of(
           "metrics.like-production-stack",
           bool(),
           MetricsSettings.DEFAULTS.likeProductionStack(),
-          "Whether metrics are offered as by the router of the vLLM production stack too: under its"
-              + " names, and by GET /metrics on the port of the clients.",
-          "true lets every client read them.");
+          "Also provide metrics as the router of the vLLM production stack does: under its names,"
+              + " and with `GET /metrics` on the client port.",
+          "`true`: every client can read them.");
 
   public static final Key<LogSettings.Level> LOG_LEVEL =
       Key.of(
           "log.level",
           constant(LogSettings.Level.class),
           LogSettings.DEFAULTS.level(),
-          "The least severe level that is logged.",
-          "debug logs each connection problem; error hides health changes.");
+          "Lowest level that is logged.",
+          "`debug` logs each connection problem. `error` hides health changes.");
 
   public static final Key<LogSettings.Format> LOG_FORMAT =
       Key.of(
           "log.format",
           constant(LogSettings.Format.class),
           LogSettings.DEFAULTS.format(),
-          "Lines for people, or one JSON object per line.",
-          "Neither ever holds a prompt or a key.");
+          "Format of the log: `text`, or `json` with one object per line.",
+          "The log never contains a prompt or a key.");
 
   public static final Key<String> LOG_DIRECTORY =
       Key.of(
           "log.directory",
           text("<dir>", "a directory", true),
           LogSettings.DEFAULTS.directory(),
-          "Where the log is written too, in pointsman.log, with a new file each day.",
-          "Empty writes no files; else they take 1 GiB at most, the oldest go first.");
+          "Directory for log files, in addition to standard error. The file is `pointsman.log`; a"
+              + " new one starts each day.",
+          "Empty: no files. The files take at most 1 GiB; the oldest are deleted first.");
 
   public static final Key<String> CAPTURE_FILE =
       Key.of(
               "capture.file",
               text("<file>", "a file", true),
               CaptureSettings.DEFAULTS.file(),
-              "Where each answered request is written down for `pointsman replay`: one JSON line"
-                  + " with times, lengths, hashes of the prompt's blocks and the decision; no"
+              "File for `pointsman replay`, with one JSON line per answered request: times,"
+                  + " lengths, hashes of the prompt's blocks and the decision. It contains no"
                   + " text.",
-              "Empty writes nothing. Whoever has the file can tell whether a text he knows was"
+              "Empty: nothing is written. A reader of the file can check whether a known text was"
                   + " among the prompts.")
           .flag("--trace-out");
 
@@ -137,7 +139,7 @@ public final class OperationKeys {
               "capture.max-bytes",
               bytes(64L << 10, 1L << 36),
               CaptureSettings.DEFAULTS.maxBytes(),
-              "Most bytes of a file of captured requests; then a new one is begun.",
+              "Maximum size of a capture file. Then a new file starts.",
               "A prompt of 10,000 tokens takes about 4 KB.")
           .flag("--trace-out-max-bytes");
 
@@ -146,9 +148,8 @@ public final class OperationKeys {
               "capture.files",
               integer(1, 1000),
               CaptureSettings.DEFAULTS.files(),
-              "How many files of captured requests are kept; older ones have a number behind their"
-                  + " names.",
-              "1 begins the only file anew each time it is full.")
+              "Number of capture files to keep. Older files have a number after their name.",
+              "`1`: the file starts again each time it is full.")
           .flag("--trace-out-files");
 
   private OperationKeys() {}

@@ -13,26 +13,26 @@ public final class PeerKeys {
           "disaggregation.registration-address",
           address(),
           DEFAULTS.registrationAddress(),
-          "p2p_nccl and moriio: where engines register by ZeroMQ; they join with their role and"
-              + " leave when they are silent for 5 s.",
-          "Whoever reaches it can add workers, so it is for a network of engines only; empty"
-              + " listens nowhere, which moriio refuses.");
+          "p2p_nccl and moriio: ZeroMQ address where engines register with their role. An engine"
+              + " that is silent for 5 s is removed.",
+          "Anyone who reaches this address can add workers; use it only in a network of engines."
+              + " Empty: no registration; `moriio` needs an address.");
 
   public static final Key<String> NOTIFICATION_ADDRESS =
       Key.of(
           "disaggregation.notification-address",
           address(),
           DEFAULTS.notificationAddress(),
-          "lmcache: where prefill engines say by ZeroMQ that their blocks have arrived, their"
-              + " pd_proxy_host and pd_proxy_port.",
-          "lmcache needs one; an address that engines do not reach makes each request wait for"
-              + " disaggregation.notification-wait.");
+          "lmcache: ZeroMQ address where prefill engines report that their blocks have arrived. It"
+              + " is the engines' `pd_proxy_host` and `pd_proxy_port`.",
+          "`lmcache` needs this address. If engines cannot reach it, each request waits for"
+              + " `disaggregation.notification-wait`.");
 
   private PeerKeys() {}
 
   private static CheckedText address() {
     return new CheckedText(
-        "<host:port>", "host:port, where * is every address; or nothing", PeerSettings::isAddress);
+        "<host:port>", "host:port, where * is every address; or empty", PeerSettings::isAddress);
   }
 
   static List<Key<?>> all() {

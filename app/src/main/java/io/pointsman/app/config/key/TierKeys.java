@@ -17,54 +17,59 @@ public final class TierKeys {
           "locality.node",
           text("<name>", "a name", true),
           LocalitySettings.OFF.node(),
-          "The machine that this router runs on: workers whose node is the same are preferred.",
-          "Empty is off. docs/policies.md, \"Near workers first\".");
+          "Name of the machine on which this router runs. Workers with the same `node` are"
+              + " preferred.",
+          "Empty: off. See docs/policies.md, \"Near workers first\".");
 
   public static final Key<String> ZONE =
       Key.of(
           "locality.zone",
           text("<name>", "a name", true),
           LocalitySettings.OFF.zone(),
-          "The zone that this router is in: workers whose zone is the same are preferred, after"
-              + " those of its node.",
-          "Empty is off.");
+          "Zone of this router. Workers with the same `zone` are preferred, after those of the same"
+              + " node.",
+          "Empty: off.");
 
   public static final Key<Integer> LOCALITY_GAP =
       Key.of(
           "locality.max-load-gap",
           integer(0, MOST),
           LocalitySettings.OFF.maxLoadGap(),
-          "Requests in flight by which the least loaded near worker may exceed the least loaded one"
-              + " further away before that one is asked.",
-          "0 stays near until all near workers are full, so it needs max-in-flight on them; small"
-              + " sends traffic across zones for small gains.");
+          "Number of requests in flight by which near workers can exceed remote ones. If the least"
+              + " loaded near worker exceeds the least loaded remote worker by more, the remote"
+              + " worker serves.",
+          "`0`: remote workers serve only if all near workers are full; this needs `max-in-flight`"
+              + " on workers. A low value sends requests to other zones for a small gain.");
 
   public static final Key<Integer> ADAPTER_GAP =
       Key.of(
           "adapters.max-load-gap",
           integer(0, MOST),
           ADAPTERS.maxLoadGap(),
-          "With unknown-model base-model: requests in flight by which the least loaded worker that"
-              + " has an adapter may exceed the least loaded one without before that one loads it.",
-          "0 only when all that have it are full; small loads hot adapters everywhere.");
+          "With `unknown-model: base-model`: number of requests in flight by which workers that"
+              + " have an adapter can exceed those that do not. If the least loaded worker with the"
+              + " adapter exceeds the least loaded one without it by more, that one loads the"
+              + " adapter.",
+          "`0`: another worker loads the adapter only if all that have it are full. A low value"
+              + " loads frequent adapters everywhere.");
 
   public static final Key<Integer> ADAPTERS_PER_WORKER =
       Key.of(
           "adapters.max-per-worker",
           integer(1, MOST),
           ADAPTERS.maxPerWorker(),
-          "Adapters that a worker is taken to keep loaded, beside those that it lists among its"
-              + " models; of more, the one not asked for longest is taken to be gone.",
-          "As the engines are configured (max_loras, max_num_adapters_per_replica).");
+          "Number of adapters that a worker is assumed to keep loaded, besides those in its list of"
+              + " models. Beyond it, the least recently requested one is assumed to be unloaded.",
+          "Set it as in the engines (`max_loras`, `max_num_adapters_per_replica`).");
 
   public static final Key<Integer> MAX_ADAPTERS =
       Key.of(
           "adapters.max-remembered",
           integer(1, MOST),
           ADAPTERS.maxAdapters(),
-          "Most adapters of which is remembered who has them.",
-          "Small sends adapters that are asked for rarely to any worker; each costs about 200"
-              + " bytes.");
+          "Maximum number of adapters for which the router remembers the workers.",
+          "With a low value, requests for rare adapters go to any worker. Each adapter costs about"
+              + " 200 bytes.");
 
   private TierKeys() {}
 

@@ -16,48 +16,50 @@ public final class TracingKeys {
           "tracing.enabled",
           bool(),
           TracingSettings.DEFAULTS.enabled(),
-          "Whether requests are traced and their spans sent to a collector.",
-          "false leaves trace headers as clients send them.");
+          "Trace requests and send the spans to a collector.",
+          "`false`: trace headers of clients pass unchanged.");
 
   public static final Key<String> ENDPOINT =
       Key.of(
           "tracing.endpoint",
           text("<url>", "a URL such as http://collector:4317", false),
           TracingSettings.DEFAULTS.endpoint(),
-          "Where the collector takes OTLP; by http a URL without a path means its /v1/traces.",
-          "While nobody answers there, spans are dropped and counted.");
+          "OTLP endpoint of the collector. With `http`, a URL without a path gets the path"
+              + " `/v1/traces`.",
+          "If the collector does not answer, spans are dropped and counted.");
 
   public static final Key<TracingSettings.Protocol> PROTOCOL =
       Key.of(
           "tracing.protocol",
           constant(TracingSettings.Protocol.class),
           TracingSettings.DEFAULTS.protocol(),
-          "What the collector speaks there: OTLP over gRPC, or protobuf over HTTP.",
-          "The other one is usually taken on another port, 4318.");
+          "Protocol of the collector: `grpc` (OTLP over gRPC) or `http` (protobuf over HTTP).",
+          "Collectors usually have another port for `http`: 4318.");
 
   public static final Key<Double> SAMPLING_RATIO =
       Key.of(
           "tracing.sampling-ratio",
           decimal(0, 1),
           TracingSettings.DEFAULTS.samplingRatio(),
-          "Share of the traces begun here that are exported; a client's own are if it says so.",
-          "0 exports none but those of clients; 1 costs each request its spans.");
+          "Share of new traces that are exported. For traces that clients begin, the client's"
+              + " sampling flag decides.",
+          "`0`: only traces of clients are exported. `1`: all new traces are exported.");
 
   public static final Key<List<String>> EXCLUDED_PATHS =
       Key.of(
           "tracing.excluded-paths",
           texts("<path>", "paths that start with /"),
           TracingSettings.DEFAULTS.excludedPaths(),
-          "Paths whose requests are not traced, compared exactly and without the query string.",
-          "Trace headers of such requests go on as they came.");
+          "Paths without traces. They must match exactly, without the query string.",
+          "Trace headers of such requests pass unchanged.");
 
   public static final Key<String> SERVICE_NAME =
       Key.of(
           "tracing.service-name",
           text("<name>", "a name", false),
           TracingSettings.DEFAULTS.serviceName(),
-          "How the router is called in traces.",
-          "Several routers of one name are told apart by host and process.");
+          "Service name of the router in traces.",
+          "Routers with the same name are distinguished by host and process.");
 
   private TracingKeys() {}
 

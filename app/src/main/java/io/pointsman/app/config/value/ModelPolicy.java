@@ -12,7 +12,7 @@ public record ModelPolicy(String model, Map<String, String> settings) {
   public ModelPolicy {
     settings = Map.copyOf(settings);
     if (model.isBlank()) {
-      throw new IllegalArgumentException("model: nothing (expected: a model's name)");
+      throw new IllegalArgumentException("model: missing (expected: a model's name)");
     }
   }
 }

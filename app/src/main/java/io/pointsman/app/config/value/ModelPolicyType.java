@@ -49,7 +49,7 @@ final class ModelPolicyType implements ValueType<ModelPolicy> {
     }
     Raw model = written.remove(MODEL);
     if (!(model instanceof Raw.Scalar(String name, _))) {
-      throw new IllegalArgumentException("model: nothing (expected: a model's name)");
+      throw new IllegalArgumentException("model: missing (expected: a model's name)");
     }
     Map<String, String> settings = new LinkedHashMap<>();
     written.forEach((path, value) -> settings.put(path, checked(path, value)));

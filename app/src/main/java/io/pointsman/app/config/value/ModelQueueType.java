@@ -56,11 +56,11 @@ final class ModelQueueType implements ValueType<ModelQueue> {
       }
     }
     if (!(entries.get(MODEL) instanceof Raw.Scalar(String model, _)) || model.isBlank()) {
-      throw new IllegalArgumentException("model: nothing (expected: a model's name)");
+      throw new IllegalArgumentException("model: missing (expected: a model's name)");
     }
     Integer most = number(MOST, entries);
     if (most == null) {
-      throw new IllegalArgumentException(MOST + ": nothing (expected: " + expected(MOST) + ")");
+      throw new IllegalArgumentException(MOST + ": missing (expected: " + expected(MOST) + ")");
     }
     return new ModelQueue(model, most, number(SIZE, entries), number(STATUS, entries));
   }

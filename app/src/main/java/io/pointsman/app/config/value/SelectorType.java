@@ -102,7 +102,7 @@ public final class SelectorType implements ValueType<PodSelector> {
 
   private static IllegalArgumentException wrong(String item) {
     return new IllegalArgumentException(
-        (item.isEmpty() ? "nothing" : item)
+        (item.isEmpty() ? "missing" : item)
             + " (expected: "
             + ITEM
             + " or label in (a, b), with letters, digits and -_. in label and values)");

@@ -338,7 +338,7 @@ public final class ValueTypes {
   /** How {@code raw} is shown in an error. */
   static String shown(Raw raw) {
     return switch (raw) {
-      case Raw.Scalar(String text, _) -> text.isEmpty() ? "nothing" : text;
+      case Raw.Scalar(String text, _) -> text.isEmpty() ? "missing" : text;
       case Raw.Items _ -> "a list";
       case Raw.Entries _ -> "a group of keys";
     };
@@ -391,7 +391,7 @@ public final class ValueTypes {
     private List<T> readSplit(Raw.Scalar scalar) {
       List<Raw> items = splitter.apply(scalar);
       if (items.isEmpty()) {
-        throw new IllegalArgumentException("nothing (expected: " + expected + ")");
+        throw new IllegalArgumentException("missing (expected: " + expected + ")");
       }
       return items.stream().map(item::read).toList();
     }

@@ -34,7 +34,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
   private static final ValueType<List<String>> MODELS = ValueTypes.texts("<model>", "model names");
   private static final ValueType<Role> ROLE = ValueTypes.constant(Role.class);
   private static final ValueType<Integer> COUNT = ValueTypes.integer(0, Integer.MAX_VALUE);
-  private static final ValueType<String> TEXT = ValueTypes.text("<text>", "a text", true);
+  private static final ValueType<String> TEXT = ValueTypes.text("<text>", "a string", true);
 
   /** A list of workers; a flag may be repeated or hold several URLs, separated by commas. */
   static ValueType<List<WorkerSpec>> list() {
@@ -72,7 +72,7 @@ final class WorkerType implements ValueType<WorkerSpec> {
     }
     Raw writtenUrl = entries.get("url");
     if (writtenUrl == null) {
-      throw new IllegalArgumentException("url: nothing (expected: http://host:port)");
+      throw new IllegalArgumentException("url: missing (expected: http://host:port)");
     }
     String url = url(named("url", TEXT, writtenUrl));
     int rank = entries.containsKey("rank") ? number(entries, "rank") : WorkerSpec.NO_RANK;

@@ -179,7 +179,7 @@ public final class BatchReader {
   private String name() throws IOException, MalformedBatch {
     String name = text();
     if (name == null) {
-      throw new MalformedBatch("name (expected: a text)");
+      throw new MalformedBatch("name (expected: a string)");
     }
     return name;
   }
@@ -198,7 +198,7 @@ public final class BatchReader {
 
   byte[] payload(int size, int most) throws IOException, MalformedBatch {
     if (size > most) {
-      throw new MalformedBatch("text (expected: at most " + most + " bytes)");
+      throw new MalformedBatch("string (expected: at most " + most + " bytes)");
     }
     return in.readPayload(count(size));
   }

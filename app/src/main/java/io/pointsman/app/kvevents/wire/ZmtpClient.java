@@ -123,7 +123,7 @@ public final class ZmtpClient implements AutoCloseable {
     byte[] signature = new byte[10];
     in.readFully(signature);
     if (signature[0] != (byte) 0xff || signature[9] != 0x7f) {
-      throw new IOException("no greeting (expected: ZMTP)");
+      throw new IOException("not a greeting (expected: ZMTP)");
     }
     int major = in.readUnsignedByte();
     if (major < 3) {
@@ -157,7 +157,7 @@ public final class ZmtpClient implements AutoCloseable {
     }
     String other = kind == Kind.SUB ? "PUB" : "ROUTER";
     if (!new String(body, US_ASCII).contains(other)) {
-      throw new IOException("a socket of another kind (expected: " + other + ")");
+      throw new IOException("a socket of another type (expected: " + other + ")");
     }
   }
 
@@ -206,7 +206,7 @@ public final class ZmtpClient implements AutoCloseable {
     while (true) {
       int flags = in.readUnsignedByte();
       if ((flags & ~(MORE | LONG | COMMAND)) != 0) {
-        throw new IOException("no frame (expected: flags of ZMTP)");
+        throw new IOException("not a frame (expected: flags of ZMTP)");
       }
       long length = length(flags);
       if ((flags & COMMAND) != 0) {
@@ -248,14 +248,14 @@ public final class ZmtpClient implements AutoCloseable {
       System.arraycopy(context, 0, pong, PONG.length, context.length);
       out.write(frame(COMMAND, pong));
     } else if (startsWith(body, ERROR)) {
-      throw new IOException("the other side tells an error");
+      throw new IOException("the other side reports an error");
     }
   }
 
   private long length(int flags) throws IOException {
     long length = (flags & LONG) == 0 ? in.readUnsignedByte() : in.readLong();
     if (length < 0) {
-      throw new IOException("no frame (expected: a length)");
+      throw new IOException("not a frame (expected: a length)");
     }
     return length;
   }

@@ -115,11 +115,11 @@ class RayKvAwareTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "DYN_ROUTER_PREFILL_LOAD_SCALE: \"2.0\"|2.0 is not supported|(expected: 1.0, or nothing)",
-        "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT: 0.0|0.0 is not supported|(expected: 1.0, or nothing)",
-        "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT_DECAY: x|x is not supported|(expected: 0.0, or",
-        "DYN_ROUTER_DECODE_ACTIVE_REQUEST_WEIGHT: 1|1 is not supported|(expected: 0.0, or nothing)",
-        "DYN_ROUTER_TEMPERATURE: 0.5|0.5 is not supported|(expected: nothing)"
+        "DYN_ROUTER_PREFILL_LOAD_SCALE: \"2.0\"|2.0 is not supported|(expected: 1.0 or unset)",
+        "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT: 0.0|0.0 is not supported|(expected: 1.0 or unset)",
+        "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT_DECAY: x|x is not supported|(expected: 0.0 or",
+        "DYN_ROUTER_DECODE_ACTIVE_REQUEST_WEIGHT: 1|1 is not supported|(expected: 0.0 or unset)",
+        "DYN_ROUTER_TEMPERATURE: 0.5|0.5 is not supported|(expected: unset)"
       })
   void otherWeightsThanRaysOwnAreErrors(String variable, String problem, String expected) {
     String name = variable.substring(0, variable.indexOf(':'));

@@ -79,8 +79,8 @@ class RayQueuesTest {
 
     assertThat(String.join("\n", translated.notes()))
         .contains(
-            "llm_configs[1].deployment_config.max_queued_requests: no effect here: nothing waits"
-                + " unless all workers of the model are listed");
+            "llm_configs[1].deployment_config.max_queued_requests: no effect here: requests wait"
+                + " only if all workers of the model are listed");
   }
 
   @Test

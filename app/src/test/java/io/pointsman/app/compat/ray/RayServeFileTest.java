@@ -171,7 +171,7 @@ class RayServeFileTest {
             + " PrefixCacheAffinityRouter?)",
         "ray.serve.RoundRobbinRouter|unknown class (did you mean RoundRobinRouter?)",
         "mine:RoundRobinRouter|mine:RoundRobinRouter: unknown class",
-        "ray.serve.experimental.capacity_queue_router.CapacityQueueRouter|is not there"
+        "ray.serve.experimental.capacity_queue_router.CapacityQueueRouter|is not supported"
       })
   void otherClassesAreErrors(String type, String problem) {
     refused(router(type, "{}"), "serve.yaml:11: ", "request_router_class: ", problem);
@@ -216,7 +216,7 @@ class RayServeFileTest {
 
     assertThat(translate(yaml).notes())
         .hasSize(3)
-        .allMatch(note -> note.contains("no effect here: the index is bounded by"));
+        .allMatch(note -> note.contains("no effect here: use cache.index-max-bytes"));
   }
 
   @ParameterizedTest
@@ -248,7 +248,7 @@ class RayServeFileTest {
             + " (did you mean match_rate_threshold?)",
         "ray.PrefixCacheAffinityRouter|{match_rate_threshold: 2}|2 (expected: a number from 0 to"
             + " 1)",
-        "ray.PrefixCacheAffinityRouter|[1]|no group of keys (expected: key: value)",
+        "ray.PrefixCacheAffinityRouter|[1]|not a group of keys (expected: key: value)",
         "ray.RoundRobinRouter|{seed: 1}|seed: unknown key"
       })
   void argumentsThatAreWrongAreErrors(String type, String kwargs, String problem) {
@@ -406,7 +406,8 @@ class RayServeFileTest {
         "[]|llm_configs: none (expected: at least one model)",
         "[{model_loading_config: {model_id: m}}]|no workers (expected: workers:",
         "[{workers: ['http://a:1']}]|no model_id",
-        "[{model_loading_config: {model_id: m}, workers: 'http://a:1'}]|no list (expected: a list",
+        "[{model_loading_config: {model_id: m}, workers: 'http://a:1'}]|not a list (expected: a"
+            + " list",
         "[{model_loading_config: {model_id: m}, workers: ['a:1']}]|(expected: http://host:port",
         "[{model_loading_config: {model_id: m}, workers: [{uri: 'http://a:1'}]}]|uri: unknown key",
         "[{model_loading_config: {model_id: m}, workers: ['http://a:1', 'http://a:1']}]|id: a:1"

@@ -163,7 +163,7 @@ class ProductionStackLauncherTest {
     assertThat(config.affinity().sessionHeader()).isEqualTo("x-user-session");
     assertThat(config.affinity().sessionField()).isEqualTo("x-user-session");
     assertThat(refused(STATIC + "--routing-logic session"))
-        .containsExactly("--routing-logic: session without --session-key");
+        .containsExactly("--routing-logic: session given without --session-key");
   }
 
   @Test
@@ -374,8 +374,8 @@ class ProductionStackLauncherTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "[]|no object",
-        "{\"http://b:2\": 7}|http://b:2: no object",
+        "[]|not an object",
+        "{\"http://b:2\": 7}|http://b:2: not an object",
         "{\"http://b:2\": {\"receiver_host\": \"h\"}}|http://b:2: no receiver_init_port",
         "{\"http://a:1\": {\"receiver_host\": \"h\", \"receiver_init_port\": 1,"
             + " \"receiver_alloc_port\": 2}}|http://a:1 (expected: a decode engine)",
@@ -395,10 +395,10 @@ class ProductionStackLauncherTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--routing-logic roundrobin|--service-discovery: nothing",
+        "--routing-logic roundrobin|--service-discovery: missing",
         "--service-discovery external-only --routing-logic roundrobin|--service-discovery:"
             + " external-only is not supported",
-        "--service-discovery k8s --routing-logic roundrobin|--k8s-label-selector: nothing",
+        "--service-discovery k8s --routing-logic roundrobin|--k8s-label-selector: missing",
         "--service-discovery k8s --routing-logic roundrobin --k8s-label-selector a!=b"
             + "|--k8s-label-selector: ",
         "--service-discovery k8s --routing-logic disaggregated_prefill_orchestrated"
@@ -410,7 +410,7 @@ class ProductionStackLauncherTest {
         "--service-discovery k8s --routing-logic disaggregated_prefill_orchestrated"
             + " --prefill-model-labels a,b --decode-model-labels d --k8s-label-selector c"
             + "|--k8s-label-selector: c (expected: label=value",
-        "--service-discovery static --routing-logic roundrobin|--static-backends: nothing",
+        "--service-discovery static --routing-logic roundrobin|--static-backends: missing",
         "--service-discovery static --routing-logic roundrobin --static-backends http://a,http://b"
             + " --static-models m|--static-models: 1 (expected: 2",
         "--service-discovery static --routing-logic roundrobin --static-backends a --static-models"
@@ -425,20 +425,20 @@ class ProductionStackLauncherTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--routing-logic kvaware|--routing-logic: kvaware is not supported: it asks LMCache",
+        "--routing-logic kvaware|--routing-logic: kvaware is not supported: it needs LMCache",
         "--routing-logic ttft|--routing-logic: ttft is not supported yet",
         "--routing-logic fastest|--routing-logic: fastest (expected: one of roundrobin",
-        "--session-key x|--routing-logic: nothing (expected: one of roundrobin",
-        "--routing-logic disaggregated_prefill|disaggregated_prefill: without"
+        "--session-key x|--routing-logic: missing (expected: one of roundrobin",
+        "--routing-logic disaggregated_prefill|disaggregated_prefill: given without"
             + " --prefill-model-labels",
-        "--routing-logic roundrobin --routing-threshold 9|--routing-threshold: without a",
+        "--routing-logic roundrobin --routing-threshold 9|--routing-threshold: given without a",
         "--routing-logic roundrobin --static-model-labels x|--static-model-labels: 1 (expected: 2",
-        "--routing-logic roundrobin --decoder-host h|--decoder-host: of no use",
+        "--routing-logic roundrobin --decoder-host h|--decoder-host: no effect",
         "--routing-logic roundrobin --load-balancing-strategy least_loaded"
-            + "|--load-balancing-strategy: of no use",
+            + "|--load-balancing-strategy: no effect",
         "--routing-logic session --session-key x-user --load-balancing-strategy least_loaded"
-            + "|--load-balancing-strategy: of no use",
-        "--routing-logic roundrobin --nixl-peer-init-port 7301|--nixl-peer-init-port: of no use",
+            + "|--load-balancing-strategy: no effect",
+        "--routing-logic roundrobin --nixl-peer-init-port 7301|--nixl-peer-init-port: no effect",
       })
   void logicsThatCannotBeHadAreRefused(String flags, String reason) {
     assertThat(refused(STATIC + flags)).anyMatch(problem -> problem.startsWith(reason));
@@ -448,18 +448,18 @@ class ProductionStackLauncherTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--disagg-connector-type lmcache|--disagg-connector-type: lmcache without",
+        "--disagg-connector-type lmcache|--disagg-connector-type: lmcache given without",
         "--disagg-connector-type lmcache --decoder-host h --decoder-init-port 1"
             + " --decoder-alloc-port x|--decoder-host, --decoder-init-port",
-        "--decoder-host h|--decoder-host: of no use",
-        "--nixl-proxy-host h|--nixl-proxy-host: of no use",
-        "--nixl-proxy-port 7501|--nixl-proxy-port: of no use",
-        "--nixl-peer-init-port 7301|--nixl-peer-init-port: of no use",
-        "--nixl-peer-alloc-port 7401|--nixl-peer-alloc-port: of no use",
-        "--decoder-init-port 1|--decoder-init-port: of no use",
-        "--decoder-alloc-port 1|--decoder-alloc-port: of no use",
+        "--decoder-host h|--decoder-host: no effect",
+        "--nixl-proxy-host h|--nixl-proxy-host: no effect",
+        "--nixl-proxy-port 7501|--nixl-proxy-port: no effect",
+        "--nixl-peer-init-port 7301|--nixl-peer-init-port: no effect",
+        "--nixl-peer-alloc-port 7401|--nixl-peer-alloc-port: no effect",
+        "--decoder-init-port 1|--decoder-init-port: no effect",
+        "--decoder-alloc-port 1|--decoder-alloc-port: no effect",
         "--disagg-connector-type lmcache --decoder-registry {} --decoder-host h"
-            + "|--decoder-host: of no use without --decoder-init-port, --decoder-alloc-port",
+            + "|--decoder-host: no effect without --decoder-init-port, --decoder-alloc-port",
         "--prefill-model-labels dec,pre|--prefill-model-labels: dec is one of",
         "--load-balancing-strategy random|--load-balancing-strategy: random (expected: one of",
         "--routing-threshold -1|--routing-threshold: -1 (expected:",
@@ -480,7 +480,9 @@ class ProductionStackLauncherTest {
   void logicsOfLaterReleasesAreRefusedWithTheirFlags(String logic, String flag) {
     assertThat(refused(STATIC + "--routing-logic " + logic)).hasSize(1);
     assertThat(refused(STATIC + "--routing-logic " + logic + " " + flag + " 1"))
-        .anyMatch(problem -> problem.startsWith(flag + ": is not supported: the logic " + logic));
+        .anyMatch(
+            problem ->
+                problem.startsWith(flag + ": is not supported: only for the logic " + logic));
   }
 
   @Test
@@ -545,6 +547,7 @@ class ProductionStackLauncherTest {
   void aGateThatIsOnIsRefused() {
     assertThat(refused(ROUND + "--feature-gates SemanticCache=true"))
         .containsExactly(
-            "--feature-gates: SemanticCache=true (expected: gates that are off, as Name=false)");
+            "--feature-gates: SemanticCache=true (expected: gates that are off, for example"
+                + " Name=false)");
   }
 }

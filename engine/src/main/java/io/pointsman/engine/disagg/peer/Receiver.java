@@ -17,7 +17,7 @@ public record Receiver(String host, List<Integer> initPorts, List<Integer> alloc
     allocPorts = List.copyOf(allocPorts);
     if (initPorts.isEmpty() || initPorts.size() != allocPorts.size()) {
       throw new IllegalArgumentException(
-          "ports: %d init, %d alloc (expected: as many of one as of the other, at least 1)"
+          "ports: %d init, %d alloc (expected: equal numbers, at least 1)"
               .formatted(initPorts.size(), allocPorts.size()));
     }
   }

@@ -50,7 +50,7 @@ final class LmcacheProtocol implements PdProtocol {
   public PdPlan plan(PdRequest request, Worker prefill, Worker decode) {
     Receiver receiver = receiver(decode);
     if (receiver == null) {
-      return new PdPlan.Unplanned(decode, "where it takes LMCache's blocks");
+      return new PdPlan.Unplanned(decode, "its receiver for LMCache blocks");
     }
     boolean first = firstFromPrefill(request);
     BodyEdit token =

@@ -111,7 +111,8 @@ final class Fetch {
       return FieldError.stale(peer.field(), where + " does not answer");
     }
     if (!body.has("field")) {
-      return FieldError.stale(peer.field(), where + " is no side channel (status " + status + ")");
+      return FieldError.stale(
+          peer.field(), where + " is not a side channel (status " + status + ")");
     }
     return FieldError.stale(body.path("field").asText(), body.path("reason").asText());
   }

@@ -90,7 +90,7 @@ final class PrefillLeg extends Leg {
     String role = body.path("role").asText();
     if (role.equals("prefill")) {
       return FieldError.stale(
-          peer.field(), peer.host() + ":" + peer.port() + " is no decode engine");
+          peer.field(), peer.host() + ":" + peer.port() + " is not a decode engine");
     }
     int tpSize = body.path("tp_size").asInt();
     if (meet.tpSize() >= 0 && meet.tpSize() != tpSize) {
@@ -158,7 +158,8 @@ final class PrefillLeg extends Leg {
               if (!met[0] && !over) {
                 forget.run();
                 failed(
-                    FieldError.stale("bootstrap_room", "decode has not come in " + seconds + " s"),
+                    FieldError.stale(
+                        "bootstrap_room", "decode did not fetch within " + seconds + " s"),
                     start);
               }
             });

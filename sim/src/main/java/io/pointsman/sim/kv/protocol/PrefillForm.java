@@ -27,13 +27,13 @@ final class PrefillForm {
     }
     JsonNode stream = body.at("stream");
     if (Fields.present(stream) && (!stream.isBoolean() || stream.booleanValue())) {
-      throw body.wrong("stream", "false, or nothing");
+      throw body.wrong("stream", "false or unset");
     }
     if (body.has("stream_options")) {
-      throw body.wrong("stream_options", "nothing");
+      throw body.wrong("stream_options", "unset");
     }
     if (body.at("use_beam_search").asBoolean(false)) {
-      throw body.wrong("use_beam_search", "false, or nothing");
+      throw body.wrong("use_beam_search", "false or unset");
     }
     if (body.has("best_of")) {
       body.integer("best_of", 1, 1);
