@@ -50,8 +50,8 @@ enum FleetMetric implements Metric {
       Kind.COUNTER,
       "pointsman_worker_requests_total",
       "requests",
-      "Ended requests of the worker. succeeded; failed: the worker caused the failure; ignored: the"
-          + " client left or the worker was busy.",
+      "Ended requests of the worker, by outcome. failed: the worker caused the failure; ignored:"
+          + " the client left or the worker was busy.",
       "worker",
       "outcome"),
   WORKER_HEALTHY(

@@ -45,8 +45,8 @@ enum KvMetric implements Metric {
       Kind.COUNTER,
       "pointsman_kv_texts_total",
       "prompts",
-      "Lookups of the token ids of text prompts. whole: known to the end; part: known up to the end"
-          + " of an earlier prompt; unknown: not known.",
+      "Lookups of the token ids of text prompts. whole: all ids are known; part: the ids are known"
+          + " up to the end of an earlier prompt; unknown: no ids are known.",
       "known"),
   KV_TEXTS_BYTES(
       Kind.GAUGE,
@@ -103,7 +103,7 @@ enum KvMetric implements Metric {
       Kind.GAUGE,
       "pointsman_kv_event_sources_live",
       "sources",
-      "Publishers of the worker whose events are complete at the moment.",
+      "Publishers of the worker with complete events at the moment.",
       "worker"),
   KV_EVENT_LAG(
       Kind.GAUGE,

@@ -13,15 +13,15 @@ enum ProcessMetric implements Metric {
       Kind.COUNTER,
       "pointsman_trace_spans_total",
       "spans",
-      "Spans of traced requests. exported; failed: the collector did not accept them; dropped: the"
+      "Spans of traced requests, by result. failed: the collector did not accept them; dropped: the"
           + " queue was full.",
       "result"),
   CAPTURED_REQUESTS(
       Kind.COUNTER,
       "pointsman_captured_requests_total",
       "requests",
-      "Answered requests for the file of --trace-out. written; dropped: the queue was full; failed:"
-          + " the file could not be written.",
+      "Answered requests for the file of --trace-out, by result. dropped: the queue was full;"
+          + " failed: the file could not be written.",
       "result"),
   PROCESS_CPU(
       Kind.COUNTER,

@@ -83,7 +83,7 @@ enum RequestMetric implements Metric {
       Kind.HISTOGRAM,
       "pointsman_held_back_seconds",
       "seconds",
-      "Time for which requests were held in the router, for requests that were held."),
+      "Time in the router while held, for requests that were held (limits.hold-beyond)."),
   BUFFERED_BYTES(
       Kind.GAUGE,
       "pointsman_buffered_bytes",
@@ -123,25 +123,27 @@ enum RequestMetric implements Metric {
       Kind.HISTOGRAM,
       "pointsman_split_stage_seconds",
       "seconds",
-      "Time of each stage of a split request. slot: wait for a worker below its limit; prefill;"
-          + " notification: wait for the engines' notifications; decode: up to the response head.",
+      "Time of each stage of a split request. slot: wait for a worker below its limit; prefill:"
+          + " whole prefill request; notification: wait for the engines' notifications; decode: up"
+          + " to the response head.",
       "stage"),
   SPLIT_PREFILLS(
       Kind.COUNTER,
       "pointsman_split_prefills_total",
       "prefills",
-      "Prefills of split requests. done; client_error: the client got the error; busy; error: the"
-          + " worker failed; timeout; aborted: the client left or decode failed; unplanned: data"
-          + " about a worker is missing.",
+      "Prefills of split requests, by end. client_error: the client got the error; error: the"
+          + " worker failed; aborted: the client left or decode failed; unplanned: data about a"
+          + " worker is missing.",
       "end"),
   SPLIT_HANDOVERS(
       Kind.COUNTER,
       "pointsman_split_handovers_total",
       "hand-overs",
-      "Transfers from prefill to decode. taken; retaken: by another decode worker; empty: the"
-          + " prefill response contained none; recomputed: decode computed the prompt again;"
-          + " complete: the prefill response was the whole response; released: unused, and freed;"
-          + " left: unused, until the engine's lease ends.",
+      "Transfers of KV blocks from prefill to decode, by end. taken: by the chosen decode worker;"
+          + " retaken: by another one; empty: the prefill response contained no transfer;"
+          + " recomputed: decode computed the prompt again; complete: the prefill response was the"
+          + " whole response; released: unused and freed; left: unused, freed when the engine's"
+          + " lease ends.",
       "end");
 
   @SuppressWarnings("ImmutableEnumChecker") // its list is a List.copyOf

@@ -70,9 +70,10 @@ final class VllmRouterMetrics {
   private static final Name DECODES =
       counter("pd_decode_requests_total", "Requests placed on the decode worker.", "worker");
   private static final Name PREFILL_ERRORS =
-      counter("pd_prefill_errors_total", "Requests that the prefill worker failed.", "worker");
+      counter(
+          "pd_prefill_errors_total", "Failed requests that the prefill worker caused.", "worker");
   private static final Name DECODE_ERRORS =
-      counter("pd_decode_errors_total", "Requests that the decode worker failed.", "worker");
+      counter("pd_decode_errors_total", "Failed requests that the decode worker caused.", "worker");
   private static final Name PD_ERRORS =
       counter(
           "pd_errors_total",

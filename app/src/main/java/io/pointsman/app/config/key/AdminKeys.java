@@ -39,7 +39,7 @@ public final class AdminKeys {
           integer(1, 1024),
           AdminSettings.DEFAULTS.dataParallelSize(),
           "Number of data-parallel ranks of an engine that is added over HTTP.",
-          "Above `1`: each rank is a worker. Requests select the rank with the header"
+          "Above `1`: each rank is a worker. The router selects the rank with the header"
               + " `X-data-parallel-rank`.");
 
   public static final Key<Boolean> HEALTH_OF_WORKERS =

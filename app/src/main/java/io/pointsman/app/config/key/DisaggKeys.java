@@ -81,7 +81,7 @@ public final class DisaggKeys {
           SPLIT.uncachedThreshold(),
           "Skip prefill workers if fewer prompt tokens than this are missing in the cache of a"
               + " decode worker.",
-          "`0`: off, and the only value for `moriio`, `p2p_nccl` and `sglang`. A high value lets"
+          "`0`: off; `moriio`, `p2p_nccl` and `sglang` allow only this value. A high value lets"
               + " decode workers compute long prompts.");
 
   public static final Key<Double> HELD_SHARE =
@@ -91,8 +91,9 @@ public final class DisaggKeys {
           SPLIT.heldShare(),
           "Skip prefill workers if a decode worker has at least this share of the prompt in its"
               + " cache.",
-          "A low value lets decode workers compute a large part of the prompt. Above `1`: never."
-              + " `moriio`, `p2p_nccl` and `sglang` allow only that, and it is their default.");
+          "A low value lets decode workers compute a large part of the prompt. Above `1`: prefill"
+              + " workers are never skipped. `moriio`, `p2p_nccl` and `sglang` allow only that, and"
+              + " it is their default.");
 
   public static final Key<Integer> MAX_LOAD_GAP =
       Key.of(
@@ -253,10 +254,9 @@ public final class DisaggKeys {
           ROOT + "remote-host",
           constant(RemoteHost.class),
           PROTOCOLS.remoteHost(),
-          "nixl: host of the blocks that the router passes to decode workers. `keep`: as the"
-              + " prefill worker reports it. `replace`: the host in the worker's URL."
-              + " `replace-if-loopback`: the host in the URL if the reported one is a loopback"
-              + " address.",
+          "nixl: host from which decode workers fetch the blocks. `keep`: as the prefill worker"
+              + " reports it. `replace`: the host in the worker's URL. `replace-if-loopback`: the"
+              + " host in the URL if the reported one is a loopback address.",
           "`replace-if-loopback` helps if engines do not know their own address. `replace` fails if"
               + " worker URLs contain names of services.");
 
@@ -265,8 +265,8 @@ public final class DisaggKeys {
           ROOT + "min-tokens",
           constant(MinTokens.class),
           PROTOCOLS.minTokens(),
-          "Minimum token count in prefill requests, which generate one token. `remove`: remove it."
-              + " `one`: set it to 1, as vllm-router does.",
+          "Minimum token count in prefill requests, which generate one token. `remove`: the"
+              + " parameter is removed. `one`: it is set to 1, as in vllm-router.",
           "Use `remove` for engines without such a parameter.");
 
   public static final Key<String> RECEIVER =

@@ -199,7 +199,7 @@ public final class FleetKeys {
           "stall.patience",
           duration(MILLI, DAY),
           StallSettings.DEFAULTS.patience(),
-          "Silence that is allowed at any load.",
+          "Time without progress that is allowed at any load.",
           "A low value excludes engines that are only slow.");
 
   public static final Key<Duration> STALL_PER_THOUSAND =
@@ -207,7 +207,8 @@ public final class FleetKeys {
           "stall.per-thousand-tokens",
           durationOrOff(MILLI, DAY),
           StallSettings.DEFAULTS.perThousandTokens(),
-          "Additional silence that is allowed for every 1,000 prompt tokens without a response.",
+          "Additional time without progress that is allowed for every 1,000 prompt tokens without a"
+              + " response.",
           "If the value is too low for the engine's prefill speed, engines that compute long"
               + " prompts are excluded.");
 
@@ -216,7 +217,7 @@ public final class FleetKeys {
           "stall.most",
           duration(MILLI, DAY),
           StallSettings.DEFAULTS.most(),
-          "Maximum silence that is allowed in total, at least `stall.patience`.",
+          "Maximum time without progress in total, at least `stall.patience`.",
           "With a high value, the router detects an engine late that hangs with many prompts.");
 
   private FleetKeys() {}

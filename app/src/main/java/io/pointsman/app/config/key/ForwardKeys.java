@@ -130,8 +130,8 @@ public final class ForwardKeys {
           durationOrOff(MILLI, DAY),
           TIMEOUTS.firstByte(),
           "Maximum wait for the response head, and then for the first byte of the body. In a"
-              + " stream, the second wait ends with the first generated event. `response.created`"
-              + " is not generated, but such events and comments restart the wait.",
+              + " stream, the second wait ends with the first generated event. Comments and events"
+              + " such as `response.created` do not end it, but restart it.",
           "The value must exceed the time in the engine's queue plus the prefill time of the"
               + " longest prompt. Without streaming, it must exceed the whole generation.");
 
@@ -149,7 +149,7 @@ public final class ForwardKeys {
           "timeouts.total",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.total(),
-          "Maximum duration of a request without an event stream in the response.",
+          "Maximum duration of a request if its response is not an event stream.",
           "A low value interrupts long generations.");
 
   public static final Key<Duration> STREAM_TOTAL_TIMEOUT =
@@ -157,8 +157,8 @@ public final class ForwardKeys {
           "timeouts.stream-total",
           durationOrOff(MILLI, DAY),
           TIMEOUTS.streamTotal(),
-          "Maximum duration of a request with an event stream in the response. While the request"
-              + " body arrives, `timeouts.total` applies too.",
+          "Maximum duration of a request if its response is an event stream. While the request body"
+              + " arrives, `timeouts.total` applies too.",
           "A low value interrupts long generations.");
 
   public static final Key<Duration> CLIENT_HEAD_TIMEOUT =
@@ -184,8 +184,8 @@ public final class ForwardKeys {
           TIMEOUTS.clientIdle(),
           "Time for which a client connection stays open between requests, or while the client does"
               + " not read the response.",
-          "With a low value, clients must connect again. `off`: dead clients keep connections open;"
-              + " a connection that closes after its response ends after 30 s.");
+          "With a low value, clients must connect again. `off`: dead clients keep connections open,"
+              + " except those that close after a response; these end after 30 s.");
 
   public static final Key<Duration> POOL_IDLE =
       Key.of(

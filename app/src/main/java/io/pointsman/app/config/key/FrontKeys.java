@@ -195,9 +195,9 @@ public final class FrontKeys {
                   + " if it reports its KV memory and has none for the prompt. Held requests with"
                   + " the fewest uncached tokens are placed first. This needs a policy that"
                   + " predicts the wait (`cost`) and 2 to 128 workers. At most `limits.queue-size`"
-                  + " requests are held; one more places the first one of its model. Only requests"
-                  + " that pass through the router to one worker are held. `/v1/decide`, HAProxy"
-                  + " and nginx get their decision at once.",
+                  + " requests are held. If one more arrives, the first one held for its model is"
+                  + " placed. Only requests that the router forwards to a single worker are held;"
+                  + " `/v1/decide`, HAProxy and nginx get their decision at once.",
               "`0`: no request is held. With a high value, more requests wait at a worker that was"
                   + " chosen early. Set `0` if a worker URL is a load balancer in front of several"
                   + " engines.")
@@ -273,7 +273,7 @@ public final class FrontKeys {
               "Request headers that contain a user or tenant id, in order. The id is used as"
                   + " session id if the request has no session header; it comes before body"
                   + " fields.",
-              "An empty list: the router looks at the body fields only.")
+              "An empty list: only session headers and body fields are used.")
           .flag("--owner-headers");
 
   public static final Key<List<String>> AFFINITY_REQUEST_HEADERS =

@@ -67,7 +67,7 @@ public final class KubernetesKeys {
           integer(1, 1024),
           DEFAULTS.dataParallelSize(),
           "Number of data-parallel ranks of the engine in each pod.",
-          "Above `1`: each rank is a worker. Requests select the rank with the header"
+          "Above `1`: each rank is a worker. The router selects the rank with the header"
               + " `X-data-parallel-rank`.");
 
   public static final Key<String> URL =

@@ -16,7 +16,8 @@ public final class KvAwareKeys {
           decimal(0, Double.MAX_VALUE),
           KV.temperature(),
           "kv_aware: randomness of the choice. The probability of a worker falls by the factor e"
-              + " for each such amount of cost above the lowest. The unit is tokens x requests.",
+              + " each time its cost exceeds the lowest by this value. The unit of cost is tokens x"
+              + " requests.",
           "`0`: the lowest cost wins. A high value is almost the same as `random`.");
 
   public static final Key<Double> HOST_CREDIT =

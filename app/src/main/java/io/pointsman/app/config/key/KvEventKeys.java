@@ -45,8 +45,8 @@ public final class KvEventKeys {
           "kv-events.replay-endpoint",
           endpoint(),
           DEFAULTS.replayEndpoint(),
-          "static: endpoint where rank 0 of each engine repeats missed batches, in the form of"
-              + " `kv-events.endpoint`. The label is `kv-events-replay`.",
+          "static: endpoint where rank 0 of each engine repeats missed batches, in the format of"
+              + " `kv-events.endpoint`. The label `kv-events-replay` sets it for a single worker.",
           "Empty: after a missed batch or a lost connection, the router discards the known cache"
               + " content of the worker.");
 

@@ -23,8 +23,8 @@ public final class PeerKeys {
           "disaggregation.notification-address",
           address(),
           DEFAULTS.notificationAddress(),
-          "lmcache: ZeroMQ address where prefill engines report that their blocks have arrived. It"
-              + " is the engines' `pd_proxy_host` and `pd_proxy_port`.",
+          "lmcache: ZeroMQ address where prefill engines report that their blocks have arrived. Set"
+              + " it in the engines as `pd_proxy_host` and `pd_proxy_port`.",
           "`lmcache` needs this address. If engines cannot reach it, each request waits for"
               + " `disaggregation.notification-wait`.");
 

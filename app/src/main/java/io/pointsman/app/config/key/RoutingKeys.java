@@ -70,9 +70,9 @@ public final class RoutingKeys {
           ShadowApi.NONE,
           "Second policy that decides on every request without effect. The metrics"
               + " `pointsman_shadow_*` and `GET /shadow` show its decisions.",
-          "`none`: no second policy. A second policy uses about as much processor time as the"
-              + " policy `cost`, on its own thread. It uses up to twice `cost.max-bytes` of memory,"
-              + " at most 64 MiB.");
+          "`none`: no second policy. A second policy uses about as much CPU time as the policy"
+              + " `cost`, on its own thread. It uses up to twice `cost.max-bytes` of memory, at"
+              + " most 64 MiB.");
 
   public static final Key<String> PLUGIN_DIRECTORY =
       Key.of(
@@ -167,7 +167,7 @@ public final class RoutingKeys {
           "cost.max-bytes",
           bytes(2L << 20, 1L << 36),
           COST.maxBytes(),
-          "cost: memory for the models of all workers' caches, used as needed.",
+          "cost: memory for the estimated content of all workers' caches, used as needed.",
           "With a low value, the policy forgets prompts before the engines do.");
 
   public static final Key<Integer> VIRTUAL_NODES =
@@ -247,9 +247,10 @@ public final class RoutingKeys {
               + " no models counts as serving every model.",
           "`reject`: answer 404 in OpenAI's format. The answer is 503 while a new worker may still"
               + " serve the model, and for 24 hours after its last worker left. `any-worker`: send"
-              + " the request to any worker, even if workers serve different models and the request"
-              + " names none; other modes answer that with 400. `base-model`: send `base:adapter`"
-              + " to workers that serve `base`; handle other models as in `reject`.");
+              + " the request to any worker. If workers serve different models and the request"
+              + " names none, only this mode accepts it; the other modes answer 400. `base-model`:"
+              + " send `base:adapter` to workers that serve `base`; handle other models as in"
+              + " `reject`.");
 
   private static final List<Key<?>> OF_A_MODEL =
       List.of(

@@ -48,7 +48,7 @@ public final class TierKeys {
           ADAPTERS.maxLoadGap(),
           "With `unknown-model: base-model`: number of requests in flight by which workers that"
               + " have an adapter can exceed those that do not. If the least loaded worker with the"
-              + " adapter exceeds the least loaded one without it by more, that one loads the"
+              + " adapter exceeds the least loaded one without it by more, the latter loads the"
               + " adapter.",
           "`0`: another worker loads the adapter only if all that have it are full. A low value"
               + " loads frequent adapters everywhere.");
