@@ -11,7 +11,6 @@ import io.pointsman.it.support.RawClient;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.live.EngineState;
 import java.net.URI;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -30,9 +29,6 @@ final class DecideOnlyPlaneTest {
   private static final int TURNS = 5;
   private static final int AT_ONCE = 8;
   private static final int ABANDONED = 1000;
-
-  /** Leases are looked at every 50 ms; they end no sooner than the plane had asked for them. */
-  private static final Duration LATE_ON_A_BUSY_MACHINE = Duration.ofSeconds(30);
 
   private static final Pattern LEASE = Pattern.compile("\"lease\":\"([^\"]+)\"");
   private static final Pattern URL = Pattern.compile("\"worker\":\\{[^}]*\"url\":\"([^\"]+)\"");
@@ -167,8 +163,6 @@ final class DecideOnlyPlaneTest {
             assertThat((long) counted).isGreaterThanOrEqualTo(mustBeHeld);
             return counted == 0;
           });
-      long late = System.nanoTime() - ends.stream().mapToLong(Long::longValue).max().orElseThrow();
-      assertThat(Duration.ofNanos(late)).isLessThan(LATE_ON_A_BUSY_MACHINE);
 
       // A place is given back before its end is counted.
       Await.until("ends counted", Await.LONG, () -> expired(cluster) >= ABANDONED);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A turn with a sleep first polls without waiting, and waits after the sleep. */
-@Timeout(30)
+@Timeout(120)
 class CoalescingTest {
   private static final long NO_TASK = TimeUnit.SECONDS.toNanos(1);
   private static final int MANY = 1_000;

@@ -24,7 +24,7 @@ final class WireClient implements AutoCloseable {
 
   WireClient(int port) throws IOException {
     socket = new Socket(InetAddress.getLoopbackAddress(), port);
-    socket.setSoTimeout(50_000);
+    socket.setSoTimeout(60_000);
     socket.setTcpNoDelay(true);
     in = new BufferedInputStream(socket.getInputStream(), 65_536);
     out = socket.getOutputStream();

@@ -166,7 +166,7 @@ class HttpWireTest {
 
   private static Socket connect(SimEngine engine) throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), engine.port());
-    socket.setSoTimeout(20_000);
+    socket.setSoTimeout(60_000);
     return socket;
   }
 

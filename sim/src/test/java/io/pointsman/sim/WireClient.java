@@ -32,7 +32,7 @@ final class WireClient {
   static HttpResponse<String> send(String method, String url, String body) throws IOException {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(url))
-            .timeout(Duration.ofSeconds(20))
+            .timeout(Duration.ofSeconds(60))
             .method(
                 method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
             .build();
@@ -72,7 +72,7 @@ final class WireClient {
     body.write("\r\n--edge--\r\n".getBytes(StandardCharsets.US_ASCII));
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(url))
-            .timeout(Duration.ofSeconds(20))
+            .timeout(Duration.ofSeconds(60))
             .header("Content-Type", "multipart/form-data; boundary=edge")
             .POST(BodyPublishers.ofByteArray(body.toByteArray()))
             .build();
@@ -104,7 +104,7 @@ final class WireClient {
   /** A connection that has sent a POST; the caller closes it. */
   static Socket open(int port, String path, String body) throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
-    socket.setSoTimeout(20_000);
+    socket.setSoTimeout(60_000);
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
     String head =
         "POST "

@@ -52,7 +52,7 @@ class MembershipTest {
             clock::nanos,
             _ -> {
               bothWait.countDown();
-              assertThat(bothWait.await(30, TimeUnit.SECONDS)).isTrue();
+              assertThat(bothWait.await(60, TimeUnit.SECONDS)).isTrue();
               fleet.snapshot().workers().forEach(worker -> worker.probed(true));
             });
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {

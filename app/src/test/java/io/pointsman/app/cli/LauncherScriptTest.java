@@ -31,8 +31,9 @@ class LauncherScriptTest {
       """
       #!/bin/sh
       echo built >>"$POINTSMAN_TEST/builds"
+      echo '[INFO] Building Pointsman engine 0.1.0-SNAPSHOT      [2/3]'
       while [ -e "$POINTSMAN_TEST/hold" ]; do sleep 0.02; done
-      mkdir -p app/target/lib
+      mkdir -p app/target/quick/lib
       """;
 
   private static final String JAVA =
@@ -142,6 +143,15 @@ class LauncherScriptTest {
   }
 
   @Test
+  void eachModuleIsNamedWhenItBegins() throws Exception {
+    holdBuilds();
+    Process run = start();
+    awaitSaid(run, "pointsman:   engine [2/3]\n");
+    Files.delete(folder.resolve("hold"));
+    assertThat(end(run)).isZero();
+  }
+
+  @Test
   void itBuildsAfterAChange() throws Exception {
     end(start());
     Path source = Files.createFile(home.resolve("app/src/main/Main.java"));
@@ -193,7 +203,7 @@ class LauncherScriptTest {
   private Map<String, String> withOnly(String... more) throws IOException {
     Path few = Files.createDirectories(folder.resolve("few"));
     List<String> names =
-        List.of("cat", "dirname", "find", "head", "mkdir", "mv", "rm", "sed", "sh", "sleep");
+        List.of("cat", "dirname", "find", "head", "mkdir", "mkfifo", "mv", "rm", "sed", "sh", "sleep");
     for (String name : Stream.concat(names.stream(), Stream.of(more)).toList()) {
       Path program = program(name);
       if (program == null) {
@@ -253,10 +263,12 @@ class LauncherScriptTest {
 
   @Test
   void aBuildThatFailsIsShown() throws Exception {
-    program(folder.resolve("bin/mvn"), "#!/bin/sh\necho 'no such symbol'\nexit 1\n");
+    program(folder.resolve("bin/mvn"), "#!/bin/sh\necho '[INFO] so far'\necho 'no such symbol'\nexit 1\n");
     Process run = start();
     assertThat(end(run)).isEqualTo(1);
-    assertThat(said("err", run)).contains("no such symbol\npointsman: the build failed");
+    assertThat(said("err", run))
+        .contains("no such symbol\npointsman: the build failed")
+        .doesNotContain("so far");
   }
 
   @Test
@@ -265,7 +277,7 @@ class LauncherScriptTest {
     String elsewhere = folder.resolve("elsewhere").toString();
     Process run = start("tools/a tree/pointsman", Map.of("CDPATH", elsewhere));
     assertThat(end(run)).as(said("err", run)).isZero();
-    assertThat(home.resolve("app/target/build.stamp")).exists();
+    assertThat(home.resolve("app/target/quick/build.stamp")).exists();
   }
 
   @Test

@@ -249,7 +249,7 @@ class SpoeListenerTest {
           @Override
           public Verdict ask(String authorization) {
             try {
-              return asked.await(30, TimeUnit.SECONDS) ? Verdict.ADMITTED : Verdict.UNKNOWN;
+              return asked.await(60, TimeUnit.SECONDS) ? Verdict.ADMITTED : Verdict.UNKNOWN;
             } catch (InterruptedException e) {
               throw new AssertionError(e);
             }

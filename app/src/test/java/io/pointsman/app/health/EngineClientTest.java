@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class EngineClientTest {
-  private static final Duration GENEROUS = Duration.ofSeconds(30);
+  private static final Duration GENEROUS = Duration.ofSeconds(60);
 
   private final BlockingQueue<List<String>> heads = new LinkedBlockingQueue<>();
   private volatile String answer = "";
@@ -123,7 +123,7 @@ class EngineClientTest {
     EngineClient client = client(new EngineKeys("all", "ours", null));
     for (Role role : Role.values()) {
       client.send(role, "GET", url("/"), GENEROUS);
-      assertThat(heads.poll(30, TimeUnit.SECONDS))
+      assertThat(heads.poll(60, TimeUnit.SECONDS))
           .contains("authorization: Bearer " + (role == Role.PREFILL ? "ours" : "all"));
     }
   }
@@ -132,12 +132,12 @@ class EngineClientTest {
   void theRequestNamesPathHostAndKey() throws Exception {
     answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     client(EngineKeys.of("sk-1")).send(Role.REGULAR, "POST", url("/a/b?c=d"), GENEROUS);
-    List<String> head = heads.poll(30, TimeUnit.SECONDS);
+    List<String> head = heads.poll(60, TimeUnit.SECONDS);
     assertThat(head)
         .startsWith("POST /a/b?c=d HTTP/1.1", "host: 127.0.0.1:" + server.getLocalPort())
         .contains("authorization: Bearer sk-1", "content-length: 0", "connection: close");
     get("");
-    assertThat(heads.poll(30, TimeUnit.SECONDS))
+    assertThat(heads.poll(60, TimeUnit.SECONDS))
         .startsWith("GET / HTTP/1.1")
         .noneMatch(line -> line.startsWith("authorization"));
   }

@@ -21,7 +21,7 @@ class SystemLargePagesTest {
       assertThat(found).isNotDone();
       return;
     }
-    MemorySegment memory = found.get(30, TimeUnit.SECONDS);
+    MemorySegment memory = found.get(60, TimeUnit.SECONDS);
     assertThat(memory.byteSize()).isEqualTo(2 << 20);
     assertThat(memory.address() % (2 << 20)).isZero();
     for (long at = 0; at < memory.byteSize(); at += 4096) {

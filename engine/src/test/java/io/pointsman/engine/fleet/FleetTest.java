@@ -82,7 +82,7 @@ class FleetTest {
         started.await();
         List<Long> versions = new ArrayList<>();
         busy.listen(snapshot -> versions.add(snapshot.version()));
-        changes.get(30, TimeUnit.SECONDS);
+        changes.get(60, TimeUnit.SECONDS);
 
         assertThat(versions.getLast()).isEqualTo(30);
         for (int i = 1; i < versions.size(); i++) {
@@ -347,7 +347,7 @@ class FleetTest {
       }
       stop.countDown();
       for (Future<?> client : clients) {
-        client.get(30, TimeUnit.SECONDS);
+        client.get(60, TimeUnit.SECONDS);
       }
     }
     assertThat(all).allSatisfy(w -> assertThat(w.inFlight()).isZero());

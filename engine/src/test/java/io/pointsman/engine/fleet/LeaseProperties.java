@@ -126,7 +126,7 @@ class LeaseProperties {
       }
       start.countDown();
       for (Future<?> future : done) {
-        future.get(30, TimeUnit.SECONDS);
+        future.get(60, TimeUnit.SECONDS);
       }
     }
     assertThat(outOfRange).isFalse();

@@ -28,7 +28,7 @@ class ClaimTableTest {
   void wordsOfTwoWritersNeverFormAnEntry() throws Exception {
     List<Callable<Integer>> writers = List.of(() -> writeAndRead(1), () -> writeAndRead(2));
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      for (Future<Integer> wrong : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
+      for (Future<Integer> wrong : threads.invokeAll(writers, 4, TimeUnit.MINUTES)) {
         assertThat(wrong.get()).isZero();
       }
     }

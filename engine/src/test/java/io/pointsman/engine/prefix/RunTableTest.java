@@ -90,7 +90,7 @@ class RunTableTest {
   void wordsOfTwoWritersNeverFormARun() throws Exception {
     List<Callable<Integer>> writers = List.of(() -> writeAndRead(1), () -> writeAndRead(2));
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      for (Future<Integer> wrong : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
+      for (Future<Integer> wrong : threads.invokeAll(writers, 4, TimeUnit.MINUTES)) {
         assertThat(wrong.get()).isZero();
       }
     }
@@ -124,7 +124,7 @@ class RunTableTest {
       List<Callable<Integer>> both =
           List.of(() -> takeOut(together, this::drop), () -> takeOut(together, takingOut));
       try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-        for (Future<Integer> done : threads.invokeAll(both, 60, TimeUnit.SECONDS)) {
+        for (Future<Integer> done : threads.invokeAll(both, 4, TimeUnit.MINUTES)) {
           assertThat(done.get()).isZero();
         }
       }
@@ -167,7 +167,7 @@ class RunTableTest {
     table.counted(tally.added, tally.replaced);
     List<Callable<Integer>> writers = List.of(() -> openAndTakeOut(0), () -> openAndTakeOut(1));
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      for (Future<Integer> done : threads.invokeAll(writers, 60, TimeUnit.SECONDS)) {
+      for (Future<Integer> done : threads.invokeAll(writers, 4, TimeUnit.MINUTES)) {
         assertThat(done.get()).isZero();
       }
     }

@@ -115,7 +115,7 @@ final class NginxProcess implements AutoCloseable {
   public void close() throws IOException {
     process.destroy();
     try {
-      if (!process.waitFor(10, TimeUnit.SECONDS)) {
+      if (!process.waitFor(60, TimeUnit.SECONDS)) {
         process.destroyForcibly();
       }
     } catch (InterruptedException e) {

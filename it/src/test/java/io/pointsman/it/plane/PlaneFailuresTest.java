@@ -511,7 +511,7 @@ final class PlaneFailuresTest {
 
   private static void awaitAll(CountDownLatch all) throws IOException {
     try {
-      if (!all.await(30, TimeUnit.SECONDS)) {
+      if (!all.await(60, TimeUnit.SECONDS)) {
         throw new IOException("not in flight at once: " + all.getCount() + " are missing");
       }
     } catch (InterruptedException e) {

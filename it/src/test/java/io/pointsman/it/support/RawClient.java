@@ -17,7 +17,7 @@ import java.util.List;
  * and {@link #reset}.
  */
 public final class RawClient implements AutoCloseable {
-  private static final int CONNECT_LIMIT_MS = 30_000;
+  private static final int CONNECT_LIMIT_MS = 60_000;
   private static final int READ_LIMIT_MS = 60_000;
 
   private final Socket socket;

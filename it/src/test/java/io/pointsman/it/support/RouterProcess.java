@@ -54,6 +54,9 @@ public final class RouterProcess implements AutoCloseable {
 
   private static final Pattern GREETING = Pattern.compile("listens on http://\\S+:(\\d+)");
 
+  /** Its bit in a set of signals. */
+  private static final long SIGHUP = 1;
+
   private static final Duration START_LIMIT = Duration.ofSeconds(60);
 
   private final Process process;
@@ -119,7 +122,8 @@ public final class RouterProcess implements AutoCloseable {
 
   private static RouterProcess launch(
       List<String> prefix, String classPath, int port, String... flags) throws IOException {
-    List<String> command = new ArrayList<>(prefix);
+    List<String> command = new ArrayList<>(heedingHangUps());
+    command.addAll(prefix);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(LIKE_THE_LAUNCHER);
     command.addAll(WATCHED);
@@ -138,6 +142,19 @@ public final class RouterProcess implements AutoCloseable {
     router.threadsAtFirst = router.threads();
     router.descriptorsAtFirst = router.descriptors();
     return router;
+  }
+
+  /**
+   * Under {@code nohup} this process ignores SIGHUP, and so would every process that it starts.
+   */
+  private static List<String> heedingHangUps() throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+      if (line.startsWith("SigIgn:")
+          && (Long.parseUnsignedLong(line.substring(7).strip(), 16) & SIGHUP) != 0) {
+        return List.of("env", "--default-signal=HUP");
+      }
+    }
+    return List.of();
   }
 
   private boolean ready() {
@@ -176,12 +193,12 @@ public final class RouterProcess implements AutoCloseable {
 
   /** Tells it to read its configuration again (SIGHUP). */
   public void hangUp() throws IOException, InterruptedException {
-    run("kill", "-HUP", "" + process.pid());
+    signal("HUP");
   }
 
   /** Stops it in its tracks, so that it does nothing at all (SIGSTOP), or lets it go on. */
   public void freeze(boolean frozen) throws IOException, InterruptedException {
-    run("kill", frozen ? "-STOP" : "-CONT", "" + process.pid());
+    signal(frozen ? "STOP" : "CONT");
   }
 
   /** Ends it without a word (SIGKILL). */
@@ -193,6 +210,11 @@ public final class RouterProcess implements AutoCloseable {
   /** Has every write to a file fail from now on, or succeed again. */
   public void failFileWrites(boolean fail) throws IOException, InterruptedException {
     run("prlimit", "--pid", "" + process.pid(), "--fsize=" + (fail ? 0 : "unlimited") + ":");
+  }
+
+  /** By the shell, which every system has: not all have the program. */
+  private void signal(String name) throws IOException, InterruptedException {
+    run("sh", "-c", "kill -" + name + " " + process.pid());
   }
 
   private static void run(String... command) throws IOException, InterruptedException {

@@ -75,11 +75,11 @@ class NameTableTest {
       // An error of this kind would end the run of all tests.
       throw new AssertionError(e);
     }
-    return String.valueOf(told.poll(30, TimeUnit.SECONDS));
+    return String.valueOf(told.poll(60, TimeUnit.SECONDS));
   }
 
   private void awaitAddress(String address) throws InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (!ask("engine").equals(address)) {
       assertThat(System.nanoTime()).isLessThan(end);
     }

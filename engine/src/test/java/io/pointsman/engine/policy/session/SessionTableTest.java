@@ -407,7 +407,7 @@ class SessionTableTest {
       }
       for (Future<Map<String, Set<Worker>>> result : results) {
         result
-            .get(30, TimeUnit.SECONDS)
+            .get(60, TimeUnit.SECONDS)
             .forEach((s, w) -> served.computeIfAbsent(s, _ -> new HashSet<>()).addAll(w));
       }
     }
@@ -437,7 +437,7 @@ class SessionTableTest {
         done.add(pool.submit(() -> churn(random)));
       }
       for (Future<?> future : done) {
-        future.get(30, TimeUnit.SECONDS);
+        future.get(60, TimeUnit.SECONDS);
       }
     }
     int sessions = 0;
