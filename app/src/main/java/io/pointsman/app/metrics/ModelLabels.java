@@ -7,9 +7,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Maps the model in a request to a label from a limited set, so that clients cannot create series.
- * The set contains the first {@code most} configured or served models, and two more labels.
- * Thread-safe; {@link #index} allocates nothing.
+ * Maps the model in a request to a label from a limited set. Clients can therefore not create
+ * series with invented names. The set contains the first {@code most} configured or served models,
+ * and two more labels. Thread-safe; {@link #index} allocates nothing.
  */
 final class ModelLabels {
   /** The label of a request without a model. */
