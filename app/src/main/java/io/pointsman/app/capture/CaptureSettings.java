@@ -8,7 +8,7 @@ import static java.util.Objects.requireNonNull;
  * @param file file for one JSON line per answered request; empty: no capture
  * @param maxBytes maximum size of each file in bytes; at least 64 KiB
  * @param files maximum number of files, including the current one; 1 to 1,000. Older files have a
- * number as suffix; the oldest has the highest.
+ *     number as suffix; the oldest has the highest.
  */
 public record CaptureSettings(String file, long maxBytes, int files) {
   private static final long LEAST_BYTES = 64 << 10;

@@ -88,7 +88,9 @@ final class RayLlmConfig {
   private final int ongoing;
   final String model;
 
-  /** @param ongoing default of the maximum requests in flight per worker */
+  /**
+   * @param ongoing default of the maximum requests in flight per worker
+   */
   RayLlmConfig(RayNode node, int ongoing) {
     this.ongoing = ongoing;
     this.node = node.keys(KEYS, IDLE_KEYS);
@@ -168,7 +170,7 @@ final class RayLlmConfig {
    * The listed workers of the model.
    *
    * @param deploymentLabel name of the deployment as a label, for responses that contain it; empty:
-   * no label
+   *     no label
    */
   List<WorkerSpec> workers(String deploymentLabel) {
     RayNode written = node.at("workers");

@@ -24,7 +24,9 @@ final class RayQueues {
 
   private final ConfigValues values;
 
-  /** @param values the translation up to here, including workers; receives the queues */
+  /**
+   * @param values the translation up to here, including workers; receives the queues
+   */
   RayQueues(ConfigValues values) {
     this.values = values;
   }
