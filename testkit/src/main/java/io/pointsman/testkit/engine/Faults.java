@@ -4,13 +4,13 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
-/** Engines' behaviours by name, good and bad. */
+/** Behaviours of engines by name, good and bad. */
 public final class Faults {
   private Faults() {}
 
   /** Answers with a JSON document. */
   public record Answer(int status, String body) implements EngineScript {
-    /** 200 with a small document. */
+    /** Status 200 with a small document. */
     public static Answer ok() {
       return new Answer(200, "{\"ok\":true}");
     }
@@ -21,7 +21,7 @@ public final class Faults {
     }
   }
 
-  /** Answers probes and says that it serves {@code model}; does {@code then} with the rest. */
+  /** Answers probes and reports {@code model}; passes all other requests to {@code then}. */
   public record Healthy(String model, EngineScript then) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
@@ -51,7 +51,7 @@ public final class Faults {
     }
   }
 
-  /** Sends these bytes, whatever they are, and keeps the connection. */
+  /** Sends the given bytes and keeps the connection. */
   public record Raw(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -59,7 +59,7 @@ public final class Faults {
     }
   }
 
-  /** Streams these events, a chunk each, to the end. */
+  /** Streams the given events completely, one chunk each. */
   public record EventStream(List<String> events) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -71,7 +71,7 @@ public final class Faults {
     }
   }
 
-  /** Accepts the request and never answers, until the peer goes. */
+  /** Accepts the request and waits until the peer leaves. */
   public record HangBeforeHeaders() implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -80,7 +80,7 @@ public final class Faults {
     }
   }
 
-  /** Sends these bytes, then nothing until the peer goes. */
+  /** Sends the given bytes and waits until the peer leaves. */
   public record HangAfter(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -89,18 +89,18 @@ public final class Faults {
     }
   }
 
-  /** Sends these bytes, then breaks the connection with a reset. */
+  /** Sends the given bytes, then resets the connection. */
   public record ResetAfterBytes(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
         throws IOException, InterruptedException {
       connection.send(bytes);
-      Thread.sleep(50); // a reset would overtake what is still being read
+      Thread.sleep(50); // a reset would overtake data that the peer has not read yet
       connection.reset();
     }
   }
 
-  /** Sends these bytes, then closes the connection in an orderly way. */
+  /** Sends the given bytes, then closes the connection in an orderly way. */
   public record CloseAfter(String bytes) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -108,7 +108,7 @@ public final class Faults {
     }
   }
 
-  /** Waits before it does what {@code then} says. */
+  /** Waits before it runs {@code then}. */
   public record SlowFirstToken(Duration delay, EngineScript then) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
@@ -118,7 +118,7 @@ public final class Faults {
     }
   }
 
-  /** Streams one event, then something that is not a chunk. */
+  /** Streams one event, then an invalid chunk. */
   public record MalformedChunk() implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
@@ -126,7 +126,7 @@ public final class Faults {
     }
   }
 
-  /** An answer whose end is the end of the connection. */
+  /** A response that ends with the connection. */
   public record CloseDelimited(String body) implements EngineScript {
     @Override
     public void answer(EngineRequest request, EngineConnection connection) throws IOException {
