@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** {@code cost} with chats as people have them: each turn goes on from the one before. */
+/** {@code cost} with realistic chats: each turn continues the previous one. */
 final class ConversationsTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
   private static final int CONVERSATIONS = 12;
@@ -21,7 +21,7 @@ final class ConversationsTest {
   private final Random random = new Random(5);
 
   @Test
-  void eachTurnFindsTheOneBeforeWhateverTheirLengths() throws Exception {
+  void eachTurnFindsThePreviousOneAtAnyLength() throws Exception {
     try (Cluster cluster =
         Cluster.of(8).policy("cost").engines(engine -> engine.withKv(8192, 16)).start()) {
       for (int c = 0; c < CONVERSATIONS; c++) {

@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** The program is told to stop (SIGTERM) while it serves. */
+/** The program gets SIGTERM while it serves. */
 final class GracefulStopTest {
   @Test
   void streamEndsInOrderAndTheProgramEndsWithZero() throws Exception {
@@ -69,7 +69,7 @@ final class GracefulStopTest {
   }
 
   @Test
-  void whileItsDelayLastsItServesAllThatComesAndASecondSignalEndsIt() throws Exception {
+  void allRequestsAreServedDuringTheDelayAndASecondSignalEndsIt() throws Exception {
     try (SimEngine engine = engine();
         RouterProcess router = RouterProcess.serve(List.of(engine.url()), "--drain-delay", "1h")) {
       AtomicBoolean over = new AtomicBoolean();
@@ -96,7 +96,7 @@ final class GracefulStopTest {
     }
   }
 
-  /** Sends one request after the other, on connections that are used for as long as they last. */
+  /** Sends requests one after the other, reusing connections as long as possible. */
   private static void load(
       int port, boolean keeps, AtomicBoolean over, AtomicInteger served, Queue<String> failures) {
     String body = "{\"model\":\"sim\",\"max_tokens\":1,\"prompt\":\"go on\"}";

@@ -7,7 +7,7 @@ import java.net.http.HttpResponse;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Clients whose keys another server knows. */
+/** Clients with keys that another server validates. */
 @Timeout(120)
 class VllmRouterKeysTest {
   private static MockWorker keysOf(String key) throws IOException {
@@ -17,7 +17,7 @@ class VllmRouterKeysTest {
   }
 
   @Test
-  void onlyConfirmedKeysComeIn() throws Exception {
+  void onlyConfirmedKeysAreAdmitted() throws Exception {
     try (MockWorker worker = MockWorker.start("worker");
         MockWorker keys = keysOf("good");
         LaunchedRouter router =

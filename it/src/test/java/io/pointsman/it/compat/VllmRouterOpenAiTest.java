@@ -6,11 +6,11 @@ import java.net.http.HttpResponse;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** {@code --backend openai}: one server that knows its clients by their keys. */
+/** {@code --backend openai}: one server that identifies clients by their keys. */
 @Timeout(120)
 class VllmRouterOpenAiTest {
   @Test
-  void eachClientsOwnKeyReachesAServerThatWantsOne() throws Exception {
+  void eachClientsOwnKeyReachesAServerThatRequiresOne() throws Exception {
     try (MockWorker server = MockWorker.start("provider")) {
       server.apiKey = "mine";
       server.modelsWantKey = true;
@@ -25,7 +25,7 @@ class VllmRouterOpenAiTest {
   }
 
   @Test
-  void theListOfModelsIsTheServersAnswerToTheClientsKey() throws Exception {
+  void theListOfModelsIsTheServersResponseForTheClientsKey() throws Exception {
     try (MockWorker server = MockWorker.start("provider")) {
       server.apiKey = "mine";
       server.modelsWantKey = true;

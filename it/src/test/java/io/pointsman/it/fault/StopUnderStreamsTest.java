@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The router is told to stop (SIGTERM) while 500 streams are under way. */
+/** The router gets SIGTERM while 500 streams are active. */
 @Timeout(180)
 final class StopUnderStreamsTest {
   private static final int STREAMS = 500;
@@ -31,10 +31,10 @@ final class StopUnderStreamsTest {
 
   private static final int BETWEEN_EVENTS_MILLIS = 200;
 
-  /** Behind the drain time, for the last stream to end: what a busy machine may take for them. */
+  /** Extra time after the drain time for the last stream on a busy machine. */
   private static final int LAST_END_SECONDS = 10;
 
-  /** Behind the drain time, for the process to end: a bound against hanging. */
+  /** Extra time after the drain time for the process to end; a limit against hanging. */
   private static final int END_SECONDS = 45;
 
   @Test
@@ -70,7 +70,7 @@ final class StopUnderStreamsTest {
         client.join();
       }
       assertThat(router.awaitExit()).isZero();
-      // No lease is open, by the router's own last word.
+      // No lease is open, by the router's last log line.
       assertThat(router.output()).contains("stopped, 0 requests in flight");
       long millis = (System.nanoTime() - told) / 1_000_000;
       long last = (lastEnd.get() - told) / 1_000_000;
@@ -95,7 +95,7 @@ final class StopUnderStreamsTest {
     }
   }
 
-  /** Every other stream ends soon after the router was told to stop; the rest would never end. */
+  /** Every other stream ends soon after the SIGTERM; the rest would never end. */
   private static EngineScript half(AtomicInteger streams, CountDownLatch stopping) {
     return (_, connection) -> {
       connection.beginEvents().chunk("data: begun\n\n");
@@ -103,7 +103,7 @@ final class StopUnderStreamsTest {
       stopping.await();
       for (int i = 0; i < 5 || !ends; i++) {
         connection.chunk("data: more\n\n");
-        Thread.sleep(BETWEEN_EVENTS_MILLIS); // a generation takes its time
+        Thread.sleep(BETWEEN_EVENTS_MILLIS); // a generation takes time
       }
       connection.chunk("data: [DONE]\n\n").lastChunk();
     };
@@ -111,7 +111,7 @@ final class StopUnderStreamsTest {
 
   private static void note(Map<String, AtomicInteger> ends, AtomicLong lastEnd, int port) {
     ends.computeIfAbsent(end(port), _ -> new AtomicInteger()).incrementAndGet();
-    lastEnd.set(System.nanoTime()); // whoever comes last sets it last, but for a moment
+    lastEnd.set(System.nanoTime()); // the last writer wins; others are only moments earlier
   }
 
   private static String end(int port) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Streams that outlive a reload of nginx, and so the process that serves them. */
+/** Streams that outlive a reload of nginx, and with it their configuration. */
 @Timeout(300)
 final class NginxReloadTest {
   private static final Duration TTL = Duration.ofSeconds(6);
@@ -68,9 +68,9 @@ final class NginxReloadTest {
         .sum();
   }
 
-  /** The lease lives for six seconds, the stream for thirteen after the reload. */
+  /** The lease lasts 6 s; the stream continues for 13 s after the reload. */
   @Test
-  void theyAreLoadToTheirEndAndSettledThen() throws Exception {
+  void theyCountAsLoadToTheirEndAndAreThenSettled() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     rig.scripted(held(end));
     Router router = rig.router("least_load", "metrics.enabled", "true", "metrics.port", "0");

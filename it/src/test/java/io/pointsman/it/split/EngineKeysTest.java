@@ -12,7 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Each role's engines get their own key, unless the client brings one. */
+/** The engines of each role get their own key, unless the client sends one. */
 @Timeout(180)
 final class EngineKeysTest {
   private static final String BODY =
