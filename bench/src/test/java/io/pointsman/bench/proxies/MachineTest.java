@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What reports say of where and with what they were made. */
+/** Description of the machine and the contenders in reports. */
 final class MachineTest {
   @TempDir Path home;
 
@@ -53,7 +53,7 @@ final class MachineTest {
   }
 
   @Test
-  void theCommitIsNamedAndWhetherThereAreChanges() throws Exception {
+  void theCommitIsNamedWithAMarkForChanges() throws Exception {
     assertThat(description()).contains("pointsman of an unknown commit, Java ");
 
     git("init", "-q");
@@ -68,7 +68,7 @@ final class MachineTest {
   }
 
   @Test
-  void otherContendersHaveTheirVersionsOrSayThatTheyHaveNone() throws Exception {
+  void otherContendersShowTheirVersionOrThatItIsUnknown() throws Exception {
     installed("litellm_proxy_extras-0.4.2");
     installed("litellm-1.2.3");
 
