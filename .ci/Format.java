@@ -1,14 +1,17 @@
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Checks every Java source of the project with google-java-format (--check), or rewrites those that git sees as changed (--write). Run by the build on JDK 25,
- * because the formatter parses with the compiler of the JDK it runs on.
+ * Checks Java sources with google-java-format, or rewrites them (--write). Run by the build on JDK 25, because the formatter parses with the compiler of the
+ * JDK it runs on. --check and --write look at what differs from the last commit that is also in origin/main, or from the last commit where there is no
+ * origin/main; --check-all, which CI asks for, at every source, as do all of them where there is no git.
  */
 class Format {
   public static void main(String[] args) throws Exception {
@@ -21,7 +24,7 @@ class Format {
     command.addAll(List.of("-jar", "target/tools/google-java-format.jar"));
     command.addAll(check ? List.of("--dry-run", "--set-exit-if-changed") : List.of("--replace"));
     int options = command.size();
-    command.addAll(check ? sources() : changed());
+    command.addAll(args[0].equals("--check-all") ? sources() : changed().orElseGet(Format::sources));
     if (command.size() == options) {
       return;
     }
@@ -32,20 +35,36 @@ class Format {
     System.exit(exit);
   }
 
-  private static List<String> sources() throws IOException {
+  private static List<String> sources() {
     try (Stream<Path> files = Files.walk(Path.of("."))) {
       return files.map(Path::toString).filter(Format::source).filter(f -> !f.contains("/target/")).sorted().toList();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
-  /** What git sees as changed or new; every source where there is no git. */
-  private static List<String> changed() throws Exception {
-    Process git = new ProcessBuilder("git", "status", "--porcelain", "-uall", "--no-renames").redirectErrorStream(true).start();
-    String output = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    if (git.waitFor() != 0) {
-      return sources();
+  /** What git sees as changed or new; empty where there is no git. */
+  private static Optional<List<String>> changed() throws InterruptedException {
+    String base = git("merge-base", "HEAD", "origin/main").map(String::strip).orElse("HEAD");
+    Optional<String> differs = git("diff", "--name-only", "--no-renames", "--diff-filter=d", "--relative", base);
+    Optional<String> unknown = git("ls-files", "--others", "--exclude-standard");
+    if (differs.isEmpty() || unknown.isEmpty()) {
+      return Optional.empty();
     }
-    return output.lines().map(line -> line.substring(3)).filter(Format::source).filter(file -> Files.exists(Path.of(file))).toList();
+    return Optional.of((differs.get() + unknown.get()).lines().filter(Format::source).toList());
+  }
+
+  /** What git prints; empty if it fails or is not installed. */
+  private static Optional<String> git(String... arguments) throws InterruptedException {
+    List<String> command = new ArrayList<>(List.of("git", "-c", "core.quotePath=false"));
+    command.addAll(List.of(arguments));
+    try {
+      Process git = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+      String output = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      return git.waitFor() == 0 ? Optional.of(output) : Optional.empty();
+    } catch (IOException e) {
+      return Optional.empty();
+    }
   }
 
   private static boolean source(String file) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pointsman.bench.contender.Contenders;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -20,6 +21,7 @@ final class BestOfNCheckTest {
   }
 
   @Test
+  @Tag("full")
   void cacheAwareSendsSamplesOfAPromptTogetherAndRoundRobinDoesNot() throws Exception {
     BestOfNRow together = run("cache_aware");
     BestOfNRow scattered = run("round_robin");

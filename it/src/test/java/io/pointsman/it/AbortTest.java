@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -65,6 +66,7 @@ final class AbortTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("full")
   void beforeHeaders(Leaving leaving) throws Exception {
     try (Cluster cluster = slowEngines(1).start()) {
       Rounds rounds = new Rounds();
@@ -80,6 +82,7 @@ final class AbortTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("full")
   void beforeHeadersOnATransparentPath(Leaving leaving) throws Exception {
     try (Cluster cluster = slowEngines(1).start()) {
       Rounds rounds = new Rounds();
@@ -98,6 +101,7 @@ final class AbortTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("full")
   void whileQueuedNoEngineGetsTheRequest(Leaving leaving) throws Exception {
     Cluster.Setup one = slowEngines(1).set("limits.max-concurrent-requests", 1);
     try (Cluster cluster = one.start();
@@ -121,6 +125,7 @@ final class AbortTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("full")
   void whileBackingOffNoEngineGetsAnotherAttempt(Leaving leaving) throws Exception {
     Cluster.Setup patient =
         slowEngines(2).set("retry.initial-backoff", "1h").set("retry.max-backoff", "1h");
@@ -142,6 +147,7 @@ final class AbortTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("full")
   void duringTheSecondAttempt(Leaving leaving) throws Exception {
     Cluster.Setup hashed = slowEngines(2).policy("consistent_hash").set("breaker.enabled", false);
     try (Cluster cluster = hashed.start()) {

@@ -21,12 +21,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Engines that send faster than clients read: the router stops reading instead of buffering. The
  * router is a separate process, so its memory can be measured.
  */
+@Tag("full")
 final class BackpressureTest {
   private static final int READERS = Scale.of(40, 200);
   private static final int WARM_UP = 20;

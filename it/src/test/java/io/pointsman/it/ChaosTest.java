@@ -7,11 +7,13 @@ import io.pointsman.bench.chaos.ChaosRun;
 import io.pointsman.it.support.Scale;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * A short run of {@code bench chaos}: one fault per second, with the router as a separate process.
  */
+@Tag("full")
 final class ChaosTest {
   private static final int SECONDS = Scale.of(10, 60);
   private static final int RATE = Scale.of(60, 300);

@@ -10,9 +10,11 @@ import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@code cost} with realistic chats: each turn continues the previous one. */
+@Tag("full")
 final class ConversationsTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
   private static final int CONVERSATIONS = 12;

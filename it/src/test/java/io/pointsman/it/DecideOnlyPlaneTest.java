@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -122,6 +123,7 @@ final class DecideOnlyPlaneTest {
    */
   @ParameterizedTest
   @CsvSource({"cache_aware, 8", "cost, 1"})
+  @Tag("full")
   void enginesCachesHitAsOftenAsBehindTheBuiltInProxy(String policy, int atOnce) throws Exception {
     double proxied = hitRate(policy, atOnce, DecideOnlyPlaneTest::proxied);
 
@@ -137,6 +139,7 @@ final class DecideOnlyPlaneTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"least_load", "cost"})
+  @Tag("full")
   void aThousandLeasesOfADeadProxyExpireAndNoneTooEarly(String policy) throws Exception {
     try (Cluster cluster = Cluster.of(4).policy(policy).start()) {
       List<Long> ends =
@@ -186,6 +189,7 @@ final class DecideOnlyPlaneTest {
   }
 
   @Test
+  @Tag("full")
   void leasesCountAsLoadForTheBuiltInProxyToo() throws Exception {
     try (Cluster cluster = Cluster.of(2).policy("least_load").start()) {
       String question = "{\"body\":{\"model\":\"%s\",\"messages\":[]}}".formatted(Cluster.MODEL);
@@ -238,6 +242,7 @@ final class DecideOnlyPlaneTest {
   }
 
   @Test
+  @Tag("full")
   void aTwentyMegabyteBodyIsRoutedByItsFirstPartOrRefused() throws Exception {
     try (Cluster cluster = Cluster.of(4).policy("cache_aware").start()) {
       String words = "all work and no play ".repeat(1_000_000);
@@ -262,6 +267,7 @@ final class DecideOnlyPlaneTest {
   }
 
   @Test
+  @Tag("full")
   void wrongMethodsAndWrongJsonAreAnswered() throws Exception {
     try (Cluster cluster = Cluster.of(1).start()) {
       for (String path : List.of("/v1/decide", "/internal/route", "/v1/leases/x/settle")) {

@@ -126,7 +126,7 @@ final class DocumentationTest {
   void scriptsInCommandsExist() throws IOException {
     for (Typed typed : typedLines()) {
       String script = typed.line().replaceFirst("\\s.*", "");
-      if (script.matches("(\\./|\\.ci/|it/|bench/)[\\w./-]+")) {
+      if (script.matches("(\\./|\\.ci/|it/|bench/|test/)[\\w./-]+")) {
         assertThat(ROOT.resolve(script)).as(typed.page() + ": " + typed.line()).isExecutable();
       }
     }

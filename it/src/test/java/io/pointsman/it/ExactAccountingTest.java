@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * its end. Closing the cluster checks this: no count is above zero, none was negative, and no lease
  * was settled twice.
  */
+@Tag("full")
 final class ExactAccountingTest {
   private static final int REQUESTS = Scale.of(3_000, 20_000);
   private static final int AT_ONCE = 192;

@@ -19,6 +19,7 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -90,6 +91,7 @@ final class FidelityTest {
 
   @ParameterizedTest
   @MethodSource("paths")
+  @Tag("full")
   void chunkedRequestBodyReachesTheEngineByteForByte(String path) throws Exception {
     next = RawEngine.answer("application/json", bytes("{}"));
     try (RawClient client = RawClient.connect(cluster.port())) {
@@ -104,6 +106,7 @@ final class FidelityTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/v1/chat/completions", "/unknown"})
+  @Tag("full")
   void compressedRequestBodyReachesTheEngineByteForByte(String path) throws Exception {
     next = RawEngine.answer("application/json", bytes("{}"));
     byte[] body = gzip(oddBodies().getFirst());
@@ -117,6 +120,7 @@ final class FidelityTest {
   }
 
   @Test
+  @Tag("full")
   void bodyLargerThanTheBufferReachesTheEngineByteForByte() throws Exception {
     next = RawEngine.answer("application/json", bytes("{}"));
     byte[] body = longPrompt(20 << 20);
@@ -130,6 +134,7 @@ final class FidelityTest {
 
   @ParameterizedTest
   @MethodSource("paths")
+  @Tag("full")
   void responseBodyReachesTheClientByteForByte(String path) throws Exception {
     try (RawClient client = RawClient.connect(cluster.port())) {
       for (byte[] body : oddBodies()) {
@@ -151,6 +156,7 @@ final class FidelityTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/v1/chat/completions", "/unknown"})
+  @Tag("full")
   void compressedResponseReachesTheClientByteForByte(String path) throws Exception {
     byte[] plain = longPrompt(300_000);
     byte[] body = gzip(plain);
@@ -168,6 +174,7 @@ final class FidelityTest {
   }
 
   @Test
+  @Tag("full")
   void binaryResponseReachesTheClientByteForByte() throws Exception {
     byte[] body = new byte[1 << 20];
     new SplittableRandom(1).nextBytes(body);

@@ -20,6 +20,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The program gets SIGTERM while it serves. */
@@ -50,6 +51,7 @@ final class GracefulStopTest {
   }
 
   @Test
+  @Tag("full")
   void streamThatOutlastsTheDrainTimeoutEndsWithAnErrorEvent() throws Exception {
     try (SimEngine engine = engine();
         RouterProcess router =
@@ -69,6 +71,7 @@ final class GracefulStopTest {
   }
 
   @Test
+  @Tag("full")
   void allRequestsAreServedDuringTheDelayAndASecondSignalEndsIt() throws Exception {
     try (SimEngine engine = engine();
         RouterProcess router = RouterProcess.serve(List.of(engine.url()), "--drain-delay", "1h")) {

@@ -11,12 +11,14 @@ import io.pointsman.sim.SimEngine;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Many concurrent requests with one long prefix, on a transparent route. An engine has memory for
  * twice its fair share and rejects more.
  */
+@Tag("full")
 final class HotPrefixOnUnknownPathTest {
   private static final int ENGINES = 8;
   private static final int REQUESTS = 480;

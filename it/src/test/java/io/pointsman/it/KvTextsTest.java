@@ -22,12 +22,14 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Text conversations over engines with KV events that render prompts. */
+@Tag("full")
 final class KvTextsTest {
   private static final int CONVERSATIONS = 10;
   private static final String TOKENS = "pointsman_kv_token_requests_total";

@@ -18,6 +18,7 @@ import java.util.SplittableRandom;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Engines that offload evicted blocks to another tier and publish it, over sockets. The credit of
  * the tier decides between an engine with the whole prompt there and one with a part on its device.
  */
+@Tag("full")
 final class OffloadTest {
   private static final Pattern CACHED = Pattern.compile("\"cached_tokens\":\\s*(\\d+)");
   private static final int BLOCK = 16;

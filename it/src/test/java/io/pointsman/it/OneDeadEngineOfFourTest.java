@@ -20,10 +20,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Under load one of four engines dies with all its connections and returns later. */
+@Tag("full")
 final class OneDeadEngineOfFourTest {
   private static final int CLIENTS = Scale.of(32, 128);
   private static final long PHASE_MS = Scale.of(1_500, 10_000);

@@ -18,6 +18,7 @@ import java.util.SplittableRandom;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * One engine has a whole prompt with one of these. Another has the first half of the same ids
  * without it; a prompt of plain ids must go there.
  */
+@Tag("full")
 final class PlainBlocksTest {
   private static final Pattern TOKENS = Pattern.compile("\"tokens\":\\[([^\\]]*)\\]");
   private static final String ADAPTER = "polite";

@@ -20,11 +20,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Near workers and workers with an adapter are preferred, for every proxy. */
 @Timeout(180)
+@Tag("full")
 final class PreferredWorkersTest {
   private static final int TIMES = 12;
   private static final Pattern ID = Pattern.compile("\"worker\":\\{\"id\":\"([^\"]+)\"");

@@ -23,18 +23,13 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Many requests at once over engines that fail in every way, with clients that leave: at the end
  * every lease is settled and every buffer released, which the rig checks.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
-@ParameterizedClass
-@EnumSource(
-    value = Transport.class,
-    names = {"AUTO", "EPOLL", "NIO"})
+@EveryTransport
 @Timeout(120)
 class AccountingTest {
   private static final int CLIENTS = 24;

@@ -15,15 +15,10 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** A worker that recovers under long streams. */
 @SuppressWarnings("try") // tests may be interrupted
-@ParameterizedClass
-@EnumSource(
-    value = Transport.class,
-    names = {"AUTO", "EPOLL", "NIO"})
+@EveryTransport
 @Timeout(120)
 class BreakerTrialTest {
   private static final String STREAM =

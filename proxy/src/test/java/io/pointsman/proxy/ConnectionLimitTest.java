@@ -10,14 +10,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 @SuppressWarnings("try") // closing may be interrupted, as tests may
-@ParameterizedClass
-@EnumSource(
-    value = Transport.class,
-    names = {"AUTO", "EPOLL", "NIO"})
+@EveryTransport
 @Timeout(60)
 class ConnectionLimitTest {
   private static final int MOST = 4;

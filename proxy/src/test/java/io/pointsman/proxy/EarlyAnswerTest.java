@@ -16,18 +16,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Workers that answer a large upload before its end and reset the connection, as servers do that
  * close it with the rest unread. The router learns of both at once, with bytes of its own to send.
  */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
-@ParameterizedClass
-@EnumSource(
-    value = Transport.class,
-    names = {"AUTO", "EPOLL", "NIO"})
+@EveryTransport
 @Timeout(60)
 class EarlyAnswerTest {
   private static final int SIZE = 1 << 30;

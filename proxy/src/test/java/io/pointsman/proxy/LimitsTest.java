@@ -19,15 +19,10 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** What is too large, too slow or too many, and what the client is told. */
 @SuppressWarnings({"StringConcatToTextBlock", "try"}) // line ends matter; tests may be interrupted
-@ParameterizedClass
-@EnumSource(
-    value = Transport.class,
-    names = {"AUTO", "EPOLL", "NIO"})
+@EveryTransport
 @Timeout(60)
 class LimitsTest {
   private static final String CHAT = "/v1/chat/completions";

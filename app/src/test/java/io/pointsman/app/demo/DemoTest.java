@@ -12,6 +12,7 @@ import java.io.StringWriter;
 import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -77,6 +78,7 @@ class DemoTest {
 
   @ParameterizedTest
   @CsvSource({"nixl,nixl", "sglang,sglang", "p2p_nccl,p2p-nccl", "moriio,moriio-write"})
+  @Tag("full")
   void prefillAndDecodeEnginesHandOverWithoutLeaks(String asked, String connector)
       throws Exception {
     DemoSettings settings =

@@ -35,6 +35,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -429,6 +430,7 @@ class TracedRouterTest {
   }
 
   @Test
+  @Tag("full")
   void anUnreachableCollectorLosesOnlySpans() throws Exception {
     try (HttpCollector gone = new HttpCollector()) {
       values.set(TracingKeys.ENDPOINT, gone.url());

@@ -19,6 +19,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -69,6 +70,7 @@ final class LiveTest {
   }
 
   @Test
+  @Tag("full")
   void everyContenderServesTheSameRequestsAndFiguresMatchTheEngines() throws Exception {
     String[] oneEngine = {
       "best-of-n",

@@ -9,6 +9,7 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -25,6 +26,7 @@ final class OpenLoopTest {
   }
 
   @Test
+  @Tag("full")
   void requestsAreSentOnScheduleAndFollowersAfterTheEnd() throws Exception {
     // The second request comes long after the first is computed, even on a slow machine.
     Trace trace = trace(request(0, -1), request(10_000, -1), request(100, 0));

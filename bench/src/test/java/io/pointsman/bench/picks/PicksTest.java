@@ -6,6 +6,7 @@ import io.pointsman.bench.BuiltRouter;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import picocli.CommandLine;
@@ -27,6 +28,7 @@ final class PicksTest {
   }
 
   @Test
+  @Tag("full")
   void everyWayIsMeasuredAtEveryConcurrency() {
     int code =
         run(

@@ -18,11 +18,13 @@ import java.util.HashSet;
 import java.util.Locale;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The native load generator against a server with a given response. */
+@Tag("full")
 final class LoadGeneratorTest {
   private static final Workload UNARY = workload(Workload.Kind.UNARY, 3_000, 0);
   private static final Workload STREAM = workload(Workload.Kind.STREAMS, 400, 2);

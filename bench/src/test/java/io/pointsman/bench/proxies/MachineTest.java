@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -53,6 +54,7 @@ final class MachineTest {
   }
 
   @Test
+  @Tag("full")
   void theCommitIsNamedWithAMarkForChanges() throws Exception {
     assertThat(description()).contains("pointsman of an unknown commit, Java ");
 

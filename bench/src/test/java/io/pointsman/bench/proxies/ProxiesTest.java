@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -64,6 +65,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void unaryAndOpenLoopRunsHaveAllMetrics() throws Exception {
     String[] options = {"--warmup-others", "0.1", "--out", directory.toString()};
     assertThat(runBriefly("unary-2k,rate-1000", options)).as("%s", said).isZero();
@@ -98,6 +100,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void streamsAreTimedAndCounted() throws Exception {
     Workload few = Workload.streams("few", "streams", 50, 200, 20_000, true);
 
@@ -114,6 +117,7 @@ final class ProxiesTest {
 
   /** Demands 5 million events per second, more than any machine can send. */
   @Test
+  @Tag("full")
   void aBackendThatIsBehindInvalidatesTheRun() throws Exception {
     Workload torrent = Workload.streams("torrent", "streams", 500, 100_000, 100, true);
 
@@ -137,6 +141,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void startAndMemoryAreMeasured() throws Exception {
     Workload start = named("start");
     Workload idle = named("memory-0");
@@ -151,6 +156,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void aContenderThatDoesNotStartIsAProblemWithoutValues() throws Exception {
     Contender broken =
         new Contender(
@@ -163,6 +169,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void checkNamesMissedTargets() {
     int exit = runBriefly("start", "--check");
 
@@ -175,6 +182,7 @@ final class ProxiesTest {
 
   /** The check fails because HAProxy cannot run, not because of the router. */
   @Test
+  @Tag("full")
   void aReferenceThatDoesNotRunFailsACheck() {
     Contender broken =
         new Contender(
@@ -226,6 +234,7 @@ final class ProxiesTest {
   }
 
   @Test
+  @Tag("full")
   void externalProxiesRunIfTheyAreNamed() throws Exception {
     String names = String.join(",", PLANES.stream().map(Contender::name).toList());
     String out = directory.toString();

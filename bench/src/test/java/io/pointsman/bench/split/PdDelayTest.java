@@ -7,6 +7,7 @@ import io.pointsman.bench.split.OverlapRun.Order;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -74,6 +75,7 @@ class PdDelayTest {
    * are checked.
    */
   @Test
+  @Tag("full")
   void everyWayGivesWholeAnswersThatAreNotFasterThanTheEngines() throws Exception {
     DelayOptions options = new DelayOptions(2, 1, 256, 4, 5_000, 5, 40);
     Map<Route, List<Timed>> delays = DelayRun.of(options);

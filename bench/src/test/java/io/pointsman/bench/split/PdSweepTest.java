@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -107,6 +108,7 @@ class PdSweepTest {
 
   /** A small, fast run; it checks which workers serve, not times. */
   @Test
+  @Tag("full")
   void eachRuleSplitsItsRequests() throws InterruptedException {
     SweepOptions options = new SweepOptions(1, 1, 2, 4, 4, 5);
     Outcome always = SweepRun.of(new Rule(Kind.ALWAYS, 0), options);

@@ -136,7 +136,8 @@ public final class ShadowPolicy implements AnswerLearner {
     shadow = new Course(settings, models, eventTime, acting);
     sameCaches = policy.isActing();
     KvKnowledge known = sameCaches ? parts.kv().unseen() : KvKnowledge.none(eventTime);
-    PolicySetup setup = policy.maker().make(shadow.fleet(), parts.with(eventTime, known));
+    PolicySetup setup =
+        policy.maker().make(shadow.fleet(), parts.shadow(eventTime, known, sameCaches));
     engine =
         new RoutingEngine(
             shadow.fleet(), setup, engineSettings, new Faults(), eventTime, parts.dice());

@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A worker that leaves while another thread makes a crowd of those that hold the same block. */
@@ -20,6 +21,7 @@ class CrowdsConcurrencyTest {
   }
 
   @Test
+  @Tag("full")
   void whoLeavesWhileACrowdIsWidenedIsNotFoundInIt() throws Exception {
     assertThat(foundAfterLeaving(520)).isZero();
   }

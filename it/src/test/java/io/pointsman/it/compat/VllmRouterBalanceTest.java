@@ -10,11 +10,13 @@ import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Distribution of requests by policies, and limits. */
 @Timeout(120)
+@Tag("full")
 class VllmRouterBalanceTest {
   private final List<MockWorker> workers = new ArrayList<>();
 

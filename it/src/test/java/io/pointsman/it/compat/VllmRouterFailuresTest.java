@@ -6,11 +6,13 @@ import io.pointsman.it.support.Await;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Keys, retries and breakers. */
 @Timeout(120)
+@Tag("full")
 class VllmRouterFailuresTest {
   private static final String BREAKER =
       "--policy round_robin --disable-retries --cb-failure-threshold 2 --cb-success-threshold 1"

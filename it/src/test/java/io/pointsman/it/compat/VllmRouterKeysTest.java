@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.net.http.HttpResponse;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Clients with keys that another server validates. */
 @Timeout(120)
+@Tag("full")
 class VllmRouterKeysTest {
   private static MockWorker keysOf(String key) throws IOException {
     MockWorker keys = MockWorker.start("keys");

@@ -3,11 +3,13 @@ package io.pointsman.it.compat;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.http.HttpResponse;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** {@code --backend openai}: one server that identifies clients by their keys. */
 @Timeout(120)
+@Tag("full")
 class VllmRouterOpenAiTest {
   @Test
   void eachClientsOwnKeyReachesAServerThatRequiresOne() throws Exception {

@@ -8,11 +8,13 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Workers that join and leave while the router runs. */
 @Timeout(120)
+@Tag("full")
 class VllmRouterWorkersTest {
   private static final String FLAGS = "--policy round_robin --worker-startup-timeout-secs 100";
   private static final String IMPATIENT = "--policy round_robin --worker-startup-timeout-secs 2";

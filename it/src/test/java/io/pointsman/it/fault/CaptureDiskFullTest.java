@@ -14,12 +14,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The disk for captured requests is full. A limit on file sizes makes every write fail. */
 @Timeout(180)
+@Tag("full")
 final class CaptureDiskFullTest {
   private static final int ROUNDS = 20;
 

@@ -20,6 +20,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @Timeout(120)
 @SuppressWarnings("NullAway.Init") // set before all tests
+@Tag("full")
 final class ClientFaultsTest {
   private static final int MANY = 200;
   private static final String HEAD = "POST %s HTTP/1.1\r\nhost: r\r\ncontent-length: %d\r\n\r\n";

@@ -16,12 +16,14 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** More connections arrive than the router has descriptors for. */
 @Timeout(180)
+@Tag("full")
 final class DescriptorsTest {
   private static final int MOST = 300;
   private static final int FLOOD = 400;

@@ -13,6 +13,7 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @Timeout(120)
 @SuppressWarnings({"NullAway.Init", "StringConcatToTextBlock"}) // set before all; line ends matter
+@Tag("full")
 final class HostileRequestsTest {
   private static FaultRig rig;
 

@@ -18,6 +18,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Timeout;
  * is a separate process, because each side needs a descriptor per connection.
  */
 @Timeout(600)
+@Tag("full")
 final class IdleConnectionsTest {
   private static final int ALL = 50_000;
 

@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -128,6 +129,7 @@ final class ReloadTest {
 
   @Test
   @Shows(RouterFault.RELOADED_WITH_MISTAKES)
+  @Tag("full")
   void fixedKeysAreRefusedWithTheReasonAndNothingChanges() throws Exception {
     Path file = configure("", first);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {
@@ -147,6 +149,7 @@ final class ReloadTest {
   }
 
   @Test
+  @Tag("full")
   void aReloadAddsAWorkerThatTheApiRemoved() throws Exception {
     Path file = configure("", first, second);
     try (RouterProcess router = RouterProcess.start("--config", file.toString())) {

@@ -20,11 +20,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The router gets SIGTERM while 500 streams are active. */
 @Timeout(180)
+@Tag("full")
 final class StopUnderStreamsTest {
   private static final int STREAMS = 500;
   private static final int DRAIN_SECONDS = 20;

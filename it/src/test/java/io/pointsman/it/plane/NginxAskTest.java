@@ -28,6 +28,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,6 +36,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** nginx's script with a scripted router: its queries, and its handling of the responses. */
 @Timeout(300)
+@Tag("full")
 final class NginxAskTest {
   /** nginx's timeout for the router. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);

@@ -17,11 +17,13 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Streams that outlive a reload of nginx, and with it their configuration. */
 @Timeout(300)
+@Tag("full")
 final class NginxReloadTest {
   private static final Duration TTL = Duration.ofSeconds(6);
 

@@ -10,11 +10,13 @@ import io.pointsman.sim.FreePorts;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** HAProxy's default protocol for queries. */
 @Timeout(120)
+@Tag("full")
 final class PlaneAskTest {
   private static Router router(String spoe) {
     return Pointsman.builder()

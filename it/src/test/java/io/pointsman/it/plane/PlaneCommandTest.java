@@ -19,6 +19,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The commands that run HAProxy, as processes: they serve, and HAProxy never outlives them. */
 @Timeout(300)
+@Tag("full")
 final class PlaneCommandTest {
   private static final Pattern HAPROXY_LISTENS =
       Pattern.compile("HAProxy listens on (http://\\S+), decided by \\S+ (?:by SPOE|over HTTP)");

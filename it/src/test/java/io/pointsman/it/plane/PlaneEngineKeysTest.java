@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
+@Tag("full")
 final class PlaneEngineKeysTest {
   /** Contains characters that configurations and format strings could misread. */
   private static final String KEY = "sk-$HOME%[env(PATH)]\"'{}#\\";

@@ -9,6 +9,7 @@ import io.pointsman.it.support.RawClient;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
+@Tag("full")
 final class PlaneFirstTokensTest {
   private final PlaneRig rig;
 

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(PlaneRig.Way.class)
 @Timeout(300)
+@Tag("full")
 final class PlaneOddBodiesTest {
   private static final String CHATS = "/v1/chat/completions";
   private static final int MEGABYTE = 1 << 20;

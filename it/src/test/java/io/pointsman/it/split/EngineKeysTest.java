@@ -9,11 +9,13 @@ import io.pointsman.testkit.engine.EngineRequest;
 import io.pointsman.testkit.engine.Faults;
 import java.io.IOException;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The engines of each role get their own key, unless the client sends one. */
 @Timeout(180)
+@Tag("full")
 final class EngineKeysTest {
   private static final String BODY =
       "{\"model\":\"sim\",\"prompt\":\"so many words\",\"max_tokens\":9}";

@@ -9,9 +9,11 @@ import io.pointsman.sim.SimConfig;
 import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Stored responses with a worker unknown to the router, as after its restart. */
+@Tag("full")
 class KeptResponsesTest {
   private static final String BODY =
       "{\"model\":\"sim\",\"input\":\"a few words\",\"max_output_tokens\":3}";

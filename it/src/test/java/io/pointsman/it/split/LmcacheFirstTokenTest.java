@@ -15,6 +15,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** LMCache with a prompt of token ids: the first token comes once, from prefill. */
 @Timeout(180)
+@Tag("full")
 final class LmcacheFirstTokenTest {
   /** Notifications are missing here, so decode starts after the wait. */
   private static final String SETTINGS =

@@ -6,6 +6,7 @@ import io.pointsman.testkit.engine.EngineScript;
 import io.pointsman.testkit.engine.Faults;
 import java.io.IOException;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,6 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Prefill's description of its blocks reaches decode byte for byte. */
 @Timeout(180)
+@Tag("full")
 final class OpaqueParamsTest {
   /** Unknown names, nesting, odd spaces, unusual numbers, escapes. */
   private static final String PARAMS =

@@ -13,6 +13,7 @@ import io.pointsman.testkit.engine.ScriptedEngine;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * protocol.
  */
 @Timeout(180)
+@Tag("full")
 final class PastPrefillTest {
   /** A route and a request that only one worker can serve. */
   private record Asked(String path, String body) {

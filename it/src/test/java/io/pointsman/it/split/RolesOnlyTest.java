@@ -12,6 +12,7 @@ import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.EnumSet;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * request that it cannot serve.
  */
 @Timeout(180)
+@Tag("full")
 final class RolesOnlyTest {
   private static final Set<KvConnector> HALVES_ONLY =
       EnumSet.of(

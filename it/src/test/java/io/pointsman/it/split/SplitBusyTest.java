@@ -20,9 +20,11 @@ import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Overloaded workers, and hand-overs that no decode worker takes. */
+@Tag("full")
 class SplitBusyTest {
   private static SplitCluster.Setup slow() {
     return slowDecode().direct();

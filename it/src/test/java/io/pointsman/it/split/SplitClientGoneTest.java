@@ -20,6 +20,7 @@ import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * The client leaves in each phase of its request. The cluster checks at its end that no lease is
  * open and no block is held.
  */
+@Tag("full")
 class SplitClientGoneTest {
   @Test
   void prefillIsAbortedWhenTheClientLeaves() throws IOException {

@@ -27,6 +27,7 @@ import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -35,6 +36,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Each injected failure of decode. The cluster checks at its end that no lease is open and no block
  * is held.
  */
+@Tag("full")
 class SplitDecodeFailuresTest {
   private static SplitCluster.Setup inTurns() {
     return nixl().engines(1, 2).set("decode-policy", "round_robin");

@@ -23,6 +23,7 @@ import io.pointsman.sim.failure.Fault;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.Locale;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -34,6 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SplitFailuresTest {
   @ParameterizedTest
   @ValueSource(ints = {400, 404, 422})
+  @Tag("full")
   void aClientErrorComesFromPrefillOnce(int status) throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 2).start()) {
       fail(cluster.prefills, 9, new Fault.Status(status, 0));
@@ -50,6 +52,7 @@ class SplitFailuresTest {
   /** The decode request is sent at the same time, and cancelled. */
   @ParameterizedTest
   @ValueSource(ints = {400, 422})
+  @Tag("full")
   void aClientErrorComesFromPrefillOnceWithConcurrentRequests(int status) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG).engines(2, 2).start()) {
@@ -101,6 +104,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedAfterAnError() throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       anotherPrefillDoes(cluster, new Fault.Status(500, 0));
@@ -108,6 +112,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedWhenOneIsBusy() throws IOException {
     try (SplitCluster cluster = inTurns().start()) {
       anotherPrefillDoes(cluster, new Fault.Status(503, 1));
@@ -116,6 +121,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedAfterAReset() throws IOException {
     try (SplitCluster cluster = forgetful().start()) {
       cluster.expectLeaks();
@@ -129,6 +135,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedAfterATruncatedResponse() throws IOException {
     try (SplitCluster cluster = forgetful().start()) {
       cluster.expectLeaks();
@@ -137,6 +144,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void anotherPrefillWorkerIsTriedAfterItsTimeout() throws IOException {
     try (SplitCluster cluster = inTurns().set("prefill-timeout", "2s").start()) {
       fail(cluster.prefills.getFirst(), 9, new Fault.Hang(0));
@@ -162,6 +170,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void theErrorOfPrefillIsReturnedIfDecodeMayNotServeAlone() throws IOException {
     try (SplitCluster cluster = nixl().engines(2, 1).set("decode-serves-whole", false).start()) {
       fail(cluster.prefills, 9, new Fault.Status(500, 0));
@@ -172,6 +181,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void decodeServesAloneWhenAllPrefillsAreTooSlow() throws IOException {
     try (SplitCluster cluster = nixl().direct().set("prefill-timeout", "1s").start()) {
       fail(cluster.prefills, 9, new Fault.Hang(0));
@@ -182,6 +192,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void aTimeoutIsReturnedWhenAllPrefillsAreTooSlowAndNoOtherMayServe() throws IOException {
     try (SplitCluster cluster =
         nixl().set("prefill-timeout", "1s").set("decode-serves-whole", false).start()) {
@@ -195,6 +206,7 @@ class SplitFailuresTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"nixl", "sglang"})
+  @Tag("full")
   void failuresOfPrefillOpenItsBreaker(String protocol) throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of(protocol, KvConnector.valueOf(protocol.toUpperCase(Locale.ROOT)))
@@ -216,6 +228,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void clientErrorsAndBusyResponsesDoNotOpenTheBreakerOfPrefill() throws IOException {
     try (SplitCluster cluster =
         nixl()
@@ -236,6 +249,7 @@ class SplitFailuresTest {
 
   /** Decode waits for blocks that never come, up to 300 s without a cancellation. */
   @Test
+  @Tag("full")
   void aFailedPrefillCancelsItsDecodeAtOnce() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG)
@@ -259,6 +273,7 @@ class SplitFailuresTest {
 
   /** Prefill waits for a decode engine that never fetches, up to 300 s without a cancellation. */
   @Test
+  @Tag("full")
   void aFailedDecodeCancelsItsPrefillAtOnce() throws IOException {
     try (SplitCluster cluster =
         SplitCluster.of("sglang", KvConnector.SGLANG)
@@ -281,6 +296,7 @@ class SplitFailuresTest {
   }
 
   @Test
+  @Tag("full")
   void aClientErrorFromDecodeIsReturnedAndItsPrefillCancelled() throws IOException {
     try (SplitCluster cluster = SplitCluster.of("sglang", KvConnector.SGLANG).start()) {
       fail(cluster.decodes, 1, new Fault.Status(400, 0));

@@ -12,11 +12,13 @@ import java.io.IOException;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The decode workers of a conversation's successive split turns. */
+@Tag("full")
 class SplitJointTest {
   private static final int FIRST = 800;
   private static final int MORE = 80;

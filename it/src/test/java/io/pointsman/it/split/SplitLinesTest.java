@@ -18,9 +18,11 @@ import io.pointsman.it.support.Answer;
 import io.pointsman.it.support.RawClient;
 import java.io.IOException;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The order of requests that wait for prefill and for decode. */
+@Tag("full")
 class SplitLinesTest {
   /** The prompt of {@link SplitFaults#BODY} is split, that of {@link #shortBody} is not. */
   private static SplitCluster.Setup lines(SplitCluster.Setup setup) {

@@ -9,6 +9,7 @@ import io.pointsman.sim.SimEngine;
 import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Protocols with engines that report their data by ZeroMQ or by a bootstrap server. */
 @Timeout(180)
+@Tag("full")
 final class SplitPeersTest {
   @ParameterizedTest
   @EnumSource(

@@ -23,9 +23,11 @@ import io.pointsman.sim.failure.Fault;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Workers that are missing or at their limits. */
+@Tag("full")
 class SplitPlacesTest {
   // Missing workers.
 

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Every protocol on every route, streamed and not: one prefill, one decode, and the response of a
  * single engine.
  */
+@Tag("full")
 class SplitProtocolsTest {
   static final String WORDS =
       "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"

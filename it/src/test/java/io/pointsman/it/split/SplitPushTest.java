@@ -17,12 +17,14 @@ import io.pointsman.sim.kv.RequestLog.Logged;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * {@code nixl} with push: ids of hand-overs, and restarted prefill engines. The cluster checks at
  * its end that no lease is open, no block is held or leaked, and no field was wrong.
  */
+@Tag("full")
 class SplitPushTest {
   private static final List<String> SAME_ID = List.of("x-request-id: same");
 

@@ -24,11 +24,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Engines with two data-parallel ranks each; every rank is a worker. */
+@Tag("full")
 class SplitRanksTest {
   private static final int REQUESTS = 8;
   private static final Pattern HELD_BY = Pattern.compile("\"remote_engine_id\":\"([^\"]+)\"");

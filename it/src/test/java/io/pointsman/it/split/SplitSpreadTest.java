@@ -27,12 +27,14 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Distribution of requests over different numbers of prefill and decode engines. */
 @Timeout(300)
+@Tag("full")
 final class SplitSpreadTest {
   private static final int AT_ONCE = 16;
   private static final int GROUPS = 16;

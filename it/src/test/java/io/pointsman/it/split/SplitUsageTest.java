@@ -13,6 +13,7 @@ import io.pointsman.sim.kv.KvConnector;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Reports of prompt tokens in responses: all those of the engine that computed the prompt, in the
  * format of each route.
  */
+@Tag("full")
 class SplitUsageTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 

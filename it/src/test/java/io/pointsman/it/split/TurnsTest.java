@@ -15,6 +15,7 @@ import io.pointsman.sim.kv.KvConnector;
 import io.pointsman.sim.kv.RequestLog.Logged;
 import java.io.IOException;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * the blocks' tokens with the prompt, so wrong blocks are errors.
  */
 @Timeout(180)
+@Tag("full")
 final class TurnsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String CHAT = "/v1/chat/completions";

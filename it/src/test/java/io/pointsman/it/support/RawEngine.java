@@ -1,6 +1,7 @@
 package io.pointsman.it.support;
 
 import io.pointsman.it.support.Answer.Header;
+import io.pointsman.testkit.engine.Faults;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
@@ -44,6 +45,8 @@ public final class RawEngine implements AutoCloseable {
 
   private static final byte[] UNWELL =
       "HTTP/1.1 503 Unwell\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] NOT_FOUND =
+      "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] UNAUTHORIZED =
       "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -163,6 +166,8 @@ public final class RawEngine implements AutoCloseable {
       out.write(unwell ? UNWELL : answer("text/plain", new byte[0]));
     } else if (request.line().startsWith("GET /v1/models")) {
       out.write(answer("application/json", models()));
+    } else if (Faults.Healthy.asksForKvSize(request.line())) {
+      out.write(NOT_FOUND);
     } else {
       received.add(request);
       inFlight.incrementAndGet();

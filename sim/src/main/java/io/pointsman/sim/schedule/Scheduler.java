@@ -108,8 +108,8 @@ public final class Scheduler {
   }
 
   /**
-   * Puts a sequence at the end of the queue. It is considered by the first step that starts at
-   * {@code now} or later.
+   * Puts a sequence at the end of the queue. It is considered by the first step that starts when
+   * the front end has passed it on, or later.
    *
    * @param now engine time in nanoseconds, not before that of earlier calls
    * @throws IllegalArgumentException if it could never fit the KV memory or the model
@@ -123,7 +123,7 @@ public final class Scheduler {
               + limits.longestRequest()
               + ")");
     }
-    sequence.arrivedAt = now;
+    sequence.arrivedAt = now + rules.frontEndNanos();
     waiting.add(sequence);
     tokensInPrefill += sequence.promptTokens();
     totals.maxWaiting = Math.max(totals.maxWaiting, waiting.size());
@@ -149,15 +149,18 @@ public final class Scheduler {
   /**
    * Does what is due at {@code now} or earlier.
    *
-   * @return when to call again: the end of the running step, {@code now} if more is due at once, or
-   *     {@link #NEVER}
+   * @return when to call again: the end of the running step, the next arrival from the front end,
+   *     {@code now} if more is due at once, or {@link #NEVER}
    */
   public long advance(long now) {
     long before = stepEnd;
     for (int steps = 0; steps < STEPS_PER_CALL; steps++) {
       if (stepEnd > now) {
-        if (stepEnd != NEVER || !startStep(now)) {
+        if (stepEnd != NEVER) {
           return stepEnd;
+        }
+        if (!startStep(now)) {
+          return nextArrival(now);
         }
         continue;
       }
@@ -171,6 +174,12 @@ public final class Scheduler {
       stepEnd = now;
     }
     return Math.min(stepEnd, now);
+  }
+
+  /** When the front end passes the next sequence on, if it has not by now. */
+  private long nextArrival(long now) {
+    long at = waiting.isEmpty() ? NEVER : waiting.getFirst().arrivedAt;
+    return at > now ? at : NEVER;
   }
 
   private boolean startStep(long at) {

@@ -11,9 +11,10 @@ public final class ServiceProfiles {
   public static final ServiceProfile DEFAULT =
       small("8b", "8 B model on one 80 GB card", StepRules.DEFAULT, 8192);
 
-  private static final StepRules WHOLE_PROMPTS = new StepRules(false, true, 1);
-  private static final StepRules NO_CACHE = new StepRules(true, false, 1);
-  private static final StepRules SPECULATIVE = new StepRules(true, true, 2.5);
+  private static final StepRules WHOLE_PROMPTS = new StepRules(false, true, 1, 0);
+  private static final StepRules NO_CACHE = new StepRules(true, false, 1, 0);
+  private static final StepRules FRONT_END = new StepRules(true, true, 1, 15);
+  private static final StepRules SPECULATIVE = new StepRules(true, true, 2.5, 0);
 
   private static final List<ServiceProfile> ALL =
       List.of(
@@ -42,6 +43,14 @@ public final class ServiceProfiles {
               "8 B model, three tokens drafted a step",
               new DraftedLatency(new StepLatency(), 1.2, 50),
               SPECULATIVE,
+              8192,
+              256,
+              400_000),
+          new ServiceProfile(
+              "8b-uneven",
+              "8 B model, uneven step times, slow front end",
+              new UnevenLatency(new StepLatency(), 0.3, 0.02, 6),
+              FRONT_END,
               8192,
               256,
               400_000));

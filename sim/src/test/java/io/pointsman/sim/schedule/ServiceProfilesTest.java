@@ -39,7 +39,7 @@ class ServiceProfilesTest {
 
   @Test
   void namesAreDistinctAndTheDefaultIsFirst() {
-    assertThat(ServiceProfiles.names()).doesNotHaveDuplicates().startsWith("8b").hasSize(7);
+    assertThat(ServiceProfiles.names()).doesNotHaveDuplicates().startsWith("8b").hasSize(8);
     assertThat(ServiceProfiles.DEFAULT.limits(25_000, 16, 131_072)).isEqualTo(EngineLimits.DEFAULT);
   }
 
@@ -102,6 +102,49 @@ class ServiceProfilesTest {
 
     assertThat(produced).containsExactly(1, 3, 6, 8, 10);
     assertThat(scheduler.totals().generatedTokens()).isEqualTo(10);
+  }
+
+  @Test
+  void frontEndDelaysTheEntryIntoTheQueue() {
+    Scheduler scheduler = scheduler("8b-uneven");
+    Sequence first = sequence(16, 1);
+    scheduler.submit(first, 0);
+    assertThat(scheduler.advance(0)).isEqualTo(15 * MS);
+    long end = scheduler.advance(15 * MS);
+    assertThat(end).isEqualTo(15 * MS + 16 * MS);
+
+    Sequence second = sequence(32, 1);
+    scheduler.submit(second, end - 5 * MS);
+    assertThat(scheduler.advance(end)).as("still in the front end").isEqualTo(end + 10 * MS);
+    assertThat(first.phase()).isEqualTo(Sequence.Phase.FINISHED);
+    finish(scheduler, end + 10 * MS);
+    assertThat(second.phase()).isEqualTo(Sequence.Phase.FINISHED);
+  }
+
+  @Test
+  void unevenStepsVaryAboutTheirMeanAndSomeStall() {
+    UnevenLatency uneven = new UnevenLatency(new LinearLatency(1000, 1), 0.3, 0.02, 6);
+    int stalls = 0;
+    double sum = 0;
+    for (int i = 0; i < 10_000; i++) {
+      double factor = millis(uneven, 100, 1, i) / 100;
+      stalls += factor > 3.5 ? 1 : 0;
+      sum += Math.min(factor, 3.5);
+    }
+    assertThat(stalls).isBetween(100, 300);
+    assertThat(sum / 10_000).isBetween(0.95, 1.15);
+    assertThat(millis(uneven, 100, 1, 7)).isEqualTo(millis(uneven, 100, 1, 7));
+  }
+
+  @Test
+  void unevennessOutOfRangeIsRefused() {
+    LatencyModel step = new StepLatency();
+    assertThatThrownBy(() -> new UnevenLatency(step, 3, 0, 1)).hasMessageContaining("spread: 3.0");
+    assertThatThrownBy(() -> new UnevenLatency(step, 0, 2, 1)).hasMessageContaining("stalls: 2.0");
+    assertThatThrownBy(() -> new UnevenLatency(step, 0, 0, 0))
+        .hasMessageContaining("stall-factor: 0.0");
+    assertThatThrownBy(() -> new StepRules(true, true, 1, -1))
+        .hasMessageContaining("front-end-millis: -1.0");
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.pointsman.testkit.engine;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 
 /** Behaviours of engines by name, good and bad. */
 public final class Faults {
@@ -21,8 +22,24 @@ public final class Faults {
     }
   }
 
-  /** Answers probes and reports {@code model}; passes all other requests to {@code then}. */
+  /**
+   * Answers probes and reports {@code model}, but no size of its KV memory; passes all other
+   * requests to {@code then}.
+   */
   public record Healthy(String model, EngineScript then) implements EngineScript {
+    /** The router sends these before a worker's first request, and waits for a response. */
+    private static final Set<String> KV_SIZES =
+        Set.of("GET /get_server_info", "GET /server_info", "GET /metrics");
+
+    /**
+     * True if the request asks for the size of the KV memory.
+     *
+     * @param line first line of the request
+     */
+    public static boolean asksForKvSize(String line) {
+      return KV_SIZES.contains(line.replaceFirst(" HTTP/.*", ""));
+    }
+
     @Override
     public void answer(EngineRequest request, EngineConnection connection)
         throws IOException, InterruptedException {
@@ -31,6 +48,8 @@ public final class Faults {
       } else if (request.line().startsWith("GET /v1/models ")) {
         String models = "{\"object\":\"list\",\"data\":[{\"id\":\"" + model + "\"}]}";
         connection.reply(200, "application/json", models);
+      } else if (asksForKvSize(request.line())) {
+        connection.reply(404, "text/plain", "");
       } else {
         then.answer(request, connection);
       }

@@ -132,6 +132,9 @@ public final class Policies {
     CostLearner learner =
         new CostLearner(
             settings, parts.kv(), credits, parts.ticker(), parts.maxWorkers(), parts.largePages());
+    if (!parts.acts()) {
+      learner.inShadow();
+    }
     return new PolicySetup(
         new CostPolicy(settings, learner, parts.dice()),
         List.of(learner),

@@ -13,6 +13,7 @@ import io.pointsman.engine.kv.KvKnowledge;
  * @param maxWorkers as in {@code FleetSettings}: every worker's slot lies below it
  * @param kv what is known of engines' caches by their announcements
  * @param largePages for prefix indexes
+ * @param acts whether requests go where the policy sends them; false for a shadow of another policy
  */
 public record PolicyParts(
     Ticker ticker,
@@ -20,11 +21,12 @@ public record PolicyParts(
     int maxWorkers,
     PolicySettings settings,
     KvKnowledge kv,
-    LargePages largePages) {
-  /** Parts without large pages. */
+    LargePages largePages,
+    boolean acts) {
+  /** Parts of a policy that acts, without large pages. */
   public PolicyParts(
       Ticker ticker, Dice dice, int maxWorkers, PolicySettings settings, KvKnowledge kv) {
-    this(ticker, dice, maxWorkers, settings, kv, LargePages.NONE);
+    this(ticker, dice, maxWorkers, settings, kv, LargePages.NONE, true);
   }
 
   public PolicyParts {
@@ -43,13 +45,24 @@ public record PolicyParts(
     this(ticker, dice, maxWorkers, settings, KvKnowledge.none(ticker));
   }
 
-  /** The same by another clock and with other knowledge of caches. */
-  public PolicyParts with(Ticker ticker, KvKnowledge kv) {
-    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages);
+  /** For a policy that acts, with large pages. */
+  public PolicyParts(
+      Ticker ticker,
+      Dice dice,
+      int maxWorkers,
+      PolicySettings settings,
+      KvKnowledge kv,
+      LargePages largePages) {
+    this(ticker, dice, maxWorkers, settings, kv, largePages, true);
+  }
+
+  /** The same for a shadow, with a clock and knowledge of caches of its own. */
+  public PolicyParts shadow(Ticker ticker, KvKnowledge kv, boolean ofTheSamePolicy) {
+    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, ofTheSamePolicy);
   }
 
   /** The same with other knobs. */
   public PolicyParts with(PolicySettings settings) {
-    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages);
+    return new PolicyParts(ticker, dice, maxWorkers, settings, kv, largePages, acts);
   }
 }

@@ -50,6 +50,9 @@ public final class CostLearner implements AnswerLearner {
   private final WorkerModel.Shared shared;
   private final CostGuard guard;
 
+  /** False if another policy acts: first tokens come from the workers that it has chosen. */
+  private boolean acts = true;
+
   /** Of {@link KvIndex#allClears}, what models know of. */
   private volatile long clearsSeen;
 
@@ -100,6 +103,15 @@ public final class CostLearner implements AnswerLearner {
   /** Takes how fast engines are from {@code other}; to be said before workers are adopted. */
   CostLearner taughtBy(@Nullable CostLearner other) {
     teacher = other;
+    return this;
+  }
+
+  /**
+   * For a shadow of another policy. Its workers do not serve its choices, so it neither learns the
+   * speed of one worker nor falls back to least load. To be called before workers are adopted.
+   */
+  public CostLearner inShadow() {
+    acts = false;
     return this;
   }
 
@@ -182,6 +194,9 @@ public final class CostLearner implements AnswerLearner {
     }
     PoolModel kind = kind(Kind.of(worker), null);
     WorkerModel model = new WorkerModel(worker, kind, shared, settings.kvTokens(), ticker.nanos());
+    if (!acts) {
+      model.assumeUsualSpeed();
+    }
     if (left) {
       // A stale picker may see it still, while its slot is another's.
       model.close();
@@ -304,7 +319,7 @@ public final class CostLearner implements AnswerLearner {
       double measured = (at - lease.placedAt()) / 1e6;
       predictions.add(predicted, measured);
       double plain = request.notes().plainMillis();
-      if (!Double.isNaN(plain)) {
+      if (acts && !Double.isNaN(plain)) {
         guard.answered(lease.placedAt(), measured, plain, predicted == plain, ticker.nanos());
       }
     }

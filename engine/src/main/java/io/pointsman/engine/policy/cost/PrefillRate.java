@@ -8,13 +8,21 @@ package io.pointsman.engine.policy.cost;
  * <p>Guarded by its worker's lock.
  */
 final class PrefillRate {
-  private static final double FORGETTING = 0.98;
+  /** The speed is a mean over so many samples of late. */
+  private static final double SPEED_SAMPLES = 200;
 
-  /** So many milliseconds of evidence for usual speed. */
-  private static final double PRIOR_MILLIS = 2000;
+  /** So many samples say that the worker has the usual speed. */
+  private static final double SPEED_PRIOR = 50;
 
-  /** Nobody is believed to be so many times as fast or slow as others. */
-  private static final double ANY_SPEED = 10;
+  /**
+   * A sample changes the logarithm of the speed as if it differed by at most this. One stall counts
+   * no more than a step that is half as long again: otherwise a worker that has stalled would get
+   * less work, and with few samples it would seem slow for a long time.
+   */
+  private static final double SPEED_DIFFERENCE = 0.4;
+
+  /** No worker is assumed to be more times as fast or slow as others. */
+  private static final double MOST_SPEED = 10;
 
   /** Beyond so many times its prediction an interval was spent waiting for memory. */
   private static final double LONGEST_OF_PREDICTED = 5;
@@ -32,8 +40,8 @@ final class PrefillRate {
   private double util;
   private boolean spoilt;
   private boolean nextSpoilt;
-  private double observed;
-  private double predicted;
+  private double samples;
+  private double logSpeed;
   private double speed = 1;
 
   /** Time that the worker takes, in parts of what its kind takes. */
@@ -99,10 +107,11 @@ final class PrefillRate {
     }
     double usual = latency.millis((double) tokens, util);
     double bounded = Math.min(millis, LONGEST_OF_PREDICTED * usual * speed);
-    observed = FORGETTING * observed + bounded;
-    predicted = FORGETTING * predicted + usual;
-    double seen = (PRIOR_MILLIS + observed) / (PRIOR_MILLIS + predicted);
-    speed = Math.clamp(seen, 1 / ANY_SPEED, ANY_SPEED);
+    samples = Math.min(samples + 1, SPEED_SAMPLES);
+    double difference = Math.log(millis / usual) - logSpeed;
+    logSpeed +=
+        Math.clamp(difference, -SPEED_DIFFERENCE, SPEED_DIFFERENCE) / (samples + SPEED_PRIOR);
+    speed = Math.clamp(Math.exp(logSpeed), 1 / MOST_SPEED, MOST_SPEED);
     latency.learn((double) tokens, util, bounded);
   }
 }

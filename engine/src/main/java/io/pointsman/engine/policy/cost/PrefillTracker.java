@@ -48,6 +48,7 @@ final class PrefillTracker {
   private long busySince;
 
   private double speed = 1;
+  private boolean learnsSpeed = true;
 
   /**
    * @param pool what the worker shares with others of its kind; hears of what is to be computed and
@@ -94,6 +95,11 @@ final class PrefillTracker {
   /** Time that the worker takes, in parts of what its kind takes. */
   double speed() {
     return speed;
+  }
+
+  /** Does not learn the speed: first tokens say nothing about this worker. */
+  void assumeUsualSpeed() {
+    learnsSpeed = false;
   }
 
   /** Takes its speed over from one that has learned it. */
@@ -148,7 +154,7 @@ final class PrefillTracker {
   }
 
   private void assume(InFlight entry, long now) {
-    computedOrGone(entry, now);
+    takeOff(entry, true, now);
     decodes(entry);
   }
 
@@ -169,7 +175,7 @@ final class PrefillTracker {
     boolean inOrder = rate.firstToken(at, entry.busySince, util, sameStep, pool.latency);
     long partial = inOrder && !entry.computed ? steps.end(at, sameStep) : -1;
     rate.computed((int) Math.max(0, partial));
-    if (pool.latency.learns()) {
+    if (learnsSpeed && pool.latency.learns()) {
       speed = rate.speed();
     }
     countAssumed(entry, inOrder);
@@ -224,13 +230,13 @@ final class PrefillTracker {
 
   private void count(InFlight entry, InFlight last, boolean inOrder) {
     if (inOrder && entry.busySince == last.busySince) {
-      rate.computed(entry.uncached());
+      rate.computed(entry.left());
     }
   }
 
   private void compute(InFlight entry, long now) {
     rate.computed(entry.left());
-    computedOrGone(entry, now);
+    takeOff(entry, true, now);
     decodes(entry);
   }
 
@@ -255,7 +261,7 @@ final class PrefillTracker {
       assume(entry, now);
     }
     if (untold && entry.busySince == busySince) {
-      rate.computedUnheard(entry.uncached());
+      rate.computedUnheard(entry.left());
     }
   }
 
@@ -267,11 +273,12 @@ final class PrefillTracker {
   void end(InFlight entry, long now, boolean left) {
     if (!entry.computed) {
       silent.remove(entry);
-      computedOrGone(entry, now);
-      rate.spoilt();
+      pending.remove(entry);
       if (!left) {
-        bequeath(entry);
+        bequeath(entry, now);
       }
+      takeOff(entry, false, now);
+      rate.spoilt();
     } else {
       assumed.remove(entry);
       computed--;
@@ -280,7 +287,7 @@ final class PrefillTracker {
   }
 
   /** What others counted on and nobody computes is theirs to compute, the first one's first. */
-  private void bequeath(InFlight gone) {
+  private void bequeath(InFlight gone, long now) {
     int from = gone.held;
     for (InFlight heir : pending) {
       int to = Math.min(gone.sharedWith(heir), heir.held);
@@ -288,16 +295,16 @@ final class PrefillTracker {
       int missing = to - Math.max(from, heir.certain);
       if (missing > 0) {
         heir.held -= missing;
-        steps.grow(heir, missing);
+        steps.grow(heir, missing, now);
       }
       from = Math.max(from, to);
     }
   }
 
   /** Takes a request off the list of what is to be computed. */
-  private void computedOrGone(InFlight entry, long now) {
+  private void takeOff(InFlight entry, boolean computed, long now) {
     pending.remove(entry);
-    steps.remove(entry, now, stepTokens());
+    steps.remove(entry, computed, now, stepTokens());
     pool.waiting(-1, --notComputed == 0 ? -1 : 0);
   }
 

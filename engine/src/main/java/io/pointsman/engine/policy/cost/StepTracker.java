@@ -45,7 +45,7 @@ final class StepTracker {
     long now = entry.placedAt;
     if (stepRequests == 0) {
       start(startsAt, most);
-    } else if (now - startedAt < 0 && stepTokens < most) {
+    } else if (!started(now) && stepTokens < most) {
       take(entry, most - stepTokens);
     } else {
       queue(entry);
@@ -61,7 +61,6 @@ final class StepTracker {
    */
   long end(long at, long sameStepNanos) {
     if (at - endedAt <= sameStepNanos) {
-      endedAt = at;
       return -1;
     }
     endedAt = at;
@@ -112,14 +111,20 @@ final class StepTracker {
     queuedTokens += entry.left();
   }
 
-  /** A request has been taken off those that are pending: it is computed, or it was given up. */
-  void remove(InFlight entry, long now, double most) {
+  /**
+   * A request has been taken off those that are pending.
+   *
+   * @param computed whether its prompt is computed; otherwise it was given up
+   */
+  void remove(InFlight entry, boolean computed, long now, double most) {
     if (entry.finishing) {
       lateTokens = Math.max(0, lateTokens - entry.left());
       return;
     }
     if (entry.inStep > 0) {
       stepRequests--;
+      // A step that has started takes its time in any case.
+      stepTokens -= computed || started(now) ? 0 : entry.inStep;
       queuedTokens -= Math.max(0, entry.left() - entry.inStep);
     } else {
       queued--;
@@ -130,13 +135,20 @@ final class StepTracker {
     }
   }
 
-  /** A pending request has to compute more tokens than was assumed. */
-  void grow(InFlight entry, int tokens) {
+  private boolean started(long now) {
+    return now - startedAt >= 0;
+  }
+
+  /**
+   * A pending request has to compute tokens that another one was to compute, which was given up.
+   */
+  void grow(InFlight entry, int tokens, long now) {
     if (entry.finishing) {
       lateTokens += tokens;
     } else if (entry.inStep > 0) {
       entry.inStep += tokens;
-      stepTokens += tokens;
+      // Those of a step that has started are among its tokens already.
+      stepTokens += started(now) ? 0 : tokens;
     } else {
       queuedTokens += tokens;
     }

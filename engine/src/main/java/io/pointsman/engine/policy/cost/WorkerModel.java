@@ -226,6 +226,11 @@ final class WorkerModel {
     }
   }
 
+  /** Does not learn the speed of the worker. */
+  synchronized void assumeUsualSpeed() {
+    progress.assumeUsualSpeed();
+  }
+
   /** What the model of its cache has taken. */
   CacheMemory.Part memory() {
     return memory;
@@ -350,6 +355,8 @@ final class WorkerModel {
         && usage.completionTokens() > 0) {
       mute |= entry.awaited && !entry.heard;
     }
+    // Before the end of an answer in one piece counts as its first token.
+    boolean streamed = entry.heard;
     // What counts no prompt may have computed none, as /tokenize.
     if (outcome instanceof Outcome.Succeeded(boolean served)
         && served
@@ -366,16 +373,16 @@ final class WorkerModel {
     if (entry.emptied) {
       emptied(truth.goneUntil());
     }
-    learn(entry, usage, now);
+    learn(entry, usage, streamed, now);
     fit();
     publish();
     return entry;
   }
 
-  private void learn(InFlight entry, Usage usage, long now) {
+  private void learn(InFlight entry, Usage usage, boolean streamed, long now) {
     if (usage.completionTokens() > 0) {
       pool.answered(usage.completionTokens());
-      if (entry.heard) {
+      if (streamed) {
         pool.ended(entry.expected.own(), (now - entry.placedAt) / 1e6);
       }
     }

@@ -43,8 +43,6 @@ record WorkerState(
       double lateTokens,
       int queued,
       double queuedTokens) {
-    static final Prefill NONE = new Prefill(0, 0, 0, 0, 0, 0);
-
     /** Tokens that have yet to be computed. */
     double tokens() {
       return stepTokens + lateTokens + queuedTokens;

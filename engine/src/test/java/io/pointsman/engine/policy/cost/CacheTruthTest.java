@@ -70,6 +70,22 @@ class CacheTruthTest {
   }
 
   @Test
+  void engineThatLosesAllTwiceSeemsToRunWithoutAPrefixCache() {
+    for (int i = 1; i <= 4; i++) {
+      restarted(1000L * i, 0);
+    }
+    assertThat(truth.keepsNothing()).as("it may have restarted").isFalse();
+    for (int i = 5; i <= 8; i++) {
+      restarted(1000L * i, 0);
+    }
+    assertThat(truth.keepsNothing()).isTrue();
+    assertThat(truth.tokens()).isZero();
+
+    restarted(20_000, TOKENS - 1);
+    assertThat(truth.keepsNothing()).as("it has found a prompt").isFalse();
+  }
+
+  @Test
   void whatIsEvictedMakesTheCacheSmaller() {
     assertThat(restarted(1000, 0)).isFalse();
     assertThat(restarted(1100, TOKENS - 1)).isFalse();

@@ -276,6 +276,32 @@ class CostGuardTest {
     assertThat(request.notes().reason()).isEqualTo(PickReason.LEAST_COST);
   }
 
+  private void servedLaterThanThePlainChoice() {
+    for (int n = 0; n < 3 * CostGuard.WINDOW; n++) {
+      RoutingRequest request = CostFleet.request(Prompt.of(n, 4));
+      Lease lease = place(request);
+      request.notes().predictPlain(1);
+      fleet.clock.advance(Duration.ofMillis(50));
+      lease.firstToken();
+      lease.succeeded();
+    }
+  }
+
+  @Test
+  void choicesThatAreCarriedOutAreCompared() {
+    servedLaterThanThePlainChoice();
+
+    assertThat(learner.fallback().active()).isTrue();
+  }
+
+  @Test
+  void choicesOfAShadowAreNotCompared() {
+    learner.inShadow();
+    servedLaterThanThePlainChoice();
+
+    assertThat(learner.fallback().activations()).isZero();
+  }
+
   @Test
   void oneCandidateIsNoChoiceToCompare() {
     CostFleet on = new CostFleet(1, CostSettings.DEFAULTS);

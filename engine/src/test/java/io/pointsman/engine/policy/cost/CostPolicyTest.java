@@ -18,6 +18,7 @@ import io.pointsman.engine.policy.RoutingRequest;
 import io.pointsman.engine.policy.catalog.Policies;
 import io.pointsman.engine.policy.catalog.PolicyParts;
 import io.pointsman.engine.policy.catalog.PolicySettings;
+import io.pointsman.engine.policy.cost.WorkerState.Prefill;
 import io.pointsman.engine.prefix.PrefixBlocks;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +28,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class CostPolicyTest {
+  private static final Prefill NO_PREFILL = new Prefill(0, 0, 0, 0, 0, 0);
+
   private final TestFleet fleet = TestFleet.of(4);
   private final RoutingEngine engine = engine(CostSettings.DEFAULTS);
   private long fresh = 1000;
@@ -604,7 +607,7 @@ class CostPolicyTest {
 
   @Test
   void promptWaitsForTheRestOfTheStepAndSharesTheNextOne() {
-    double alone = cost(WorkerState.Prefill.NONE);
+    double alone = cost(NO_PREFILL);
     double behindAStep = cost(new WorkerState.Prefill(0, 1, 8192, 0, 0, 0));
     double step = kind.latency.millis(8192, 0);
     assertThat(behindAStep - alone).as("the rest").isCloseTo(step - 50, within(0.01));
@@ -627,11 +630,8 @@ class CostPolicyTest {
   @Test
   void workerThatDecodesMuchCostsMore() {
     double free =
-        new CostEstimator()
-            .about(kind, Prompt.of(2, 300), 0)
-            .cost(state(WorkerState.Prefill.NONE, 0), 0);
-    WorkerState decodes =
-        new WorkerState(kind, WorkerState.Prefill.NONE, 1, 8, 0.5, 400_000, true, 1, 10, false);
+        new CostEstimator().about(kind, Prompt.of(2, 300), 0).cost(state(NO_PREFILL, 0), 0);
+    WorkerState decodes = new WorkerState(kind, NO_PREFILL, 1, 8, 0.5, 400_000, true, 1, 10, false);
     double crowded = new CostEstimator().about(kind, Prompt.of(2, 300), 0).cost(decodes, 0);
 
     assertThat(crowded).isGreaterThan(free + 20);

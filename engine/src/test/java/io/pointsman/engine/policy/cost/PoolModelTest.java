@@ -3,6 +3,7 @@ package io.pointsman.engine.policy.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pointsman.engine.policy.cost.WorkerState.Phase;
+import io.pointsman.engine.prefix.PrefixBlocks;
 import org.junit.jupiter.api.Test;
 
 class PoolModelTest {
@@ -61,6 +62,30 @@ class PoolModelTest {
 
     kind.waiting(1, 1);
     assertThat(kind.price()).as("four wait, for two workers").isEqualTo(idle + 2);
+  }
+
+  @Test
+  void kindThatFollowsAnotherKeepsWhatIsLearned() {
+    for (int i = 0; i < 1000; i++) {
+      kind.rounded(64);
+      kind.ended(50, 5000);
+      kind.answered(40);
+      kind.counted(100, 150);
+      kind.placed(1000, 500, false);
+      kind.waiting(-1, 0);
+    }
+    late(kind, Phase.DECODING, 12);
+    PoolModel next = new PoolModel(CostSettings.DEFAULTS);
+    next.beginFrom(kind);
+
+    assertThat(next.rounding()).isEqualTo(kind.rounding()).isPositive();
+    assertThat(next.prefillShare()).isEqualTo(kind.prefillShare()).isLessThan(0.05);
+    assertThat(next.meanAnswer()).isEqualTo(kind.meanAnswer()).isLessThan(50);
+    assertThat(next.delay(Phase.DECODING)).isEqualTo(kind.delay(Phase.DECODING)).isPositive();
+    assertThat(next.price()).as("half of it is wanted again").isEqualTo(kind.price());
+    assertThat(next.price()).isGreaterThan(0.6);
+    PrefixBlocks text = Prompt.of(1, 100).asText();
+    assertThat(next.tokens(text)).isEqualTo(kind.tokens(text)).isGreaterThan(2000);
   }
 
   @Test

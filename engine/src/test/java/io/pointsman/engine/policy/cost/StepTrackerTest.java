@@ -40,7 +40,7 @@ class StepTrackerTest {
     for (InFlight entry : entries) {
       boolean ended = steps.end(at, SAME_STEP) >= 0;
       pending.remove(entry);
-      steps.remove(entry, at, STEP);
+      steps.remove(entry, true, at, STEP);
       if (ended) {
         steps.start(at, STEP);
       }
@@ -113,9 +113,82 @@ class StepTrackerTest {
     add(1000, 100);
     InFlight second = add(2000, 110);
     pending.remove(second);
-    steps.remove(second, 120, STEP);
+    steps.remove(second, false, 120, STEP);
 
     assertThat(steps.state()).isEqualTo(new Prefill(100, 1, 1000, 0, 0, 0));
+  }
+
+  @Test
+  void requestThatIsGivenUpBeforeItsStepStartsIsNotComputed() {
+    add(1000, 100, 130);
+    InFlight second = add(2000, 110, 110);
+    pending.remove(second);
+    steps.remove(second, false, 120, STEP);
+
+    assertThat(steps.state()).isEqualTo(new Prefill(130, 1, 1000, 0, 0, 0));
+  }
+
+  @Test
+  void stepThatHasStartedTakesAsLongWhenOneOfItsRequestsIsGivenUp() {
+    add(1000, 100, 130);
+    InFlight second = add(2000, 110, 110);
+    pending.remove(second);
+    steps.remove(second, false, 140, STEP);
+
+    assertThat(steps.state()).isEqualTo(new Prefill(130, 1, 3000, 0, 0, 0));
+  }
+
+  @Test
+  void requestComputesWhatOneOfItsStepWasToCompute() {
+    InFlight first = add(1000, 100, 130);
+    InFlight second = add(2000, 110, 110);
+    pending.remove(first);
+    steps.grow(second, 400, 120);
+    steps.remove(first, false, 120, STEP);
+
+    assertThat(steps.state()).isEqualTo(new Prefill(130, 1, 2400, 0, 0, 0));
+  }
+
+  @Test
+  void tokensOfAStartedStepAreNotCountedAgainWhenAnotherRequestComputesThem() {
+    InFlight first = add(1000, 100, 130);
+    InFlight second = add(2000, 110, 110);
+    pending.remove(first);
+    steps.grow(second, 400, 140);
+    steps.remove(first, false, 140, STEP);
+
+    assertThat(steps.state()).isEqualTo(new Prefill(130, 1, 3000, 0, 0, 0));
+  }
+
+  @Test
+  void waitingRequestGrowsInTheQueue() {
+    add(1000, 100);
+    InFlight second = add(2000, 110);
+    steps.grow(second, 400, 120);
+
+    assertThat(steps.state()).isEqualTo(new Prefill(100, 1, 1000, 0, 1, 2400));
+  }
+
+  @Test
+  void lateRequestGrowsAmongTheLateTokens() {
+    InFlight first = add(100, 100);
+    InFlight second = add(1000, 110);
+    InFlight third = add(3000, 120);
+    firstTokens(200, first);
+    firstTokens(300, second);
+    steps.grow(third, 400, 310);
+
+    assertThat(steps.state().lateTokens()).isEqualTo(3400);
+  }
+
+  @Test
+  void firstTokensSoonAfterTheFirstOfAStepBelongToIt() {
+    add(100, 100);
+    add(1000, 110);
+
+    assertThat(steps.end(200, SAME_STEP)).isZero();
+    assertThat(steps.end(204, SAME_STEP)).isEqualTo(-1);
+    assertThat(steps.end(206, SAME_STEP)).as("counted from the first one").isNotEqualTo(-1);
   }
 
   @Test
@@ -123,7 +196,7 @@ class StepTrackerTest {
     InFlight first = add(1000, 100);
     add(2000, 110);
     pending.remove(first);
-    steps.remove(first, 120, STEP);
+    steps.remove(first, false, 120, STEP);
 
     assertThat(steps.state()).isEqualTo(new Prefill(120, 1, 2000, 0, 0, 0));
   }

@@ -94,7 +94,7 @@ class WorkerModelTest {
     model.ended(first, Outcome.IGNORED, fleet.now());
     assertThat(ahead(model)).isEqualTo(16_001);
     model.ended(third, Outcome.IGNORED, fleet.now());
-    assertThat(ahead(model)).as("with the last token of the third").isEqualTo(16_001);
+    assertThat(ahead(model)).as("one of them is to compute it").isEqualTo(16_000);
   }
 
   @Test
